@@ -1,0 +1,29 @@
+package dev.palisade.contract;
+
+/**
+ * The number that orders grants: a later grant of a lock has the larger token. It belongs to the grant for good;
+ * renewing or resuming never changes it.
+ *
+ * @param value 1 to 2<sup>53</sup>&minus;1, so that Lua, JSON and JavaScript hold it exactly
+ */
+public record FencingToken(long value) implements Comparable<FencingToken> {
+    /** The largest token. A server that would pass it answers TOKENS_EXHAUSTED. */
+    public static final long MAX = (1L << 53) - 1;
+
+    /** @throws RejectedException MALFORMED_REQUEST when out of range */
+    public FencingToken {
+        if (value < 1 || value > MAX) {
+            throw RejectedException.malformed("fencing token " + value + " is not in 1.." + MAX);
+        }
+    }
+
+    @Override
+    public int compareTo(FencingToken other) {
+        return Long.compare(value, other.value);
+    }
+
+    @Override
+    public String toString() {
+        return Long.toString(value);
+    }
+}

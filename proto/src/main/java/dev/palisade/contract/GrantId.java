@@ -1,0 +1,36 @@
+package dev.palisade.contract;
+
+import java.nio.ByteBuffer;
+import java.util.HexFormat;
+
+/**
+ * Names one grant for ever: 128 bits that no other grant has, whatever was restored from a backup. With the token it is
+ * what a guard compares; two grants never share both.
+ *
+ * @param high the first eight bytes, big-endian
+ * @param low the last eight bytes, big-endian
+ */
+public record GrantId(long high, long low) {
+    /** Length in bytes. */
+    public static final int BYTES = 16;
+
+    /** @throws RejectedException MALFORMED_REQUEST unless {@code bytes} has 16 bytes */
+    public static GrantId of(byte[] bytes) {
+        if (bytes.length != BYTES) {
+            throw RejectedException.malformed("grant id has " + bytes.length + " bytes, not " + BYTES);
+        }
+        ByteBuffer buffer = ByteBuffer.wrap(bytes);
+        return new GrantId(buffer.getLong(), buffer.getLong());
+    }
+
+    public byte[] toBytes() {
+        return ByteBuffer.allocate(BYTES).putLong(high).putLong(low).array();
+    }
+
+    /** 32 hexadecimal digits. */
+    @Override
+    public String toString() {
+        HexFormat hex = HexFormat.of();
+        return hex.toHexDigits(high) + hex.toHexDigits(low);
+    }
+}

@@ -1,0 +1,9 @@
+package dev.palisade.contract;
+
+/** How a lock is held. */
+public enum Mode {
+    /** One holder, nobody beside it. */
+    EXCLUSIVE,
+    /** Any number of SHARED holders, no EXCLUSIVE one beside them. May read; a guard refuses its writes. */
+    SHARED
+}

@@ -1,0 +1,42 @@
+package dev.palisade.contract;
+
+import java.util.Map;
+
+/**
+ * A refusal as a value: one reason of the closed list, one line for a person, and what a program may want to know.
+ *
+ * @param reason why
+ * @param message one line: what, where and what to do
+ * @param metadata names and values, such as {@link #PRESENTED_TOKEN}
+ */
+public record Rejection(Reason reason, String message, Map<String, String> metadata) {
+    /** Metadata: the token that the refused call carried. */
+    public static final String PRESENTED_TOKEN = "presented_token";
+    /** Metadata: the token that the guard's mark holds. */
+    public static final String MARK_TOKEN = "mark_token";
+    /** Metadata: the grant that the guard's mark holds. */
+    public static final String MARK_GRANT = "mark_grant";
+    /** Metadata: the resource that was guarded. */
+    public static final String RESOURCE = "resource";
+    /** Metadata: the lock that was asked for. */
+    public static final String LOCK = "lock";
+    /** Metadata: {@code no} when the call was certainly not applied, {@code unknown} otherwise. */
+    public static final String APPLIED = "applied";
+    /** Metadata: milliseconds after which a retry is sensible. */
+    public static final String RETRY_AFTER_MILLIS = "retry_after_millis";
+    /** Metadata: the name of the limit that was reached. */
+    public static final String LIMIT = "limit";
+
+    public Rejection {
+        metadata = Map.copyOf(metadata);
+    }
+
+    public Rejection(Reason reason, String message) {
+        this(reason, message, Map.of());
+    }
+
+    /** This rejection as something to throw. */
+    public RejectedException asException() {
+        return new RejectedException(this);
+    }
+}

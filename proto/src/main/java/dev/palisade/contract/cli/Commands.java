@@ -1,0 +1,57 @@
+package dev.palisade.contract.cli;
+
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+
+/** Runs a command the way all of ours run: settings from file and environment, and misuse told in one line. */
+public final class Commands {
+    /** Exit code of a command line, config file or environment that cannot be used. */
+    public static final int USAGE = 2;
+
+    /** Exit code of a start that failed for a reason outside the command line: a port, a directory, a key. */
+    public static final int CANNOT_START = 3;
+
+    private Commands() {}
+
+    /** A start that failed, told in one line; no stack trace is shown. */
+    public static final class CannotStart extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        public CannotStart(String message) {
+            super(message);
+        }
+    }
+
+    /** Runs {@code command} with {@code args} and returns the process's exit code. */
+    public static int run(Callable<Integer> command, String... args) {
+        CommandLine commandLine = new CommandLine(command);
+        commandLine.setParameterExceptionHandler((misuse, arguments) -> tell(misuse.getCommandLine(), misuse));
+        commandLine.setExecutionExceptionHandler((failure, where, parsed) -> {
+            if (failure instanceof CannotStart) {
+                where.getErr().println(name(where) + ": " + failure.getMessage());
+                return CANNOT_START;
+            }
+            throw failure;
+        });
+        try {
+            Settings.apply(commandLine, args, System.getenv());
+        } catch (ParameterException misuse) {
+            return tell(commandLine, misuse);
+        }
+        return commandLine.execute(args);
+    }
+
+    private static int tell(CommandLine where, ParameterException misuse) {
+        PrintWriter err = where.getErr();
+        err.println(name(where) + ": "
+                + String.valueOf(misuse.getMessage()).lines().findFirst().orElse("") + " (see --help)");
+        err.flush();
+        return USAGE;
+    }
+
+    private static String name(CommandLine where) {
+        return where.getCommandSpec().qualifiedName();
+    }
+}

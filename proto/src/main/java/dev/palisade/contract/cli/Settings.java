@@ -1,0 +1,106 @@
+package dev.palisade.contract.cli;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.IDefaultValueProvider;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParameterException;
+
+/**
+ * Where an option's value comes from when it is not on the command line: the environment, then a file in Java's
+ * properties format. Option {@code --data-dir} of {@code palisade server} is {@code PALISADE_SERVER_DATA_DIR} in the
+ * environment and {@code server.data-dir} in the file; the file is {@code --config}, else {@code PALISADE_CONFIG}.
+ */
+public final class Settings implements IDefaultValueProvider {
+    /** Names the file, beside {@code --config}. */
+    public static final String CONFIG_VARIABLE = "PALISADE_CONFIG";
+
+    private final Properties file;
+    private final Map<String, String> environment;
+
+    private Settings(Properties file, Map<String, String> environment) {
+        this.file = file;
+        this.environment = environment;
+    }
+
+    /**
+     * Gives {@code commandLine}'s command its settings.
+     *
+     * @throws ParameterException in one line, when the file cannot be read or holds a key no option has
+     */
+    public static void apply(CommandLine commandLine, String[] args, Map<String, String> environment) {
+        Path path = configPath(args, environment);
+        Properties file = new Properties();
+        if (path != null) {
+            try (Reader reader = Files.newBufferedReader(path, StandardCharsets.UTF_8)) {
+                file.load(reader);
+            } catch (IOException | IllegalArgumentException e) {
+                throw new ParameterException(
+                        commandLine,
+                        "cannot read config file " + path + ": " + e + "; name a readable properties file");
+            }
+            refuseUnknown(commandLine, path, file);
+        }
+        Settings settings = new Settings(file, environment);
+        commandLine.setDefaultValueProvider(settings);
+    }
+
+    @Override
+    public @Nullable String defaultValue(ArgSpec argument) {
+        if (!(argument instanceof OptionSpec option) || option.longestName().equals("--config")) {
+            return null;
+        }
+        String key = key(option);
+        String fromEnvironment = environment.get(variable(key));
+        return fromEnvironment != null ? fromEnvironment : file.getProperty(key);
+    }
+
+    private static String key(OptionSpec option) {
+        return option.command().name() + "." + option.longestName().substring(2);
+    }
+
+    private static String variable(String key) {
+        return "PALISADE_" + key.replace('.', '_').replace('-', '_').toUpperCase(Locale.ROOT);
+    }
+
+    private static @Nullable Path configPath(String[] args, Map<String, String> environment) {
+        for (int i = 0; i < args.length; i++) {
+            if (args[i].startsWith("--config=")) {
+                return Path.of(args[i].substring("--config=".length()));
+            }
+            if (args[i].equals("--config") && i + 1 < args.length) {
+                return Path.of(args[i + 1]);
+            }
+        }
+        String variable = environment.get(CONFIG_VARIABLE);
+        return variable == null || variable.isEmpty() ? null : Path.of(variable);
+    }
+
+    /** A key of another command (the file may serve several) is left alone; one of ours that no option has is a typo. */
+    private static void refuseUnknown(CommandLine commandLine, Path path, Properties file) {
+        CommandSpec spec = commandLine.getCommandSpec();
+        String prefix = spec.name() + ".";
+        TreeSet<String> known = spec.options().stream()
+                .filter(option -> option.longestName().startsWith("--"))
+                .map(Settings::key)
+                .collect(Collectors.toCollection(TreeSet::new));
+        for (String key : new TreeSet<>(file.stringPropertyNames())) {
+            if (key.startsWith(prefix) && !known.contains(key)) {
+                throw new ParameterException(
+                        commandLine, path + ": no setting is called '" + key + "'; settings are " + known);
+            }
+        }
+    }
+}

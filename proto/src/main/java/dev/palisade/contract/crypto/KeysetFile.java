@@ -1,0 +1,186 @@
+package dev.palisade.contract.crypto;
+
+import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SignedSequencer;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.GeneralSecurityException;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+
+/**
+ * The file that lock servers and guards share: a keyset only its owner can read. A changed file is taken up within a
+ * second of its next use, so a rotation needs no restart; a file that turned unreadable leaves the last good keys in
+ * place. Safe to share between threads.
+ */
+public final class KeysetFile {
+    private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
+    private static final long RELOAD_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Path path;
+    private final LongSupplier nanoTime;
+    private final ReentrantLock reloading = new ReentrantLock();
+    private volatile Loaded loaded;
+
+    private record Loaded(SequencerKeys keys, FileTime modified, long size, long checkedNanos) {}
+
+    private KeysetFile(Path path, LongSupplier nanoTime) throws IOException {
+        this.path = path;
+        this.nanoTime = nanoTime;
+        this.loaded = load();
+    }
+
+    /**
+     * Opens {@code path}.
+     *
+     * @throws IOException in one line, when the file is missing, readable by others or not a keyset
+     */
+    public static KeysetFile open(Path path) throws IOException {
+        return new KeysetFile(path, System::nanoTime);
+    }
+
+    /** Opens {@code path}, made with one fresh key and mode 0600 if it does not exist. Two processes may race: one makes it. */
+    public static KeysetFile openOrCreate(Path path) throws IOException {
+        if (!Files.exists(path)) {
+            createNew(path, SequencerKeys.generate());
+        }
+        return open(path);
+    }
+
+    /** The keys as they stand in the file now. */
+    public SequencerKeys keys() {
+        Loaded now = loaded;
+        if (nanoTime.getAsLong() - now.checkedNanos() < RELOAD_NANOS || !reloading.tryLock()) {
+            return now.keys();
+        }
+        try {
+            loaded = reload(now);
+        } finally {
+            reloading.unlock();
+        }
+        return loaded.keys();
+    }
+
+    /** A verifier that follows the file. */
+    public SequencerVerifier verifier(String issuer) {
+        return new SequencerVerifier() {
+            @Override
+            public Sequencer verify(SignedSequencer signed) {
+                return keys().verify(signed, issuer);
+            }
+        };
+    }
+
+    /** Signs with the primary key of the file. */
+    public SignedSequencer sign(Sequencer sequencer) {
+        return keys().sign(sequencer);
+    }
+
+    /** Replaces the keys, in the file and here: written aside, synced, then moved into place. */
+    public void replace(SequencerKeys keys) throws IOException {
+        Path aside = writeAside(path, keys);
+        Files.move(aside, path, StandardCopyOption.ATOMIC_MOVE);
+        reloading.lock();
+        try {
+            loaded = load();
+        } finally {
+            reloading.unlock();
+        }
+    }
+
+    public Path path() {
+        return path;
+    }
+
+    private Loaded reload(Loaded old) {
+        try {
+            if (Files.getLastModifiedTime(path).equals(old.modified()) && Files.size(path) == old.size()) {
+                return new Loaded(old.keys(), old.modified(), old.size(), nanoTime.getAsLong());
+            }
+            return load();
+        } catch (IOException e) {
+            System.getLogger(KeysetFile.class.getName())
+                    .log(System.Logger.Level.ERROR, "keeping the last good signing keys: {0}", e.getMessage());
+            return new Loaded(old.keys(), old.modified(), old.size(), nanoTime.getAsLong());
+        }
+    }
+
+    private Loaded load() throws IOException {
+        if (!Files.exists(path)) {
+            throw new IOException(
+                    "signing keyset " + path + " does not exist; start a lock server once, or copy it here");
+        }
+        if (!Files.isReadable(path)) {
+            throw new IOException("signing keyset " + path + " cannot be read; run as its owner");
+        }
+        refuseIfShared();
+        FileTime modified = Files.getLastModifiedTime(path);
+        String json = Files.readString(path, StandardCharsets.UTF_8);
+        try {
+            return new Loaded(SequencerKeys.ofJson(json), modified, Files.size(path), nanoTime.getAsLong());
+        } catch (GeneralSecurityException | RuntimeException e) {
+            throw new IOException("signing keyset " + path + " is not a usable keyset; restore it from a good copy", e);
+        }
+    }
+
+    private void refuseIfShared() throws IOException {
+        if (!posix(path)) {
+            return;
+        }
+        Set<PosixFilePermission> excess = EnumSet.copyOf(Files.getPosixFilePermissions(path));
+        excess.removeAll(OWNER_ONLY);
+        excess.remove(PosixFilePermission.OWNER_EXECUTE);
+        if (!excess.isEmpty()) {
+            throw new IOException("signing keyset " + path + " can be used by others ("
+                    + PosixFilePermissions.toString(Files.getPosixFilePermissions(path)) + "); run: chmod 600 " + path);
+        }
+    }
+
+    private static void createNew(Path path, SequencerKeys keys) throws IOException {
+        Path parent = path.toAbsolutePath().getParent();
+        if (parent != null) {
+            Files.createDirectories(parent);
+        }
+        Path aside = writeAside(path, keys);
+        try {
+            Files.createLink(path, aside);
+        } catch (FileAlreadyExistsException e) {
+            // Another process made it first: its keys count.
+        } finally {
+            Files.deleteIfExists(aside);
+        }
+    }
+
+    private static Path writeAside(Path path, SequencerKeys keys) throws IOException {
+        Path directory = path.toAbsolutePath().getParent();
+        Path aside = Files.createTempFile(directory, path.getFileName() + ".", ".new");
+        try (FileChannel channel = FileChannel.open(aside, StandardOpenOption.WRITE)) {
+            if (posix(aside)) {
+                Files.setPosixFilePermissions(aside, OWNER_ONLY);
+            }
+            ByteBuffer json = ByteBuffer.wrap(keys.toJson().getBytes(StandardCharsets.UTF_8));
+            while (json.hasRemaining()) {
+                channel.write(json);
+            }
+            channel.force(true);
+        }
+        return aside;
+    }
+
+    private static boolean posix(Path path) throws IOException {
+        return Files.getFileStore(path).supportsFileAttributeView("posix");
+    }
+}

@@ -1,0 +1,197 @@
+package dev.palisade.contract.crypto;
+
+import com.google.crypto.tink.InsecureSecretKeyAccess;
+import com.google.crypto.tink.KeyStatus;
+import com.google.crypto.tink.KeysetHandle;
+import com.google.crypto.tink.Mac;
+import com.google.crypto.tink.TinkJsonProtoKeysetFormat;
+import com.google.crypto.tink.mac.HmacParameters;
+import com.google.crypto.tink.mac.MacConfig2026;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SignedSequencer;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/**
+ * A keyset that signs and verifies sequencers: HMAC-SHA256 by Tink, one primary key that signs, any number that verify.
+ * Immutable; rotation makes a new one. A signed sequencer is its bytes followed by Tink's tag, which names the key.
+ */
+public final class SequencerKeys {
+    /** So that a tag made here can never pass for one that the same key made for another purpose. */
+    private static final byte[] DOMAIN = "palisade.sequencer.v1\0".getBytes(StandardCharsets.US_ASCII);
+
+    /** Tink's prefix (1 byte, 4 bytes key id) and the whole of HMAC-SHA256. */
+    private static final int TAG_BYTES = 5 + 32;
+
+    private final KeysetHandle keyset;
+    private final Mac mac;
+
+    private SequencerKeys(KeysetHandle keyset) throws GeneralSecurityException {
+        this.keyset = keyset;
+        this.mac = keyset.getPrimitive(MacConfig2026.get(), Mac.class);
+    }
+
+    /** A keyset with one fresh key. */
+    public static SequencerKeys generate() {
+        return checked(() -> {
+            return new SequencerKeys(KeysetHandle.newBuilder()
+                    .setConfiguration(MacConfig2026.get())
+                    .addEntry(freshEntry().makePrimary())
+                    .build());
+        });
+    }
+
+    /**
+     * Reads {@link #toJson()}.
+     *
+     * @throws GeneralSecurityException when the text is not a usable keyset
+     */
+    public static SequencerKeys ofJson(String json) throws GeneralSecurityException {
+        return new SequencerKeys(
+                TinkJsonProtoKeysetFormat.parseKeyset(json, MacConfig2026.get(), InsecureSecretKeyAccess.get()));
+    }
+
+    /** The keyset in Tink's JSON format. Secret: whoever reads it can sign. */
+    public String toJson() {
+        return checked(() ->
+                TinkJsonProtoKeysetFormat.serializeKeyset(keyset, MacConfig2026.get(), InsecureSecretKeyAccess.get()));
+    }
+
+    /** Signs with the primary key. */
+    public SignedSequencer sign(Sequencer sequencer) {
+        byte[] body = sequencer.toBytes();
+        byte[] tag = checked(() -> mac.computeMac(withDomain(body, body.length)));
+        return SignedSequencer.of(
+                ByteBuffer.allocate(body.length + tag.length).put(body).put(tag).array());
+    }
+
+    /** A verifier that accepts sequencers of this keyset and of {@code issuer}, no others. */
+    public SequencerVerifier verifier(String issuer) {
+        return signed -> verify(signed, issuer);
+    }
+
+    Sequencer verify(SignedSequencer signed, String issuer) {
+        byte[] bytes = signed.toBytes();
+        int bodyLength = bytes.length - TAG_BYTES;
+        if (bodyLength <= 0) {
+            throw invalid("it is too short to carry a signature");
+        }
+        byte[] tag = new byte[TAG_BYTES];
+        System.arraycopy(bytes, bodyLength, tag, 0, TAG_BYTES);
+        try {
+            mac.verifyMac(tag, withDomain(bytes, bodyLength));
+        } catch (GeneralSecurityException e) {
+            throw invalid("no key of this guard made its signature");
+        }
+        Sequencer sequencer = Sequencer.ofBytes(ByteBuffer.wrap(bytes, 0, bodyLength));
+        if (!sequencer.issuer().equals(issuer)) {
+            throw invalid("its issuer is '" + sequencer.issuer() + "', this guard accepts '" + issuer + "'");
+        }
+        return sequencer;
+    }
+
+    /** Adds a fresh key that verifies and does not sign yet: give every guard the new keyset, then {@link #promote}. */
+    public SequencerKeys withNewKey() {
+        return edit(builder -> builder.addEntry(freshEntry()));
+    }
+
+    /** Makes {@code keyId} the key that signs. */
+    public SequencerKeys promote(int keyId) {
+        requireKnown(keyId);
+        return edit(builder -> {
+            for (int i = 0; i < builder.size(); i++) {
+                if (keyset.getAt(i).getId() == keyId) {
+                    builder.getAt(i).makePrimary();
+                }
+            }
+            return builder;
+        });
+    }
+
+    /** Forgets {@code keyId}: what it signed is refused from now on. */
+    public SequencerKeys retire(int keyId) {
+        requireKnown(keyId);
+        if (keyset.getPrimary().getId() == keyId) {
+            throw new IllegalArgumentException("key " + name(keyId) + " signs; promote another one first");
+        }
+        return edit(builder -> {
+            for (int i = keyset.size() - 1; i >= 0; i--) {
+                if (keyset.getAt(i).getId() == keyId) {
+                    builder.deleteAt(i);
+                }
+            }
+            return builder;
+        });
+    }
+
+    /** A key as an operator sees it. */
+    public record KeyInfo(int id, boolean signs) {
+        @Override
+        public String toString() {
+            return name(id) + (signs ? " signs and verifies" : " verifies");
+        }
+    }
+
+    /** All keys, oldest first. */
+    public List<KeyInfo> keys() {
+        return java.util.stream.IntStream.range(0, keyset.size())
+                .mapToObj(keyset::getAt)
+                .filter(entry -> entry.getStatus() == KeyStatus.ENABLED)
+                .map(entry -> new KeyInfo(entry.getId(), entry.isPrimary()))
+                .toList();
+    }
+
+    private void requireKnown(int keyId) {
+        if (keys().stream().noneMatch(key -> key.id() == keyId)) {
+            throw new IllegalArgumentException("no key " + name(keyId) + " in this keyset");
+        }
+    }
+
+    private static String name(int keyId) {
+        return Integer.toUnsignedString(keyId);
+    }
+
+    private static KeysetHandle.Builder.Entry freshEntry() {
+        return checked(() -> KeysetHandle.generateEntryFromParameters(HmacParameters.builder()
+                        .setKeySizeBytes(32)
+                        .setTagSizeBytes(32)
+                        .setHashType(HmacParameters.HashType.SHA256)
+                        .setVariant(HmacParameters.Variant.TINK)
+                        .build())
+                .withRandomId());
+    }
+
+    private SequencerKeys edit(UnaryOperator<KeysetHandle.Builder> change) {
+        return checked(() ->
+                new SequencerKeys(change.apply(KeysetHandle.newBuilder(keyset).setConfiguration(MacConfig2026.get()))
+                        .build()));
+    }
+
+    private static byte[] withDomain(byte[] bytes, int length) {
+        byte[] all = new byte[DOMAIN.length + length];
+        System.arraycopy(DOMAIN, 0, all, 0, DOMAIN.length);
+        System.arraycopy(bytes, 0, all, DOMAIN.length, length);
+        return all;
+    }
+
+    private static dev.palisade.contract.RejectedException invalid(String why) {
+        return new Rejection(Reason.SEQUENCER_INVALID, "sequencer refused: " + why).asException();
+    }
+
+    private interface Crypto<T> {
+        T run() throws GeneralSecurityException;
+    }
+
+    private static <T> T checked(Crypto<T> crypto) {
+        try {
+            return crypto.run();
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("this JVM lacks HMAC-SHA256", e);
+        }
+    }
+}

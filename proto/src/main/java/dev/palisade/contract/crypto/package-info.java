@@ -1,0 +1,5 @@
+/** Signing and verifying sequencers with a rotating HMAC keyset. */
+@NullMarked
+package dev.palisade.contract.crypto;
+
+import org.jspecify.annotations.NullMarked;
