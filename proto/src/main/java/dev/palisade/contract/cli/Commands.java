@@ -3,6 +3,7 @@ package dev.palisade.contract.cli;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 /** Runs a command the way all of ours run: settings from file and environment, and misuse told in one line. */
@@ -24,11 +25,13 @@ public final class Commands {
         }
     }
 
-    /** Runs {@code command} with {@code args} and returns the process's exit code. */
+    /** Runs {@code command}, a verb of {@code palisade}, with {@code args} and returns the process's exit code. */
     public static int run(Callable<Integer> command, String... args) {
-        CommandLine commandLine = new CommandLine(command);
-        commandLine.setParameterExceptionHandler((misuse, arguments) -> tell(misuse.getCommandLine(), misuse));
-        commandLine.setExecutionExceptionHandler((failure, where, parsed) -> {
+        CommandLine verb = new CommandLine(command);
+        CommandLine palisade = new CommandLine(CommandSpec.create().name("palisade"));
+        palisade.addSubcommand(verb);
+        palisade.setParameterExceptionHandler((misuse, arguments) -> tell(misuse.getCommandLine(), misuse));
+        palisade.setExecutionExceptionHandler((failure, where, parsed) -> {
             if (failure instanceof CannotStart) {
                 where.getErr().println(name(where) + ": " + failure.getMessage());
                 return CANNOT_START;
@@ -36,11 +39,14 @@ public final class Commands {
             throw failure;
         });
         try {
-            Settings.apply(commandLine, args, System.getenv());
+            Settings.apply(verb, args, System.getenv());
         } catch (ParameterException misuse) {
-            return tell(commandLine, misuse);
+            return tell(verb, misuse);
         }
-        return commandLine.execute(args);
+        String[] line = new String[args.length + 1];
+        line[0] = verb.getCommandName();
+        System.arraycopy(args, 0, line, 1, args.length);
+        return palisade.execute(line);
     }
 
     private static int tell(CommandLine where, ParameterException misuse) {

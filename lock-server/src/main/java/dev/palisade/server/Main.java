@@ -1,0 +1,24 @@
+package dev.palisade.server;
+
+import dev.palisade.contract.cli.Commands;
+import java.util.Arrays;
+
+/** The jar's entry: {@code server ...} or {@code keys ...}. */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] args) {
+        String command = args.length == 0 ? "" : args[0];
+        String[] rest = args.length == 0 ? args : Arrays.copyOfRange(args, 1, args.length);
+        System.exit(
+                switch (command) {
+                    case "server" -> Commands.run(new ServerCommand(), rest);
+                    case "keys" -> Commands.run(new KeysCommand(), rest);
+                    default -> {
+                        System.err.println(
+                                "palisade: '" + command + "' is not a command of this jar; use server or keys");
+                        yield Commands.USAGE;
+                    }
+                });
+    }
+}

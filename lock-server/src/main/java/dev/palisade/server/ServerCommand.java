@@ -1,0 +1,129 @@
+package dev.palisade.server;
+
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Defaults;
+import dev.palisade.contract.cli.DurationOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code palisade server}: the options of a lock server. Each is also a key of the config file and an environment variable. */
+@Command(
+        name = "server",
+        description = {
+            "Grants leases with rising fencing tokens.",
+            "",
+            "Locks are kept in the data directory and survive a kill -9. One process per directory.",
+            "The signing keyset is shared with the guards; it is made, readable by its owner only, if it does not exist.",
+            "",
+        },
+        footer = {
+            "",
+            "Each option --NAME is also PALISADE_SERVER_NAME in the environment and server.NAME in the config file;",
+            "flags win over the environment, the environment over the file.",
+            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start, 70 could not make data durable."
+        },
+        mixinStandardHelpOptions = true,
+        versionProvider = Version.class,
+        sortOptions = false,
+        usageHelpAutoWidth = true)
+final class ServerCommand implements Callable<Integer> {
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
+    @Option(
+            names = "--host",
+            paramLabel = "ADDRESS",
+            defaultValue = "127.0.0.1",
+            description = "Address to listen on. Default: ${DEFAULT-VALUE}")
+    String host = "127.0.0.1";
+
+    @Option(
+            names = "--port",
+            paramLabel = "PORT",
+            defaultValue = "7600",
+            description = "Port to listen on; 0 takes a free one. Default: ${DEFAULT-VALUE}")
+    int port = 7600;
+
+    @Option(
+            names = "--data-dir",
+            paramLabel = "DIR",
+            description = "Where locks are kept. Default: $PALISADE_HOME/server, or ~/.palisade/server")
+    Path dataDir = Defaults.home().resolve("server");
+
+    @Option(
+            names = "--keyset",
+            paramLabel = "FILE",
+            description =
+                    "The keys that sign sequencers. Default: $PALISADE_HOME/keys/sequencers.json, or ~/.palisade/keys/sequencers.json")
+    Path keyset = Defaults.keyset();
+
+    @Option(
+            names = "--issuer",
+            paramLabel = "NAME",
+            defaultValue = Defaults.ISSUER,
+            description =
+                    "The name of this lock service in its sequencers; guards accept one. Default: ${DEFAULT-VALUE}")
+    String issuer = Defaults.ISSUER;
+
+    @Option(
+            names = "--grace",
+            paramLabel = "TIME",
+            defaultValue = "1s",
+            converter = DurationOption.class,
+            description = "How long after its connection broke a client's locks are freed. Default: ${DEFAULT-VALUE}")
+    Duration grace = Duration.ofSeconds(1);
+
+    @Option(
+            names = "--locks-max",
+            paramLabel = "N",
+            defaultValue = "1000000",
+            description = "Lock names known at one time. Default: ${DEFAULT-VALUE}")
+    int locksMax = 1_000_000;
+
+    @Option(
+            names = "--allow-remote",
+            description =
+                    "Listen on an address other machines can reach. Connections are neither encrypted nor authenticated.")
+    boolean allowRemote;
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description = "Settings in Java properties format. Also $PALISADE_CONFIG")
+    @Nullable
+    Path config;
+
+    @Override
+    public Integer call() throws CannotStart, InterruptedException {
+        check(port >= 0 && port <= 65_535, "--port is " + port + "; use 0 to 65535");
+        check(
+                !grace.isNegative() && grace.compareTo(Duration.ofMinutes(5)) <= 0,
+                "--grace is " + grace + "; use 0s to 5m");
+        check(locksMax >= 1 && locksMax <= 100_000_000, "--locks-max is " + locksMax + "; use 1 to 100000000");
+        check(
+                !issuer.isEmpty() && issuer.length() <= 64 && issuer.chars().allMatch(c -> c > ' ' && c < 127),
+                "--issuer is '" + issuer + "'; use 1 to 64 printable ASCII characters");
+        check(
+                allowRemote || Defaults.isLoopback(host),
+                "--host " + host + " can be reached by other machines and connections are not protected;"
+                        + " use 127.0.0.1, or add --allow-remote");
+        try (RunningServer server = RunningServer.start(this)) {
+            server.awaitStop();
+        }
+        return 0;
+    }
+
+    private void check(boolean right, String message) {
+        if (!right) {
+            throw new ParameterException(java.util.Objects.requireNonNull(spec).commandLine(), message);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package dev.palisade.server.core;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import java.util.Optional;
+
+/**
+ * Asks for the lock.
+ *
+ * @param waitMillis how long to stay in the queue; 0 tries once
+ * @param ageMillis how long ago the request was first sent
+ * @param aliveUntilMillis when a waiter is given up unless the request is repeated; {@link Long#MAX_VALUE} where the store
+ *     is told of a death
+ */
+public record Acquire(LockName lock, Request request, long waitMillis, long ageMillis, long aliveUntilMillis)
+        implements Command {
+    @Override
+    public Answer decide(Step step) {
+        return known(step).orElseGet(() -> decideNew(step));
+    }
+
+    /** The answer to a request that was seen before: the same one, as far as it still stands. */
+    private Optional<Answer> known(Step step) {
+        LockState state = step.state();
+        Optional<Offer> offer = state.offer(request.id());
+        if (offer.isPresent()) {
+            // Asking again is a sign of life that came after the offer was made: as good as accepting it.
+            step.emit(new LockEvent.Accepted(offer.get().request().grant(), step.nowMillis()));
+            state = step.state();
+        }
+        Optional<Grant> held = state.holder(request.id());
+        if (held.isPresent()) {
+            step.hearFrom(held.get().request(), request.sessionGen());
+            // The caller counts its lease from this sending, so the lease must last as long.
+            return Optional.of(new Answer.Granted(
+                    step.renew(step.state().holder(request.id()).orElseThrow())));
+        }
+        Optional<Waiter> waiter = state.waiter(request.id());
+        if (waiter.isPresent()) {
+            step.hearFrom(waiter.get().request(), request.sessionGen());
+            step.emit(new LockEvent.HeardOf(request.id(), aliveUntilMillis));
+            return Optional.of(new Answer.Queued(step.state().position(request.id())));
+        }
+        return state.tombstone(request.id()).map(tombstone -> ended(step, tombstone));
+    }
+
+    private Answer ended(Step step, Tombstone tombstone) {
+        return switch (tombstone.end()) {
+            case LEFT, TIMED_OUT, DROPPED -> new Answer.WaitEnded(tombstone.end());
+            case BUSY -> busy(step);
+            case RELEASED, EXPIRED, ABANDONED, FORCE_RELEASED ->
+                step.refuse(
+                        Reason.LEASE_EXPIRED,
+                        "request " + request.id().number() + " was granted and has ended (" + tombstone.end()
+                                + "); acquire again with a new request id");
+        };
+    }
+
+    private Answer decideNew(Step step) {
+        LockState state = step.state();
+        if (ageMillis > step.limits().acquireAgeMaxMillis()
+                || (ageMillis > 0 && step.nowMillis() - ageMillis <= state.forgottenUntilMillis())) {
+            return step.refuse(
+                    Reason.LEASE_EXPIRED,
+                    "request " + request.id().number() + " was first sent " + ageMillis
+                            + " ms ago and its end is no longer known; acquire again with a new request id");
+        }
+        if (!step.tokensLeft()) {
+            return step.refuse(
+                    Reason.TOKENS_EXHAUSTED, "no fencing token is left below 2^53; this store can grant no more");
+        }
+        boolean free = state.waiters().isEmpty()
+                && state.offers().isEmpty()
+                && state.closedUntilMillis() <= step.nowMillis()
+                && state.admits(request.mode());
+        if (free) {
+            return grant(step);
+        }
+        if (waitMillis == 0) {
+            Answer busy = busy(step);
+            step.end(request, 0, End.BUSY, 0);
+            return busy;
+        }
+        if (state.waiters().size() >= step.limits().waitersPerLockMax()) {
+            return step.refuse(
+                    Reason.QUEUE_FULL, "waitersPerLockMax is " + step.limits().waitersPerLockMax() + "; try later");
+        }
+        step.emit(new LockEvent.Queued(new Waiter(
+                request, step.nowMillis(), step.nowMillis() + waitMillis, aliveUntilMillis, Waiter.Lapse.NONE)));
+        return new Answer.Queued(step.state().position(request.id()));
+    }
+
+    private Answer grant(Step step) {
+        if (step.state().holders().size() >= step.limits().holdersPerLockMax()) {
+            return step.refuse(
+                    Reason.LIMIT_EXCEEDED,
+                    "holdersPerLockMax is " + step.limits().holdersPerLockMax() + "; try later");
+        }
+        long now = step.nowMillis();
+        Grant grant = new Grant(request, step.nextToken(), now, now + request.ttlMillis());
+        step.emit(new LockEvent.Granted(grant));
+        return new Answer.Granted(grant);
+    }
+
+    private static Answer busy(Step step) {
+        LockState state = step.state();
+        long end = Long.MAX_VALUE;
+        for (Grant grant : state.holders()) {
+            end = Math.min(end, grant.expiresAtMillis());
+        }
+        for (Offer offer : state.offers()) {
+            end = Math.min(end, offer.lapsesAtMillis());
+        }
+        if (end == Long.MAX_VALUE) {
+            end = state.closedUntilMillis();
+        }
+        return new Answer.Busy(
+                state.holders().stream().findFirst(),
+                Math.max(0, end - step.nowMillis()),
+                state.waiters().size() + state.offers().size());
+    }
+}

@@ -1,0 +1,43 @@
+package dev.palisade.server.core;
+
+import dev.palisade.contract.Rejection;
+import java.util.Optional;
+
+/** What whoever sent a command is told. Not getting the lock is an answer; only {@link Refused} is an error. */
+public sealed interface Answer {
+    /** The lease is the caller's. */
+    record Granted(Grant grant) implements Answer {}
+
+    /** The caller waits at {@code position}; 1 is next. */
+    record Queued(int position) implements Answer {}
+
+    /**
+     * The lock was not free.
+     *
+     * @param holder one of the holders; empty while the lock is promised or closed by a lock-delay
+     * @param remainingMillis until the earliest end of what stands in the way, if nothing happens
+     */
+    record Busy(Optional<Grant> holder, long remainingMillis, int waiters) implements Answer {}
+
+    /** The wait this request stood for is over without the lock. */
+    record WaitEnded(End end) implements Answer {}
+
+    /** The lease lasts its full length from now. */
+    record Renewed(Grant grant) implements Answer {}
+
+    record Released() implements Answer {}
+
+    record Left(boolean wasWaiting) implements Answer {}
+
+    record Resumed(Grant grant) implements Answer {}
+
+    /** Whether the grant was ended; false when it had ended, or a newer stream of its session had taken it over. */
+    record Abandoned(boolean ended) implements Answer {}
+
+    record Described(LockState state, long nowMillis) implements Answer {}
+
+    /** Time passed. */
+    record Expired() implements Answer {}
+
+    record Refused(Rejection rejection) implements Answer {}
+}

@@ -1,0 +1,29 @@
+package dev.palisade.server.core;
+
+/**
+ * Every limit of a lock by name, in milliseconds where it is a time.
+ *
+ * @param offerMillis how long an offer stands before it lapses
+ * @param waitersPerLockMax QUEUE_FULL beyond
+ * @param holdersPerLockMax SHARED holders and offers at one time; LIMIT_EXCEEDED beyond
+ * @param acquireAgeMaxMillis an unknown acquire first sent longer ago is refused: it may be a duplicate whose end is forgotten
+ */
+public record Limits(
+        long ttlMinMillis,
+        long ttlDefaultMillis,
+        long ttlMaxMillis,
+        long waitMaxMillis,
+        long lockDelayMaxMillis,
+        long offerMillis,
+        int waitersPerLockMax,
+        int holdersPerLockMax,
+        long acquireAgeMaxMillis) {
+    /** How long the end of a request is remembered. Twice the age at which an unknown acquire is refused. */
+    public static final long TOMBSTONE_MILLIS = 60_000;
+
+    /** Ends remembered per lock; the oldest go first, and what is older than a forgotten one is refused. */
+    public static final int TOMBSTONES_PER_LOCK_MAX = 256;
+
+    public static final Limits DEFAULTS =
+            new Limits(1_000, 10_000, 300_000, 24 * 3_600_000L, 60_000, 2_000, 2_000, 2_000, 30_000);
+}

@@ -1,0 +1,218 @@
+package dev.palisade.server.core;
+
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RequestId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+
+/**
+ * All that is known of one lock. Immutable; it changes by {@link LockEvent}s only.
+ *
+ * @param waiters first come, first
+ * @param tombstones oldest first
+ * @param closedUntilMillis end of the lock-delay; 0 when there was none
+ * @param forgottenUntilMillis the end of some request at or before this time was forgotten early; an unknown acquire that
+ *     was first sent before it is refused
+ */
+public record LockState(
+        LockName name,
+        List<Grant> holders,
+        List<Offer> offers,
+        List<Waiter> waiters,
+        List<Tombstone> tombstones,
+        long closedUntilMillis,
+        long forgottenUntilMillis) {
+
+    /** A lock nobody has used, or whose last use is forgotten. */
+    public static LockState unused(LockName name, long forgottenUntilMillis) {
+        return new LockState(name, List.of(), List.of(), List.of(), List.of(), 0, forgottenUntilMillis);
+    }
+
+    /**
+     * This state as a restarted store begins with it: nobody lost time while it was down. Every lease and every offer lasts
+     * its full length, and every waiter has as long to be heard of again.
+     */
+    public LockState restarted(long nowMillis) {
+        return withHolders(LockState.replaced(
+                        holders,
+                        g -> true,
+                        g -> g.withExpiresAt(nowMillis + g.request().ttlMillis())))
+                .withOffers(LockState.replaced(
+                        offers,
+                        o -> true,
+                        o -> o.withLapsesAt(nowMillis + o.request().ttlMillis())))
+                .withWaiters(LockState.replaced(
+                        waiters,
+                        w -> true,
+                        w -> w.withAliveUntil(nowMillis + w.request().ttlMillis())));
+    }
+
+    /** Whether anybody holds, was offered or waits for the lock, or a lock-delay runs. */
+    public boolean inUse(long nowMillis) {
+        return !holders.isEmpty() || !offers.isEmpty() || !waiters.isEmpty() || closedUntilMillis > nowMillis;
+    }
+
+    /** When time alone next changes this state; {@link Long#MAX_VALUE} when never. */
+    public long nextDeadlineMillis(long nowMillis) {
+        long next = waiters.isEmpty() || closedUntilMillis <= nowMillis ? Long.MAX_VALUE : closedUntilMillis;
+        for (Grant grant : holders) {
+            next = Math.min(next, grant.expiresAtMillis());
+        }
+        for (Offer offer : offers) {
+            next = Math.min(next, offer.lapsesAtMillis());
+        }
+        for (Waiter waiter : waiters) {
+            next = Math.min(next, Math.min(waiter.waitUntilMillis(), waiter.aliveUntilMillis()));
+        }
+        return next;
+    }
+
+    /** When nothing is left of this lock but forgotten ends; only meaningful once it is not {@link #inUse}. */
+    public long forgettableAtMillis() {
+        long last =
+                tombstones.isEmpty() ? 0 : tombstones.get(tombstones.size() - 1).endedAtMillis();
+        return Math.max(last + Limits.TOMBSTONE_MILLIS, closedUntilMillis);
+    }
+
+    /** The lease that accepting the offer to {@code id} would make, ending when the offer lapses. */
+    public Optional<Grant> promised(RequestId id) {
+        return offer(id)
+                .map(offer -> new Grant(
+                        offer.request(), offer.token(), offer.waiter().queuedAtMillis(), offer.lapsesAtMillis()));
+    }
+
+    Optional<Grant> holder(GrantId id) {
+        return first(holders, grant -> grant.id().equals(id));
+    }
+
+    Optional<Grant> holder(RequestId id) {
+        return first(holders, grant -> grant.request().id().equals(id));
+    }
+
+    Optional<Offer> offer(GrantId id) {
+        return first(offers, offer -> offer.request().grant().equals(id));
+    }
+
+    Optional<Offer> offer(RequestId id) {
+        return first(offers, offer -> offer.request().id().equals(id));
+    }
+
+    Optional<Waiter> waiter(RequestId id) {
+        return first(waiters, waiter -> waiter.request().id().equals(id));
+    }
+
+    Optional<Waiter> waiter(GrantId id) {
+        return first(waiters, waiter -> waiter.request().grant().equals(id));
+    }
+
+    /** The newest recorded end. */
+    Optional<Tombstone> tombstone(RequestId id) {
+        return last(tombstones, tombstone -> tombstone.request().equals(id));
+    }
+
+    Optional<Tombstone> tombstone(GrantId id) {
+        return last(tombstones, tombstone -> tombstone.grant().equals(id));
+    }
+
+    /** 1 for the head. */
+    int position(RequestId id) {
+        for (int i = 0; i < waiters.size(); i++) {
+            if (waiters.get(i).request().id().equals(id)) {
+                return i + 1;
+            }
+        }
+        return 0;
+    }
+
+    /** Whether nobody who holds or was offered the lock stands in the way of {@code mode}. */
+    boolean admits(Mode mode) {
+        if (mode == Mode.EXCLUSIVE) {
+            return holders.isEmpty() && offers.isEmpty();
+        }
+        return holders.stream().allMatch(grant -> grant.mode() == Mode.SHARED)
+                && offers.stream().allMatch(offer -> offer.request().mode() == Mode.SHARED);
+    }
+
+    LockState withHolders(List<Grant> changed) {
+        return new LockState(name, changed, offers, waiters, tombstones, closedUntilMillis, forgottenUntilMillis);
+    }
+
+    LockState withOffers(List<Offer> changed) {
+        return new LockState(name, holders, changed, waiters, tombstones, closedUntilMillis, forgottenUntilMillis);
+    }
+
+    LockState withWaiters(List<Waiter> changed) {
+        return new LockState(name, holders, offers, changed, tombstones, closedUntilMillis, forgottenUntilMillis);
+    }
+
+    LockState withClosedUntil(long millis) {
+        return new LockState(
+                name, holders, offers, waiters, tombstones, Math.max(closedUntilMillis, millis), forgottenUntilMillis);
+    }
+
+    LockState withTombstone(Tombstone tombstone) {
+        List<Tombstone> kept = new ArrayList<>(tombstones.size() + 1);
+        long forgotten = forgottenUntilMillis;
+        int excess = tombstones.size() + 1 - Limits.TOMBSTONES_PER_LOCK_MAX;
+        for (Tombstone old : tombstones) {
+            if (old.endedAtMillis() + Limits.TOMBSTONE_MILLIS <= tombstone.endedAtMillis()) {
+                excess--;
+            } else if (excess > 0) {
+                excess--;
+                forgotten = Math.max(forgotten, old.endedAtMillis());
+            } else {
+                kept.add(old);
+            }
+        }
+        kept.add(tombstone);
+        return new LockState(name, holders, offers, waiters, List.copyOf(kept), closedUntilMillis, forgotten);
+    }
+
+    static <T> List<T> with(List<T> list, T added) {
+        List<T> changed = new ArrayList<>(list.size() + 1);
+        changed.addAll(list);
+        changed.add(added);
+        return List.copyOf(changed);
+    }
+
+    static <T> List<T> without(List<T> list, Predicate<T> gone) {
+        List<T> changed = new ArrayList<>(list.size());
+        for (T item : list) {
+            if (!gone.test(item)) {
+                changed.add(item);
+            }
+        }
+        return List.copyOf(changed);
+    }
+
+    static <T> List<T> replaced(List<T> list, Predicate<T> which, UnaryOperator<T> by) {
+        List<T> changed = new ArrayList<>(list.size());
+        for (T item : list) {
+            changed.add(which.test(item) ? by.apply(item) : item);
+        }
+        return List.copyOf(changed);
+    }
+
+    private static <T> Optional<T> first(List<T> list, Predicate<T> wanted) {
+        for (T item : list) {
+            if (wanted.test(item)) {
+                return Optional.of(item);
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static <T> Optional<T> last(List<T> list, Predicate<T> wanted) {
+        for (int i = list.size() - 1; i >= 0; i--) {
+            if (wanted.test(list.get(i))) {
+                return Optional.of(list.get(i));
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,140 @@
+package dev.palisade.server.core;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** One step of the machine while it is being decided: the state so far and the events that made it. Used once. */
+final class Step {
+    private final long nowMillis;
+    private final Limits limits;
+    private final List<LockEvent> events = new ArrayList<>(2);
+    private LockState state;
+    private long lastToken;
+
+    Step(LockState state, long nowMillis, long lastToken, Limits limits) {
+        this.state = state;
+        this.nowMillis = nowMillis;
+        this.lastToken = lastToken;
+        this.limits = limits;
+    }
+
+    LockState state() {
+        return state;
+    }
+
+    long nowMillis() {
+        return nowMillis;
+    }
+
+    Limits limits() {
+        return limits;
+    }
+
+    Decision decision(Answer answer) {
+        return new Decision(state, answer, List.copyOf(events), lastToken);
+    }
+
+    void emit(LockEvent event) {
+        state = event.applyTo(state);
+        events.add(event);
+    }
+
+    boolean tokensLeft() {
+        return lastToken < FencingToken.MAX;
+    }
+
+    FencingToken nextToken() {
+        return new FencingToken(++lastToken);
+    }
+
+    Answer refuse(Reason reason, String message) {
+        return new Answer.Refused(new Rejection(
+                reason, message, Map.of(Rejection.LOCK, state.name().value())));
+    }
+
+    /** Ends a request for good. */
+    void end(Request request, long token, End end, long closedUntilMillis) {
+        emit(new LockEvent.Ended(
+                new Tombstone(request.id(), request.grant(), token, end, nowMillis), closedUntilMillis));
+    }
+
+    void endGrant(Grant grant, End end) {
+        long delay =
+                end == End.EXPIRED || end == End.ABANDONED ? grant.request().lockDelayMillis() : 0;
+        long from = end == End.EXPIRED ? grant.expiresAtMillis() : nowMillis;
+        end(grant.request(), grant.token().value(), end, delay == 0 ? 0 : from + delay);
+    }
+
+    /** A stream of the same session speaks for the request; an older one can no longer end it. */
+    void hearFrom(Request request, long sessionGen) {
+        if (sessionGen > request.sessionGen()) {
+            emit(new LockEvent.Resumed(request.grant(), sessionGen));
+        }
+    }
+
+    /** Gives a lease its full length from now. */
+    Grant renew(Grant grant) {
+        emit(new LockEvent.Renewed(grant.id(), nowMillis + grant.request().ttlMillis()));
+        return state.holder(grant.id()).orElseThrow();
+    }
+
+    /** Everything that time alone has ended. */
+    void passTime() {
+        for (Grant grant : state.holders()) {
+            if (grant.expiresAtMillis() <= nowMillis) {
+                endGrant(grant, End.EXPIRED);
+            } else if (grant.expiresAtMillis() - nowMillis > grant.request().ttlMillis()) {
+                // The clock was set back: no lease lasts longer than its length.
+                renew(grant);
+            }
+        }
+        for (Offer offer : state.offers()) {
+            if (offer.lapsesAtMillis() <= nowMillis) {
+                lapse(offer);
+            }
+        }
+        for (Waiter waiter : state.waiters()) {
+            if (waiter.waitUntilMillis() <= nowMillis) {
+                end(waiter.request(), 0, End.TIMED_OUT, 0);
+            } else if (waiter.aliveUntilMillis() <= nowMillis) {
+                end(waiter.request(), 0, End.DROPPED, 0);
+            }
+        }
+        handOff();
+    }
+
+    private void lapse(Offer offer) {
+        if (offer.waiter().lapse() == Waiter.Lapse.NONE) {
+            emit(new LockEvent.Lapsed(offer.request().grant()));
+        } else {
+            end(offer.request(), offer.token().value(), End.DROPPED, 0);
+        }
+    }
+
+    /** Offers a free lock to whoever is next: one EXCLUSIVE waiter, or the SHARED ones that stand together. */
+    void handOff() {
+        while (tokensLeft()
+                && nowMillis >= state.closedUntilMillis()
+                && !state.waiters().isEmpty()) {
+            Waiter next = next();
+            if (!state.admits(next.request().mode())
+                    || state.holders().size() + state.offers().size() >= limits.holdersPerLockMax()) {
+                return;
+            }
+            emit(new LockEvent.Offered(next.request().id(), nextToken(), nowMillis + limits.offerMillis()));
+        }
+    }
+
+    private Waiter next() {
+        for (Waiter waiter : state.waiters()) {
+            if (waiter.lapse() != Waiter.Lapse.STEPS_BACK) {
+                return waiter;
+            }
+        }
+        return state.waiters().get(0);
+    }
+}

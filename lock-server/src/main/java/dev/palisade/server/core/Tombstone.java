@@ -1,0 +1,11 @@
+package dev.palisade.server.core;
+
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.RequestId;
+
+/**
+ * The recorded end of a request, so that a delayed duplicate gets this end and not a new grant.
+ *
+ * @param token 0 when it never had one
+ */
+public record Tombstone(RequestId request, GrantId grant, long token, End end, long endedAtMillis) {}

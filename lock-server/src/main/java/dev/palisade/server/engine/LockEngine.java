@@ -1,0 +1,361 @@
+package dev.palisade.server.engine;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SessionId;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.server.core.Abandon;
+import dev.palisade.server.core.Accept;
+import dev.palisade.server.core.Acquire;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.End;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.Request;
+import dev.palisade.server.core.Resume;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreFailure;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/**
+ * Stands between the transports and the store: attaches sessions, fans keep-alives out into renewals, parks the acquires
+ * of callers without a stream, and tells every session what happened to its locks. Decides nothing about a lock itself.
+ * Safe to share between threads; never blocks.
+ */
+public final class LockEngine implements LockStore.Listener {
+    private final LockStore store;
+    private final Function<Sequencer, SignedSequencer> signer;
+    private final EngineConfig config;
+    private final Timer timer;
+    private final GrantIds grantIds;
+    private final Map<SessionId, Session> sessions = new ConcurrentHashMap<>();
+    private final Map<RequestId, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
+    private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
+
+    /** @param serverRandom at least 16 random bytes of this process */
+    public LockEngine(
+            LockStore store,
+            Function<Sequencer, SignedSequencer> signer,
+            EngineConfig config,
+            Timer timer,
+            byte[] serverRandom) {
+        this.store = store;
+        this.signer = signer;
+        this.config = config;
+        this.timer = timer;
+        this.grantIds = new GrantIds(serverRandom);
+        store.listen(this);
+    }
+
+    public EngineConfig config() {
+        return config;
+    }
+
+    // ---- sessions ----
+
+    /**
+     * Attaches a stream. An older stream of the session is told that it is superseded.
+     *
+     * @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED
+     */
+    public Session attach(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer) {
+        Session attached = new Session(id, gen, owner, keepLeasesOnDisconnect, peer);
+        if (sessions.size() >= config.sessionsMax() && !sessions.containsKey(id)) {
+            throw new Rejection(
+                            Reason.LIMIT_EXCEEDED,
+                            "sessionsMax is " + config.sessionsMax() + "; close idle clients or use another server",
+                            Map.of(Rejection.LIMIT, "sessionsMax"))
+                    .asException();
+        }
+        List<Session> older = new ArrayList<>(1);
+        Session now = sessions.compute(id, (same, current) -> {
+            if (current == null || current.gen() < gen) {
+                if (current != null) {
+                    older.add(current);
+                }
+                return attached;
+            }
+            return current;
+        });
+        if (now != attached) {
+            throw new Rejection(
+                            Reason.SESSION_UNKNOWN,
+                            "stream " + gen + " of this session is not newer than stream " + now.gen()
+                                    + "; count session_gen up on every reconnect")
+                    .asException();
+        }
+        for (Session session : older) {
+            session.peer().superseded();
+            abandonAfterGrace(session);
+        }
+        return attached;
+    }
+
+    /** The stream broke or ended. */
+    public void detach(Session session) {
+        if (sessions.remove(session.id(), session)) {
+            abandonAfterGrace(session);
+        }
+    }
+
+    /** Frees what the stream had unless a newer one has taken it over by then: the lock record decides which came first. */
+    private void abandonAfterGrace(Session session) {
+        timer.after(config.graceMillis(), () -> abandon(session));
+    }
+
+    private void abandon(Session session) {
+        session.markAbandoned();
+        for (Session.Waiting waiting : session.waiting()) {
+            RequestId request = new RequestId(session.id(), waiting.requestNumber());
+            store.execute(new Leave(waiting.lock(), request, session.gen()));
+        }
+        if (!session.keepsLeasesOnDisconnect()) {
+            session.held().forEach((grant, held) -> store.execute(new Abandon(held.lock(), grant, session.gen())));
+        }
+    }
+
+    /** A frame of the session's client arrived, sent at {@code sentNanos} of the client's own clock. */
+    public void frameArrived(Session session, long sentNanos) {
+        session.frameArrived(store.nowMillis(), sentNanos);
+    }
+
+    /** Renews every lease of the stream. Completes with the grants that could not be renewed. */
+    public CompletionStage<List<Lost>> keepAlive(Session session) {
+        List<CompletableFuture<Answer>> renewals = new ArrayList<>();
+        List<Lost> leases = new ArrayList<>();
+        session.held().forEach((grant, held) -> {
+            leases.add(new Lost(held.lock(), grant));
+            renewals.add(execute(new Renew(held.lock(), grant, held.token(), session.id()))
+                    .toCompletableFuture());
+        });
+        return CompletableFuture.allOf(renewals.toArray(new CompletableFuture<?>[0]))
+                .thenApply(all -> {
+                    List<Lost> lost = new ArrayList<>();
+                    for (int i = 0; i < leases.size(); i++) {
+                        if (!(renewals.get(i).join() instanceof Answer.Renewed)) {
+                            lost.add(leases.get(i));
+                            session.ended(leases.get(i).grant(), 0);
+                        }
+                    }
+                    return lost;
+                });
+    }
+
+    /** A lease that a keep-alive could not renew. */
+    public record Lost(LockName lock, GrantId grant) {}
+
+    // ---- commands ----
+
+    /** What an acquire says, checked, whoever sent it. */
+    public record Asked(
+            LockName lock,
+            RequestId id,
+            Mode mode,
+            long ttlMillis,
+            long waitMillis,
+            long lockDelayMillis,
+            long ageMillis,
+            String owner,
+            String purpose) {}
+
+    /** Acquires for a stream: the answer comes at once, and a waiter is told of its offer later. */
+    public CompletionStage<Answer> acquire(Session session, Asked asked) {
+        if (session.size() >= config.locksPerSessionMax()) {
+            return CompletableFuture.completedFuture(new Answer.Refused(new Rejection(
+                    Reason.LIMIT_EXCEEDED,
+                    "locksPerSessionMax is " + config.locksPerSessionMax() + "; release some first",
+                    Map.of(Rejection.LIMIT, "locksPerSessionMax"))));
+        }
+        // Known before the store knows: if the stream breaks while the command is on its way, it must still be taken
+        // back.
+        session.waits(asked.lock(), asked.id().number());
+        return execute(command(asked, session.gen())).thenApply(answer -> {
+            if (answer instanceof Answer.Granted granted) {
+                holds(session, asked.lock(), granted.grant());
+            } else if (!(answer instanceof Answer.Queued)) {
+                session.ended(new GrantId(0, 0), asked.id().number());
+            }
+            return answer;
+        });
+    }
+
+    /** Acquires for a caller without a stream: completes when the wait is over, accepting an offer on its behalf. */
+    public CompletableFuture<Answer> acquireParked(Asked asked) {
+        CompletableFuture<Answer> result = new CompletableFuture<>();
+        CompletableFuture<Answer> earlier = parked.put(asked.id(), result);
+        if (earlier != null) {
+            earlier.cancel(false);
+        }
+        execute(command(asked, 0)).whenComplete((answer, failure) -> {
+            if (failure != null) {
+                result.completeExceptionally(failure);
+            } else if (!(answer instanceof Answer.Queued)) {
+                result.complete(answer);
+            }
+        });
+        return result.whenComplete((answer, failure) -> parked.remove(asked.id(), result));
+    }
+
+    public CompletionStage<Answer> accept(Session session, LockName lock, GrantId grant) {
+        return execute(new Accept(lock, grant, session.id())).thenApply(answer -> {
+            if (answer instanceof Answer.Granted granted) {
+                holds(session, lock, granted.grant());
+            }
+            return answer;
+        });
+    }
+
+    public CompletionStage<Answer> resume(Session session, LockName lock, GrantId grant, FencingToken token) {
+        return execute(new Resume(lock, grant, token, session.id(), session.gen()))
+                .thenApply(answer -> {
+                    if (answer instanceof Answer.Resumed resumed) {
+                        session.holds(resumed.grant(), lock);
+                    }
+                    return answer;
+                });
+    }
+
+    /** A grant that arrives when its stream is already given up has nobody left to hold it. */
+    private void holds(Session session, LockName lock, Grant grant) {
+        session.holds(grant, lock);
+        if (session.isAbandoned()) {
+            abandon(session);
+        }
+    }
+
+    /** Any command that changes nothing but the lock. A store's failure is an answer here: nobody above needs to know stores. */
+    public CompletionStage<Answer> execute(Command command) {
+        return store.execute(command).exceptionally(LockEngine::refused);
+    }
+
+    /** The signed proof of a grant, made now. */
+    public SignedSequencer sequencer(LockName lock, Grant grant) {
+        return signer.apply(
+                new Sequencer(config.issuer(), lock, grant.mode(), grant.token(), grant.id(), store.nowMillis()));
+    }
+
+    private Acquire command(Asked asked, long sessionGen) {
+        Request request = new Request(
+                asked.id(),
+                sessionGen,
+                grantIds.of(asked.id()),
+                asked.mode(),
+                asked.ttlMillis(),
+                asked.lockDelayMillis(),
+                asked.owner(),
+                asked.purpose());
+        return new Acquire(asked.lock(), request, asked.waitMillis(), asked.ageMillis(), Long.MAX_VALUE);
+    }
+
+    private static Answer refused(Throwable failure) {
+        Throwable cause = failure instanceof java.util.concurrent.CompletionException && failure.getCause() != null
+                ? failure.getCause()
+                : failure;
+        boolean unknown = !(cause instanceof StoreFailure known) || known.isOutcomeUnknown();
+        return new Answer.Refused(new Rejection(
+                unknown ? Reason.OUTCOME_UNKNOWN : Reason.STORE_UNAVAILABLE,
+                String.valueOf(cause.getMessage()),
+                Map.of(Rejection.APPLIED, unknown ? "unknown" : "no")));
+    }
+
+    // ---- what happened, from the store's thread ----
+
+    @Override
+    public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {
+        for (LockEvent event : events) {
+            if (event instanceof LockEvent.Offered offered) {
+                offered(next, offered, decidedAtMillis);
+            } else if (event instanceof LockEvent.Ended ended) {
+                ended(next.name(), ended);
+            }
+        }
+    }
+
+    private void offered(LockState next, LockEvent.Offered offered, long decidedAtMillis) {
+        CompletableFuture<Answer> waiting = parked.get(offered.request());
+        Grant promised = next.promised(offered.request()).orElse(null);
+        if (promised == null) {
+            return; // Taken back in the same step.
+        }
+        if (waiting != null) {
+            execute(new Accept(next.name(), promised.id(), offered.request().session()))
+                    .thenAccept(answer -> {
+                        if (!(answer instanceof Answer.Queued)) {
+                            waiting.complete(answer);
+                        }
+                    });
+            return;
+        }
+        Session session = sessions.get(offered.request().session());
+        if (session != null) {
+            session.peer()
+                    .offered(
+                            next.name(),
+                            promised,
+                            promised.expiresAtMillis() - decidedAtMillis,
+                            session.sentBefore(decidedAtMillis));
+            unflushed.add(session.peer());
+        }
+    }
+
+    private void ended(LockName lock, LockEvent.Ended ended) {
+        RequestId request = ended.tombstone().request();
+        End end = ended.tombstone().end();
+        CompletableFuture<Answer> waiting = parked.get(request);
+        if (waiting != null) {
+            waiting.complete(new Answer.WaitEnded(end));
+        }
+        Session session = sessions.get(request.session());
+        if (session == null) {
+            return;
+        }
+        boolean held = session.ended(ended.tombstone().grant(), request.number());
+        switch (end) {
+            case EXPIRED, ABANDONED, FORCE_RELEASED -> {
+                if (held) {
+                    session.peer().lost(lock, ended.tombstone().grant(), end);
+                    unflushed.add(session.peer());
+                }
+            }
+            case TIMED_OUT, DROPPED -> {
+                session.peer().waitEnded(request.number(), end);
+                unflushed.add(session.peer());
+            }
+            case RELEASED, LEFT, BUSY -> {
+                // The client asked for it and has its answer.
+            }
+        }
+    }
+
+    @Override
+    public void told() {
+        for (Iterator<Peer> peers = unflushed.iterator(); peers.hasNext(); ) {
+            Peer peer = peers.next();
+            peers.remove();
+            peer.flush();
+        }
+    }
+
+    /** A reply was gathered for {@code peer}; it goes out with everything else of this turn. */
+    public void flushLater(Peer peer) {
+        unflushed.add(peer);
+    }
+}

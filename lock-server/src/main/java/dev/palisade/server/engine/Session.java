@@ -1,0 +1,106 @@
+package dev.palisade.server.engine;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.SessionId;
+import dev.palisade.server.core.Grant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One stream of a client process: what was granted to, resumed on and waited for on it. A reconnect makes a new one with
+ * the next generation; what it does not take over is abandoned with the old one's generation, which the lock record
+ * refuses if the newer stream spoke first.
+ */
+public final class Session {
+    private final SessionId id;
+    private final long gen;
+    private final String owner;
+    private final boolean keepLeasesOnDisconnect;
+    private final Peer peer;
+    private final Map<GrantId, Held> held = new HashMap<>();
+    private final Map<Long, LockName> waiting = new HashMap<>();
+    private final FrameTimes frames = new FrameTimes();
+
+    private volatile boolean abandoned;
+
+    record Held(LockName lock, FencingToken token) {}
+
+    record Waiting(LockName lock, long requestNumber) {}
+
+    Session(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer) {
+        this.id = id;
+        this.gen = gen;
+        this.owner = owner;
+        this.keepLeasesOnDisconnect = keepLeasesOnDisconnect;
+        this.peer = peer;
+    }
+
+    public SessionId id() {
+        return id;
+    }
+
+    public long gen() {
+        return gen;
+    }
+
+    public String owner() {
+        return owner;
+    }
+
+    boolean keepsLeasesOnDisconnect() {
+        return keepLeasesOnDisconnect;
+    }
+
+    Peer peer() {
+        return peer;
+    }
+
+    boolean isAbandoned() {
+        return abandoned;
+    }
+
+    void markAbandoned() {
+        abandoned = true;
+    }
+
+    synchronized void frameArrived(long nowMillis, long sentNanos) {
+        frames.arrived(nowMillis, sentNanos);
+    }
+
+    synchronized long sentBefore(long decidedAtMillis) {
+        return frames.sentBefore(decidedAtMillis);
+    }
+
+    synchronized int size() {
+        return held.size() + waiting.size();
+    }
+
+    synchronized void waits(LockName lock, long requestNumber) {
+        waiting.put(requestNumber, lock);
+    }
+
+    synchronized void holds(Grant grant, LockName lock) {
+        waiting.remove(grant.request().id().number());
+        held.put(grant.id(), new Held(lock, grant.token()));
+    }
+
+    /** The request is neither held nor waited for any more; returns whether it was held. */
+    synchronized boolean ended(GrantId grant, long requestNumber) {
+        waiting.remove(requestNumber);
+        return held.remove(grant) != null;
+    }
+
+    synchronized Map<GrantId, Held> held() {
+        return new HashMap<>(held);
+    }
+
+    synchronized List<Waiting> waiting() {
+        List<Waiting> all = new ArrayList<>(waiting.size());
+        waiting.forEach((number, lock) -> all.add(new Waiting(lock, number)));
+        return all;
+    }
+}

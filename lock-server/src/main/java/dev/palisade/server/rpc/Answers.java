@@ -1,0 +1,203 @@
+package dev.palisade.server.rpc;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Rejection;
+import dev.palisade.proto.v1.AcceptReply;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.Busy;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Holder;
+import dev.palisade.proto.v1.LeaveReply;
+import dev.palisade.proto.v1.LostReason;
+import dev.palisade.proto.v1.Queued;
+import dev.palisade.proto.v1.Rejected;
+import dev.palisade.proto.v1.ReleaseReply;
+import dev.palisade.proto.v1.RenewReply;
+import dev.palisade.proto.v1.ResumeReply;
+import dev.palisade.proto.v1.TimedOut;
+import dev.palisade.proto.v1.WaitEnd;
+import dev.palisade.proto.v1.Waiter;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.End;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Request;
+import dev.palisade.server.engine.LockEngine;
+
+/** Answers to messages. */
+final class Answers {
+    private static final int WAITERS_LISTED_MAX = 100;
+
+    private final LockEngine engine;
+
+    Answers(LockEngine engine) {
+        this.engine = engine;
+    }
+
+    AcquireReply acquire(LockName lock, Answer answer) {
+        AcquireReply.Builder reply = AcquireReply.newBuilder();
+        if (answer instanceof Answer.Granted granted) {
+            return reply.setGranted(granted(lock, granted.grant())).build();
+        }
+        if (answer instanceof Answer.Queued queued) {
+            return reply.setQueued(queued(queued)).build();
+        }
+        if (answer instanceof Answer.Busy busy) {
+            return reply.setBusy(busy(busy)).build();
+        }
+        if (answer instanceof Answer.WaitEnded) {
+            return reply.setTimedOut(TimedOut.getDefaultInstance()).build();
+        }
+        throw unexpected(answer);
+    }
+
+    AcceptReply accept(LockName lock, Answer answer) {
+        if (answer instanceof Answer.Granted granted) {
+            return AcceptReply.newBuilder()
+                    .setGranted(granted(lock, granted.grant()))
+                    .build();
+        }
+        if (answer instanceof Answer.Queued queued) {
+            return AcceptReply.newBuilder().setQueued(queued(queued)).build();
+        }
+        throw unexpected(answer);
+    }
+
+    RenewReply renew(Answer answer) {
+        if (answer instanceof Answer.Renewed renewed) {
+            return RenewReply.newBuilder()
+                    .setTtlMillis(renewed.grant().request().ttlMillis())
+                    .build();
+        }
+        throw unexpected(answer);
+    }
+
+    ReleaseReply release(Answer answer) {
+        if (answer instanceof Answer.Released) {
+            return ReleaseReply.getDefaultInstance();
+        }
+        throw unexpected(answer);
+    }
+
+    LeaveReply leave(Answer answer) {
+        if (answer instanceof Answer.Left left) {
+            return LeaveReply.newBuilder().setWasWaiting(left.wasWaiting()).build();
+        }
+        throw unexpected(answer);
+    }
+
+    ResumeReply resume(Answer answer) {
+        if (answer instanceof Answer.Resumed resumed) {
+            return ResumeReply.newBuilder()
+                    .setTtlMillis(resumed.grant().request().ttlMillis())
+                    .build();
+        }
+        throw unexpected(answer);
+    }
+
+    DescribeReply describe(Answer answer) {
+        if (!(answer instanceof Answer.Described described)) {
+            throw unexpected(answer);
+        }
+        LockState state = described.state();
+        long now = described.nowMillis();
+        DescribeReply.Builder reply = DescribeReply.newBuilder()
+                .setLock(state.name().value())
+                .setWaitersTotal(state.offers().size() + state.waiters().size())
+                .setLockDelayRemainingMillis(Math.max(0, state.closedUntilMillis() - now));
+        state.holders().forEach(grant -> reply.addHolders(holder(grant, now)));
+        state.offers().stream()
+                .limit(WAITERS_LISTED_MAX)
+                .forEach(offer -> reply.addWaiters(waiter(offer.waiter(), now).setOffered(true)));
+        state.waiters().stream()
+                .limit(WAITERS_LISTED_MAX - reply.getWaitersCount())
+                .forEach(waiter -> reply.addWaiters(waiter(waiter, now)));
+        return reply.build();
+    }
+
+    Granted granted(LockName lock, Grant grant) {
+        return Granted.newBuilder()
+                .setLock(lock.value())
+                .setMode(mode(grant.mode()))
+                .setToken(grant.token().value())
+                .setGrantId(ByteString.copyFrom(grant.id().toBytes()))
+                .setTtlMillis(grant.request().ttlMillis())
+                .setSequencer(ByteString.copyFrom(engine.sequencer(lock, grant).toBytes()))
+                .build();
+    }
+
+    static Rejected rejected(Rejection rejection) {
+        return Rejected.newBuilder()
+                .setReason(rejection.reason().name())
+                .setMessage(rejection.message())
+                .putAllMetadata(rejection.metadata())
+                .build();
+    }
+
+    static LostReason lostReason(End end) {
+        return switch (end) {
+            case EXPIRED -> LostReason.LOST_EXPIRED;
+            case ABANDONED -> LostReason.LOST_ABANDONED;
+            case FORCE_RELEASED -> LostReason.LOST_FORCE_RELEASED;
+            case RELEASED, LEFT, TIMED_OUT, DROPPED, BUSY -> LostReason.LOST_UNKNOWN;
+        };
+    }
+
+    static WaitEnd waitEnd(End end) {
+        return end == End.TIMED_OUT ? WaitEnd.WAIT_TIMED_OUT : WaitEnd.WAIT_DROPPED;
+    }
+
+    private static Queued queued(Answer.Queued queued) {
+        return Queued.newBuilder().setPosition(queued.position()).build();
+    }
+
+    private static Busy busy(Answer.Busy busy) {
+        Busy.Builder reply =
+                Busy.newBuilder().setRemainingMillis(busy.remainingMillis()).setWaiters(busy.waiters());
+        busy.holder()
+                .ifPresent(grant -> reply.setHolder(Holder.newBuilder()
+                        .setToken(grant.token().value())
+                        .setMode(mode(grant.mode()))
+                        .setOwner(grant.request().owner())
+                        .setPurpose(grant.request().purpose())
+                        .setTtlMillis(grant.request().ttlMillis())
+                        .setRemainingMillis(busy.remainingMillis())));
+        return reply.build();
+    }
+
+    private static Holder holder(Grant grant, long now) {
+        Request request = grant.request();
+        return Holder.newBuilder()
+                .setToken(grant.token().value())
+                .setMode(mode(grant.mode()))
+                .setOwner(request.owner())
+                .setPurpose(request.purpose())
+                .setHeldMillis(now - grant.grantedAtMillis())
+                .setRemainingMillis(grant.expiresAtMillis() - now)
+                .setTtlMillis(request.ttlMillis())
+                .build();
+    }
+
+    private static Waiter.Builder waiter(dev.palisade.server.core.Waiter waiter, long now) {
+        Request request = waiter.request();
+        return Waiter.newBuilder()
+                .setMode(mode(request.mode()))
+                .setOwner(request.owner())
+                .setPurpose(request.purpose())
+                .setWaitedMillis(now - waiter.queuedAtMillis());
+    }
+
+    private static dev.palisade.proto.v1.Mode mode(Mode mode) {
+        return mode == Mode.EXCLUSIVE ? dev.palisade.proto.v1.Mode.EXCLUSIVE : dev.palisade.proto.v1.Mode.SHARED;
+    }
+
+    private static RuntimeException unexpected(Answer answer) {
+        if (answer instanceof Answer.Refused refused) {
+            return refused.rejection().asException();
+        }
+        return new IllegalStateException("no such answer to this command: " + answer);
+    }
+}

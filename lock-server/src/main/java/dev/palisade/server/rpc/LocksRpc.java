@@ -1,0 +1,168 @@
+package dev.palisade.server.rpc;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.AcceptReply;
+import dev.palisade.proto.v1.AcceptRequest;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.ClientFrame;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.LeaveReply;
+import dev.palisade.proto.v1.LeaveRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.ReleaseReply;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.RenewReply;
+import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ResumeReply;
+import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.server.core.Accept;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.Release;
+import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.Resume;
+import dev.palisade.server.engine.LockEngine;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** The Locks service: decode, submit, answer. Runs on the transport's threads and never blocks them. */
+public final class LocksRpc extends LocksGrpc.LocksImplBase {
+    private static final Rejection SUPERSEDED =
+            new Rejection(Reason.OUTCOME_UNKNOWN, "a later call with the same request id waits in this one's place");
+
+    private final LockEngine engine;
+    private final Limits limits;
+    private final String version;
+    private final int callsInFlightMax;
+    private final ProtoCodec codec;
+    private final Answers answers;
+
+    /** @param callsInFlightMax unanswered calls on one stream */
+    public LocksRpc(LockEngine engine, Limits limits, String version, int callsInFlightMax) {
+        this.engine = engine;
+        this.limits = limits;
+        this.version = version;
+        this.callsInFlightMax = callsInFlightMax;
+        this.codec = new ProtoCodec(limits);
+        this.answers = new Answers(engine);
+    }
+
+    @Override
+    public StreamObserver<ClientFrame> session(StreamObserver<ServerFrame> out) {
+        return new SessionStream(
+                engine, limits, version, callsInFlightMax, (ServerCallStreamObserver<ServerFrame>) out);
+    }
+
+    @Override
+    public void acquire(AcquireRequest request, StreamObserver<AcquireReply> out) {
+        unary(
+                out,
+                () -> {
+                    SessionId session = ProtoCodec.session(request.getSessionId());
+                    LockEngine.Asked asked = codec.acquire(request, session, request.getOwner());
+                    // A caller that hangs up, or whose deadline passes, leaves the queue.
+                    ((ServerCallStreamObserver<AcquireReply>) out).setOnCancelHandler(() -> {
+                        var unused = engine.execute(new Leave(asked.lock(), asked.id(), Long.MAX_VALUE));
+                    });
+                    return engine.acquireParked(asked);
+                },
+                answer -> answers.acquire(ProtoCodec.lock(request.getLock()), answer));
+    }
+
+    @Override
+    public void accept(AcceptRequest request, StreamObserver<AcceptReply> out) {
+        unary(
+                out,
+                () -> engine.execute(new Accept(
+                        ProtoCodec.lock(request.getLock()),
+                        ProtoCodec.grant(request.getGrantId()),
+                        ProtoCodec.session(request.getSessionId()))),
+                answer -> answers.accept(ProtoCodec.lock(request.getLock()), answer));
+    }
+
+    @Override
+    public void renew(RenewRequest request, StreamObserver<RenewReply> out) {
+        unary(
+                out,
+                () -> engine.execute(new Renew(
+                        ProtoCodec.lock(request.getLock()),
+                        ProtoCodec.grant(request.getGrantId()),
+                        ProtoCodec.token(request.getToken()),
+                        ProtoCodec.session(request.getSessionId()))),
+                answers::renew);
+    }
+
+    @Override
+    public void release(ReleaseRequest request, StreamObserver<ReleaseReply> out) {
+        unary(
+                out,
+                () -> engine.execute(new Release(
+                        ProtoCodec.lock(request.getLock()),
+                        ProtoCodec.grant(request.getGrantId()),
+                        ProtoCodec.token(request.getToken()),
+                        ProtoCodec.session(request.getSessionId()))),
+                answers::release);
+    }
+
+    @Override
+    public void leave(LeaveRequest request, StreamObserver<LeaveReply> out) {
+        unary(
+                out,
+                () -> engine.execute(new Leave(
+                        ProtoCodec.lock(request.getLock()),
+                        new RequestId(ProtoCodec.session(request.getSessionId()), request.getRequestId()),
+                        Long.MAX_VALUE)),
+                answers::leave);
+    }
+
+    @Override
+    public void resume(ResumeRequest request, StreamObserver<ResumeReply> out) {
+        unary(
+                out,
+                () -> engine.execute(new Resume(
+                        ProtoCodec.lock(request.getLock()),
+                        ProtoCodec.grant(request.getGrantId()),
+                        ProtoCodec.token(request.getToken()),
+                        ProtoCodec.session(request.getSessionId()),
+                        ProtoCodec.within("session_gen", request.getSessionGen(), 1, Long.MAX_VALUE - 1))),
+                answers::resume);
+    }
+
+    @Override
+    public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
+        unary(out, () -> engine.execute(new Describe(ProtoCodec.lock(request.getLock()))), answers::describe);
+    }
+
+    private static <T> void unary(
+            StreamObserver<T> out, Supplier<CompletionStage<Answer>> submit, Function<Answer, T> encode) {
+        try {
+            var unused = submit.get().whenComplete((answer, failure) -> {
+                if (failure != null) {
+                    out.onError(Rejections.toStatus(SUPERSEDED));
+                    return;
+                }
+                try {
+                    out.onNext(encode.apply(answer));
+                    out.onCompleted();
+                } catch (RejectedException e) {
+                    out.onError(Rejections.toStatus(e.rejection()));
+                }
+            });
+        } catch (RejectedException e) {
+            out.onError(Rejections.toStatus(e.rejection()));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package dev.palisade.server.rpc;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
+import dev.palisade.contract.Texts;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.engine.LockEngine.Asked;
+
+/** Messages to values. Whatever is out of range is MALFORMED_REQUEST, saying which field and what to do. */
+final class ProtoCodec {
+    private static final int TEXT_BYTES_MAX = 256;
+
+    private final Limits limits;
+
+    ProtoCodec(Limits limits) {
+        this.limits = limits;
+    }
+
+    /** @param owner of the stream; null for a unary call, which names its own */
+    Asked acquire(AcquireRequest request, SessionId session, String owner) {
+        return new Asked(
+                lock(request.getLock()),
+                new RequestId(session, request.getRequestId()),
+                mode(request.getMode()),
+                request.getTtlMillis() == 0
+                        ? limits.ttlDefaultMillis()
+                        : within("ttl_millis", request.getTtlMillis(), limits.ttlMinMillis(), limits.ttlMaxMillis()),
+                within("wait_millis", request.getWaitMillis(), 0, limits.waitMaxMillis()),
+                within("lock_delay_millis", request.getLockDelayMillis(), 0, limits.lockDelayMaxMillis()),
+                within("age_millis", request.getAgeMillis(), 0, Long.MAX_VALUE),
+                text("owner", owner),
+                text("purpose", request.getPurpose()));
+    }
+
+    static LockName lock(String name) {
+        return new LockName(name);
+    }
+
+    static GrantId grant(ByteString bytes) {
+        return GrantId.of(bytes.toByteArray());
+    }
+
+    static SessionId session(ByteString bytes) {
+        return SessionId.of(bytes.toByteArray());
+    }
+
+    static FencingToken token(long value) {
+        return new FencingToken(value);
+    }
+
+    static String text(String what, String value) {
+        return Texts.checked(what, value, 0, TEXT_BYTES_MAX);
+    }
+
+    private static Mode mode(dev.palisade.proto.v1.Mode mode) {
+        return switch (mode) {
+            case EXCLUSIVE -> Mode.EXCLUSIVE;
+            case SHARED -> Mode.SHARED;
+            case MODE_UNSPECIFIED, UNRECOGNIZED ->
+                throw RejectedException.malformed("mode is not set; use EXCLUSIVE or SHARED");
+        };
+    }
+
+    static long within(String field, long value, long min, long max) {
+        if (value < min || value > max) {
+            throw RejectedException.malformed(field + " is " + value + "; use " + min + " to " + max);
+        }
+        return value;
+    }
+}

@@ -1,0 +1,40 @@
+package dev.palisade.server.store;
+
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockState;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** Where locks are kept. Safe to share between threads. */
+public interface LockStore extends AutoCloseable {
+    /**
+     * Decides {@code command} and makes its effect durable.
+     *
+     * @return completes with the answer once nothing can take it back, or with {@link StoreFailure}
+     */
+    CompletionStage<Answer> execute(Command command);
+
+    /** The store's time, in which every decision is made: milliseconds since 1970 that never go back. */
+    long nowMillis();
+
+    /** Sends every later change to {@code listener}. Called once, before the first command. */
+    void listen(Listener listener);
+
+    @Override
+    void close();
+
+    /** Hears of changes, on the store's own thread and in order per lock: be brief, do not block. */
+    interface Listener {
+        /**
+         * A decision took effect and is durable. Called after the command that caused it was answered.
+         *
+         * @param decidedAtMillis the store's time at which it was made
+         */
+        void changed(LockState next, List<LockEvent> events, long decidedAtMillis);
+
+        /** Everything decided together has been told: a good moment to flush. */
+        void told();
+    }
+}

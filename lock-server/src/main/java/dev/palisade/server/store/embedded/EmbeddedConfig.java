@@ -1,0 +1,15 @@
+package dev.palisade.server.store.embedded;
+
+import java.nio.file.Path;
+
+/**
+ * @param directory one store, one process
+ * @param locksMax names known at one time, in use or remembered; an acquire of another is LIMIT_EXCEEDED
+ * @param unusedMax names out of use whose ends are remembered at one time; the oldest are forgotten early
+ * @param queueMax commands waiting for the writer; STORE_UNAVAILABLE beyond
+ */
+public record EmbeddedConfig(Path directory, int locksMax, int unusedMax, int queueMax) {
+    public static EmbeddedConfig in(Path directory) {
+        return new EmbeddedConfig(directory, 1_000_000, 200_000, 200_000);
+    }
+}

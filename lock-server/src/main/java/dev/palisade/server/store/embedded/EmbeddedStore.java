@@ -1,0 +1,474 @@
+package dev.palisade.server.store.embedded;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.server.core.Acquire;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockMachine;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.embedded.format.Entry;
+import dev.palisade.server.store.embedded.format.Epoch;
+import dev.palisade.server.store.embedded.format.Record;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks in memory, events in a journal. One thread takes whatever has come in while the last batch was synced, decides
+ * all of it, writes what must last, syncs once, and only then answers: nothing is told that a {@code kill -9} can undo.
+ */
+public final class EmbeddedStore implements LockStore {
+    private static final int BATCH_MAX = 4_096;
+
+    private final EmbeddedConfig config;
+    private final Limits limits;
+    private final Consumer<String> fatal;
+    private final DataDirectory directory;
+    private final Journal journal;
+    private final StoreClock clock;
+    private final TokenCounter tokens;
+    private final BlockingQueue<Pending> queue;
+    private final Thread writer = new Thread(this::run, "palisade-store");
+    private volatile boolean closing;
+    private volatile @Nullable Listener listener;
+
+    // Touched by the writer thread only, once it runs.
+    private final Map<LockName, Slot> slots = new HashMap<>();
+    private final Deadlines deadlines = new Deadlines();
+    private final ArrayDeque<Unused> unused = new ArrayDeque<>();
+    private long epochRecordId;
+    private long forgottenUntilMillis;
+
+    private record Pending(Command command, CompletableFuture<Answer> future) {}
+
+    private record Told(LockState state, List<LockEvent> events, long atMillis) {}
+
+    private record Unused(Slot slot, int times) {}
+
+    private record Answered(CompletableFuture<Answer> future, Answer answer) {}
+
+    /**
+     * Opens the store: locks the directory, reads it back, and begins a new epoch of tokens, all durable on return.
+     *
+     * @param fatal ends the process with one line; called when something could not be made durable
+     * @param epochId random
+     * @throws StoreUnusable when the directory cannot be used; nothing in it was changed
+     */
+    public static EmbeddedStore open(
+            EmbeddedConfig config,
+            Limits limits,
+            LongSupplier wallMillis,
+            LongSupplier nanoTime,
+            int epochId,
+            Consumer<String> fatal)
+            throws StoreUnusable {
+        DataDirectory directory = DataDirectory.open(config.directory());
+        try {
+            return new EmbeddedStore(config, limits, wallMillis, nanoTime, epochId, fatal, directory);
+        } catch (StoreUnusable | RuntimeException e) {
+            directory.close();
+            throw e;
+        } catch (IOException e) {
+            directory.close();
+            throw new StoreUnusable(
+                    "data directory " + config.directory() + " cannot be used (" + e
+                            + "); check its owner and free space",
+                    e);
+        }
+    }
+
+    private EmbeddedStore(
+            EmbeddedConfig config,
+            Limits limits,
+            LongSupplier wallMillis,
+            LongSupplier nanoTime,
+            int epochId,
+            Consumer<String> fatal,
+            DataDirectory directory)
+            throws StoreUnusable, IOException {
+        this.config = config;
+        this.limits = limits;
+        this.fatal = fatal;
+        this.directory = directory;
+        this.queue = new LinkedBlockingQueue<>(config.queueMax());
+        this.journal = new Journal(directory.journal(), fatal);
+        Restored restored = new Restored();
+        journal.load(restored);
+        if (restored.epochIds.isEmpty() && (directory.isMarked() || !slots.isEmpty())) {
+            throw new StoreUnusable("data directory " + config.directory()
+                    + " has lost its journal; restore it from a copy (starting empty would forget who holds what)");
+        }
+        this.clock = new StoreClock(wallMillis.getAsLong(), restored.lastMillis, nanoTime);
+        this.tokens = new TokenCounter(clock.nowMillis(), restored.highToken, epochId);
+        restart(restored);
+        if (!directory.isMarked()) {
+            directory.mark();
+        }
+    }
+
+    // ---- from any thread ----
+
+    @Override
+    public CompletionStage<Answer> execute(Command command) {
+        CompletableFuture<Answer> future = new CompletableFuture<>();
+        if (closing) {
+            future.completeExceptionally(StoreFailure.unavailable("the lock server is stopping; try another or later"));
+        } else if (!queue.offer(new Pending(command, future))) {
+            future.completeExceptionally(StoreFailure.unavailable(
+                    "the lock server is overloaded (queueMax is " + config.queueMax() + "); try later"));
+        }
+        return future;
+    }
+
+    @Override
+    public long nowMillis() {
+        return clock.nowMillis();
+    }
+
+    /** The base of the epoch that this start began. */
+    public long epochBase() {
+        return tokens.base();
+    }
+
+    @Override
+    public void listen(Listener listener) {
+        this.listener = listener;
+        writer.start();
+    }
+
+    /** Decides what has come in, then stops. Not interruptible: the journal's writer must not be. */
+    @Override
+    public void close() {
+        closing = true;
+        boolean interrupted = false;
+        while (writer.isAlive()) {
+            try {
+                writer.join();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        for (Pending late = queue.poll(); late != null; late = queue.poll()) {
+            late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
+        }
+        journal.close();
+        directory.close();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    // ---- the writer ----
+
+    private void run() {
+        List<Pending> batch = new ArrayList<>();
+        try {
+            while (!closing || !queue.isEmpty()) {
+                take(batch);
+                decide(batch);
+                batch.clear();
+            }
+        } catch (RuntimeException | Error e) {
+            // A half-decided batch must not be answered, and the state in memory is no longer the one on disk.
+            fatal.accept("the store's writer failed: " + e);
+            throw e;
+        } finally {
+            for (Pending pending : batch) {
+                pending.future().completeExceptionally(StoreFailure.outcomeUnknown("the lock server stopped"));
+            }
+        }
+    }
+
+    private void take(List<Pending> batch) {
+        long now = clock.nowMillis();
+        long next = Math.min(deadlines.nextMillis(), nextForgettableMillis());
+        // Wakes at least this often to see that it is to stop.
+        long waitMillis = Math.max(0, Math.min(next - now, 100));
+        try {
+            Pending first = queue.poll(waitMillis, TimeUnit.MILLISECONDS);
+            if (first != null) {
+                batch.add(first);
+                queue.drainTo(batch, BATCH_MAX - 1);
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody may interrupt the store's writer", e);
+        }
+    }
+
+    private void decide(List<Pending> batch) {
+        long now = clock.nowMillis();
+        List<Told> told = new ArrayList<>();
+        List<Answered> answers = new ArrayList<>(batch.size());
+        boolean written = false;
+        for (Slot slot = deadlines.poll(now); slot != null; slot = deadlines.poll(now)) {
+            Decision decision = step(slot, new Expire(slot.state.name()), now);
+            written |= take(slot, decision, now, told);
+        }
+        for (Pending pending : batch) {
+            Command command = pending.command();
+            Slot slot = slots.get(command.lock());
+            if (slot == null) {
+                if (command instanceof Acquire && slots.size() >= config.locksMax()) {
+                    answers.add(new Answered(pending.future(), locksMaxReached()));
+                    continue;
+                }
+                slot = new Slot(LockState.unused(command.lock(), forgottenUntilMillis));
+            }
+            Decision decision = step(slot, command, now);
+            written |= take(slot, decision, now, told);
+            answers.add(new Answered(pending.future(), decision.answer()));
+        }
+        written |= forget(now);
+        if (written) {
+            journal.sync();
+        }
+        tell(answers, told);
+    }
+
+    private Decision step(Slot slot, Command command, long now) {
+        return LockMachine.step(slot.state, command, now, tokens.last(), limits);
+    }
+
+    /** Takes a decision over into memory and the journal's buffer; true when something must be synced. */
+    private boolean take(Slot slot, Decision decision, long now, List<Told> told) {
+        if (decision.events().isEmpty()) {
+            return false;
+        }
+        boolean wasUsed = slot.state.inUse(now);
+        slot.state = decision.next();
+        slots.putIfAbsent(slot.state.name(), slot);
+        deadlines.schedule(slot, now);
+        if (!slot.state.inUse(now) && (wasUsed || slot.unusedTimes == 0)) {
+            slot.unusedTimes++;
+            unused.add(new Unused(slot, slot.unusedTimes));
+        }
+        told.add(new Told(decision.next(), decision.events(), now));
+        boolean written = false;
+        if (tokens.issued(decision.lastToken())) {
+            writeEpoch(now);
+            written = true;
+        }
+        for (LockEvent event : decision.events()) {
+            if (event.durable()) {
+                write(slot, decision.events(), now);
+                return true;
+            }
+        }
+        return written;
+    }
+
+    private void write(Slot slot, List<LockEvent> events, long now) {
+        if (slot.recordId == 0) {
+            slot.recordId = journal.add(bytes(EventCodec.entry(slot.state.name(), now, events)));
+            slot.updates = 0;
+        } else if (slot.isLong()) {
+            rebase(slot, now);
+        } else {
+            slot.updates++;
+            journal.update(slot.recordId, slot.updates, bytes(EventCodec.entry(slot.state.name(), now, events)));
+        }
+    }
+
+    /** Writes the lock's whole state as a new record in place of a long one. The newer record counts where both are found. */
+    private void rebase(Slot slot, long now) {
+        long old = slot.recordId;
+        slot.recordId = journal.add(bytes(EventCodec.entry(now, slot.state)));
+        slot.updates = 0;
+        journal.delete(old);
+    }
+
+    private void writeEpoch(long now) {
+        long old = epochRecordId;
+        epochRecordId = journal.add(Record.newBuilder()
+                .setEpoch(Epoch.newBuilder()
+                        .setBaseToken(tokens.base())
+                        .setReservedToken(tokens.reserved())
+                        .setWrittenAtMillis(now))
+                .build()
+                .toByteArray());
+        if (old != 0) {
+            journal.delete(old);
+        }
+    }
+
+    private static byte[] bytes(Entry entry) {
+        return Record.newBuilder().setEntry(entry).build().toByteArray();
+    }
+
+    private void tell(List<Answered> answers, List<Told> told) {
+        for (Answered answered : answers) {
+            answered.future().complete(answered.answer());
+        }
+        Listener hears = listener;
+        if (hears == null) {
+            return;
+        }
+        for (Told change : told) {
+            hears.changed(change.state(), change.events(), change.atMillis());
+        }
+        if (!answers.isEmpty() || !told.isEmpty()) {
+            hears.told();
+        }
+    }
+
+    private Answer locksMaxReached() {
+        return new Answer.Refused(new Rejection(
+                Reason.LIMIT_EXCEEDED,
+                "locksMax is " + config.locksMax() + "; use fewer names or try later",
+                Map.of(Rejection.LIMIT, "locksMax")));
+    }
+
+    // ---- forgetting ----
+
+    private long nextForgettableMillis() {
+        Unused first = unused.peek();
+        return first == null ? Long.MAX_VALUE : first.slot().state.forgettableAtMillis();
+    }
+
+    /** Drops locks whose last end no duplicate can ask about any more, and the oldest of too many. */
+    private boolean forget(long now) {
+        boolean written = false;
+        while (!unused.isEmpty()) {
+            Unused oldest = unused.element();
+            Slot slot = oldest.slot();
+            if (slot.unusedTimes == oldest.times() && !slot.state.inUse(now)) {
+                boolean early = slot.state.forgettableAtMillis() > now;
+                if (early && unused.size() <= config.unusedMax()) {
+                    return written;
+                }
+                if (early) {
+                    forgottenUntilMillis =
+                            Math.max(forgottenUntilMillis, slot.state.forgettableAtMillis() - Limits.TOMBSTONE_MILLIS);
+                }
+                slots.remove(slot.state.name());
+                if (slot.recordId != 0) {
+                    journal.delete(slot.recordId);
+                    written = true;
+                }
+            }
+            unused.remove();
+        }
+        return written;
+    }
+
+    // ---- starting ----
+
+    /** What the journal holds, record by record. */
+    private final class Restored implements Journal.Loader {
+        final Map<Long, LockName> lockOfRecord = new HashMap<>();
+        final List<Long> epochIds = new ArrayList<>();
+        final List<Long> superseded = new ArrayList<>();
+        long highToken;
+        long lastMillis;
+        long tornAdd;
+
+        @Nullable
+        LockName tornUpdate;
+
+        @Override
+        public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
+            Record record = parse(id, body);
+            if (record.hasEpoch()) {
+                epochIds.add(id);
+                highToken = Math.max(highToken, record.getEpoch().getReservedToken());
+                lastMillis = Math.max(lastMillis, record.getEpoch().getWrittenAtMillis());
+                return;
+            }
+            Entry entry = record.getEntry();
+            LockName name = new LockName(entry.getLock());
+            Slot slot = slots.computeIfAbsent(name, fresh -> new Slot(LockState.unused(fresh, 0)));
+            if (index == 0) {
+                if (slot.recordId != 0) {
+                    superseded.add(slot.recordId);
+                }
+                slot.recordId = id;
+                slot.state = LockState.unused(name, 0);
+                lockOfRecord.put(id, name);
+            } else if (slot.recordId != id || index != slot.updates + 1) {
+                throw new StoreUnusable("journal record " + id + " lacks its part " + (slot.updates + 1)
+                        + "; restore the data directory from a copy");
+            }
+            slot.updates = index;
+            slot.state = EventCodec.apply(slot.state, entry);
+            lastMillis = Math.max(lastMillis, entry.getAtMillis());
+        }
+
+        @Override
+        public void deleted(long id) {
+            LockName name = lockOfRecord.remove(id);
+            if (name != null) {
+                Slot slot = slots.get(name);
+                if (slot != null && slot.recordId == id) {
+                    slots.remove(name);
+                }
+            }
+            superseded.remove(id);
+            epochIds.remove(id);
+        }
+
+        @Override
+        public void torn(long id, boolean update) {
+            if (update) {
+                tornUpdate = lockOfRecord.get(id);
+            } else {
+                tornAdd = id;
+            }
+        }
+
+        private Record parse(long id, ByteBuffer body) throws StoreUnusable {
+            try {
+                Record record = Record.parseFrom(body);
+                if (record.getRecordCase() != Record.RecordCase.RECORD_NOT_SET) {
+                    return record;
+                }
+            } catch (InvalidProtocolBufferException e) {
+                throw new StoreUnusable(
+                        "journal record " + id + " cannot be read; restore the data directory from a copy", e);
+            }
+            throw new StoreUnusable("journal record " + id + " is of a later release; use that release");
+        }
+    }
+
+    private void restart(Restored restored) {
+        long now = clock.nowMillis();
+        writeEpoch(now);
+        restored.epochIds.forEach(journal::delete);
+        restored.superseded.forEach(journal::delete);
+        if (restored.tornAdd != 0) {
+            journal.delete(restored.tornAdd);
+        }
+        for (Slot slot : slots.values()) {
+            slot.state = slot.state.restarted(now);
+            if (slot.state.name().equals(restored.tornUpdate)) {
+                rebase(slot, now);
+            }
+            deadlines.schedule(slot, now);
+            if (!slot.state.inUse(now)) {
+                slot.unusedTimes++;
+                unused.add(new Unused(slot, slot.unusedTimes));
+            }
+        }
+        journal.sync();
+    }
+}

@@ -1,0 +1,29 @@
+package dev.palisade.server.store.embedded;
+
+import dev.palisade.server.core.LockState;
+
+/** One lock in memory and where it stands in the journal. Touched by the writer thread only. */
+final class Slot {
+    LockState state;
+    /** Its record; 0 before the first durable event. */
+    long recordId;
+    /** Updates written to the record since it was added. */
+    int updates;
+    /** The earliest deadline that is queued for it; {@link Long#MAX_VALUE} for none. */
+    long queuedDeadlineMillis = Long.MAX_VALUE;
+    /** Counts the times it fell out of use, so that an old place in the queue of unused locks can be told. */
+    int unusedTimes;
+
+    Slot(LockState state) {
+        this.state = state;
+    }
+
+    /** A record this long is worth writing anew: what is in it, twice over, and never for a few updates. */
+    boolean isLong() {
+        int inside = state.holders().size()
+                + state.offers().size()
+                + state.waiters().size()
+                + state.tombstones().size();
+        return updates >= Math.max(64, 2 * inside);
+    }
+}
