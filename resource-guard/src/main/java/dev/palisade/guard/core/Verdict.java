@@ -1,0 +1,21 @@
+package dev.palisade.guard.core;
+
+import dev.palisade.contract.Rejection;
+
+/** What {@link Mark#judge} says of one call. */
+public sealed interface Verdict {
+    /**
+     * The call may go on once {@code next} is the resource's mark.
+     *
+     * @param next the mark that admits it; never lower than the one it was judged by
+     * @param raised whether {@code next} differs from the mark it was judged by
+     */
+    record Admitted(Mark next, boolean raised) implements Verdict {}
+
+    /**
+     * The call must not touch the resource; the mark stays as it is.
+     *
+     * @param rejection why, with {@link Rejection#APPLIED} {@code no}
+     */
+    record Refused(Rejection rejection) implements Verdict {}
+}

@@ -1,0 +1,279 @@
+package dev.palisade.guard.objects;
+
+import dev.palisade.contract.cli.Commands;
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.crypto.KeysetFile;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code palisade objects}: reads its settings, opens directory, keys and database, serves until it is told to stop. */
+@Command(
+        name = "objects",
+        mixinStandardHelpOptions = true,
+        subcommands = LogCommand.class,
+        description = "Protected object storage: refuses writes that carry a stale fencing token.")
+public final class Main implements Callable<Integer> {
+    /** What the guard does with calls. */
+    enum GuardSwitch {
+        ENFORCE,
+        OFF
+    }
+
+    private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s|m)");
+
+    // Read by Settings before the command line is parsed; here so that it is known and in the help.
+    @SuppressWarnings("UnusedVariable")
+    @Option(names = "--config", paramLabel = "FILE", description = "Properties file; flags and environment come first.")
+    private @Nullable Path config;
+
+    @Option(names = "--host", defaultValue = "127.0.0.1", description = "Address to listen on (${DEFAULT-VALUE}).")
+    private String host = "";
+
+    @Option(names = "--port", defaultValue = "7610", description = "Port, 0 for any free one (${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = "--data-dir",
+            paramLabel = "DIR",
+            description = "Directory of the database (PALISADE_HOME or ~/.palisade, then objects).")
+    private @Nullable Path dataDir;
+
+    @Option(names = "--jdbc-url", paramLabel = "URL", description = "Use this database instead of one in --data-dir.")
+    private @Nullable String jdbcUrl;
+
+    @Option(names = "--jdbc-user", defaultValue = "", description = "User of --jdbc-url.")
+    private String jdbcUser = "";
+
+    @Option(names = "--jdbc-password", hidden = true, defaultValue = "")
+    private String jdbcPassword = "";
+
+    @Option(
+            names = "--keyset",
+            paramLabel = "FILE",
+            description = "Keys shared with the lock server, made if missing (PALISADE_HOME or ~/.palisade, then"
+                    + " keys/sequencers.json).")
+    private @Nullable Path keyset;
+
+    @Option(
+            names = "--issuer",
+            defaultValue = "palisade",
+            description = "Lock service whose sequencers are accepted (${DEFAULT-VALUE}).")
+    private String issuer = "";
+
+    @Option(
+            names = "--lock-template",
+            defaultValue = "{key}",
+            description = "Which lock guards an object: text with {key}, or {key:N} for its first N parts"
+                    + " (${DEFAULT-VALUE}).")
+    private String lockTemplate = "";
+
+    @Option(
+            names = "--object-bytes-max",
+            defaultValue = "1048576",
+            description = "Largest object in bytes, at most 16777216 (${DEFAULT-VALUE}).")
+    private int objectBytesMax;
+
+    @Option(
+            names = "--lock-wait",
+            defaultValue = "5s",
+            description = "How long a call waits for calls of other grants, in ms, s or m (${DEFAULT-VALUE}).")
+    private String lockWait = "";
+
+    @Option(
+            names = "--guard",
+            defaultValue = "enforce",
+            description = "enforce, or off: admit everything, for demonstrations only (${DEFAULT-VALUE}).")
+    private String guard = "";
+
+    @Option(
+            names = "--allow-remote",
+            description = "Allow an address that other machines reach, in plaintext and without authentication.")
+    private boolean allowRemote;
+
+    private @Nullable CommandSpec spec;
+
+    private Main() {}
+
+    /** Misuse is told in the name users type; settings keep the name {@code objects}. */
+    @Spec
+    void spec(CommandSpec own) {
+        own.parent(CommandSpec.create().name("palisade"));
+        spec = own;
+    }
+
+    /** Exits 0 after SIGTERM, 2 on misuse, 3 when it cannot start. */
+    public static void main(String[] args) {
+        System.exit(run(args));
+    }
+
+    static int run(String... args) {
+        if (System.getProperty("logback.configurationFile") == null) {
+            System.setProperty("logback.configurationFile", "logback-objects.xml");
+        }
+        return Commands.run(new Main(), args);
+    }
+
+    /** {@code PALISADE_HOME}, else {@code ~/.palisade}. */
+    static Path home() {
+        String home = System.getenv("PALISADE_HOME");
+        return home == null || home.isEmpty() ? Path.of(System.getProperty("user.home"), ".palisade") : Path.of(home);
+    }
+
+    @Override
+    public Integer call() throws CannotStart, InterruptedException, IOException {
+        GuardSwitch guardSwitch = guardSwitch();
+        LockTemplate template = checked(() -> LockTemplate.parse(lockTemplate));
+        ObjectLimits limits = checked(() -> new ObjectLimits(objectBytesMax, duration(lockWait)));
+        refusePasswordOnTheCommandLine();
+        InetSocketAddress address = address();
+        KeysetFile keys = keys();
+        if (jdbcUrl != null) {
+            serve(address, jdbcUrl, template, limits, guardSwitch, keys, null);
+            return 0;
+        }
+        Path directory = dataDir == null ? home().resolve("objects") : dataDir;
+        try (DataDirectory data = DataDirectory.hold(directory)) {
+            data.refuseIfLost();
+            serve(address, data.jdbcUrl(), template, limits, guardSwitch, keys, data);
+        }
+        return 0;
+    }
+
+    private void serve(
+            InetSocketAddress address,
+            String url,
+            LockTemplate template,
+            ObjectLimits limits,
+            GuardSwitch guardSwitch,
+            KeysetFile keys,
+            @Nullable DataDirectory data)
+            throws CannotStart, InterruptedException {
+        ObjectsServer.Options options = new ObjectsServer.Options(
+                address, url, jdbcUser, jdbcPassword, issuer, template, limits, guardSwitch == GuardSwitch.ENFORCE);
+        ObjectsServer server = ObjectsServer.start(options, keys.verifier(issuer));
+        if (data != null) {
+            data.markMade();
+        }
+        // The exit code of a drained stop is 0, which only halt can say from inside a shutdown hook.
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server), "palisade-objects-stop"));
+        announce(server, url, template, keys, guardSwitch);
+        server.awaitEnd();
+        // Only the hook ends the server; it halts the process when it is done.
+        Thread.currentThread().join();
+    }
+
+    private static void stop(ObjectsServer server) {
+        try {
+            server.stop();
+            Runtime.getRuntime().halt(0);
+        } catch (InterruptedException | RuntimeException e) {
+            LoggerFactory.getLogger(Main.class).error("stopped without draining", e);
+            Runtime.getRuntime().halt(1);
+        }
+    }
+
+    private void announce(
+            ObjectsServer server, String url, LockTemplate template, KeysetFile keys, GuardSwitch guardSwitch) {
+        if (guardSwitch == GuardSwitch.OFF) {
+            LoggerFactory.getLogger(Main.class)
+                    .warn("THE GUARD IS OFF: every call is admitted, stale ones too. For demonstrations only.");
+        }
+        PrintWriter out = command().commandLine().getOut();
+        out.println("palisade objects: database " + ObjectsServer.withoutSecrets(url));
+        out.println("palisade objects: keys " + keys.path() + ", issuer " + issuer);
+        out.println("palisade objects: lock template " + template + ", guard "
+                + guardSwitch.name().toLowerCase(Locale.ROOT));
+        out.println("palisade objects: listening on " + bracketed(host) + ":" + server.port());
+        out.flush();
+    }
+
+    private static String bracketed(String host) {
+        return host.indexOf(':') >= 0 ? "[" + host + "]" : host;
+    }
+
+    private KeysetFile keys() throws CannotStart {
+        Path path = keyset == null ? home().resolve("keys").resolve("sequencers.json") : keyset;
+        try {
+            return KeysetFile.openOrCreate(path);
+        } catch (IOException e) {
+            throw new CannotStart(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private InetSocketAddress address() throws CannotStart {
+        if (port < 0 || port > 65_535) {
+            throw misuse("--port is " + port + "; use 0 to 65535");
+        }
+        InetSocketAddress address = new InetSocketAddress(host, port);
+        if (address.isUnresolved()) {
+            throw new CannotStart("host '" + host + "' has no address; name an address of this machine with --host");
+        }
+        if (!address.getAddress().isLoopbackAddress() && !allowRemote) {
+            throw misuse("--host " + host + " would serve other machines in plaintext and without authentication;"
+                    + " use a loopback address, or say --allow-remote");
+        }
+        return address;
+    }
+
+    private void refusePasswordOnTheCommandLine() {
+        if (command().commandLine().getParseResult().hasMatchedOption("--jdbc-password")) {
+            throw misuse("a password on the command line is seen by everyone on this machine; put it in"
+                    + " PALISADE_OBJECTS_JDBC_PASSWORD or in the config file");
+        }
+    }
+
+    private GuardSwitch guardSwitch() {
+        return switch (guard) {
+            case "enforce" -> GuardSwitch.ENFORCE;
+            case "off" -> GuardSwitch.OFF;
+            default -> throw misuse("--guard is '" + guard + "'; use enforce or off");
+        };
+    }
+
+    private static Duration duration(String text) {
+        Matcher matcher = DURATION.matcher(text);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException("--lock-wait is '" + text + "'; use a number with ms, s or m, as in 5s");
+        }
+        long number = Long.parseLong(matcher.group(1));
+        return switch (matcher.group(2)) {
+            case "ms" -> Duration.ofMillis(number);
+            case "s" -> Duration.ofSeconds(number);
+            default -> Duration.ofMinutes(number);
+        };
+    }
+
+    private <T> T checked(Callable<T> setting) {
+        try {
+            return setting.call();
+        } catch (Exception e) {
+            throw misuse(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private ParameterException misuse(String message) {
+        return new ParameterException(command().commandLine(), message);
+    }
+
+    private CommandSpec command() {
+        CommandSpec known = spec;
+        if (known == null) {
+            throw new IllegalStateException("not parsed yet");
+        }
+        return known;
+    }
+}

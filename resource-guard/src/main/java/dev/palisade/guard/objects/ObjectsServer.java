@@ -1,0 +1,137 @@
+package dev.palisade.guard.objects;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.crypto.SequencerVerifier;
+import dev.palisade.guard.storage.FencedJdbc;
+import io.grpc.Server;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** The parts of `palisade objects` put together, started and stopped. Decides nothing. */
+final class ObjectsServer {
+    private static final int THREADS = 16;
+    private static final int QUEUED_CALLS_MAX = 64;
+    private static final Duration DRAIN = Duration.ofSeconds(10);
+
+    /** Room for the key and the rest of a message around an object; larger ones are cut off before they are read. */
+    private static final int MESSAGE_SLACK_BYTES = 64 << 10;
+
+    private final HikariDataSource pool;
+    private final BoundedExecutor executor;
+    private final HealthStatusManager health;
+    private final Server server;
+
+    private ObjectsServer(HikariDataSource pool, BoundedExecutor executor, HealthStatusManager health, Server server) {
+        this.pool = pool;
+        this.executor = executor;
+        this.health = health;
+        this.server = server;
+    }
+
+    record Options(
+            InetSocketAddress address,
+            String jdbcUrl,
+            String jdbcUser,
+            String jdbcPassword,
+            String issuer,
+            LockTemplate template,
+            ObjectLimits limits,
+            boolean guardOn) {}
+
+    /** @throws CannotStart in one line, when the database or the port cannot be used */
+    static ObjectsServer start(Options options, SequencerVerifier verifier) throws CannotStart {
+        HikariDataSource pool = open(options);
+        try {
+            FencedJdbc fenced = FencedJdbc.create(pool, verifier);
+            fenced.createTable();
+            try (Connection connection = pool.getConnection()) {
+                Schema.create(connection);
+                Schema.insist(connection, "lock-template", options.template().toString());
+                Schema.insist(connection, "issuer", options.issuer());
+            }
+            BoundedExecutor executor = new BoundedExecutor(THREADS, QUEUED_CALLS_MAX);
+            ObjectStore store =
+                    new ObjectStore(pool, fenced, verifier, options.template(), options.limits(), options.guardOn());
+            HealthStatusManager health = new HealthStatusManager();
+            Server server = NettyServerBuilder.forAddress(options.address())
+                    // Handlers only submit, so they may run on the event loop; JDBC runs on the bounded executor.
+                    .directExecutor()
+                    .maxInboundMessageSize(options.limits().objectBytesMax() + MESSAGE_SLACK_BYTES)
+                    .intercept(new SequencerCapture())
+                    .addService(new ObjectsService(store, executor, options.issuer()))
+                    .addService(health.getHealthService())
+                    .addService(ProtoReflectionServiceV1.newInstance())
+                    .build()
+                    .start();
+            health.setStatus("palisade.v1.Objects", ServingStatus.SERVING);
+            return new ObjectsServer(pool, executor, health, server);
+        } catch (SQLException e) {
+            pool.close();
+            throw new CannotStart("database " + withoutSecrets(options.jdbcUrl()) + " cannot be used: " + cause(e));
+        } catch (IOException e) {
+            pool.close();
+            throw new CannotStart("cannot listen on " + options.address() + " (" + cause(e)
+                    + "); is the port taken? choose another with --port");
+        }
+    }
+
+    private static HikariDataSource open(Options options) throws CannotStart {
+        HikariConfig config = new HikariConfig();
+        config.setPoolName("palisade-objects");
+        config.setJdbcUrl(options.jdbcUrl());
+        config.setUsername(options.jdbcUser());
+        config.setPassword(options.jdbcPassword());
+        config.setMaximumPoolSize(THREADS);
+        config.setConnectionTimeout(5_000);
+        config.setInitializationFailTimeout(5_000);
+        try {
+            return new HikariDataSource(config);
+        } catch (RuntimeException e) {
+            throw new CannotStart("database " + withoutSecrets(options.jdbcUrl()) + " cannot be opened: " + cause(e)
+                    + "; nothing was changed: mend or restore it");
+        }
+    }
+
+    /** The innermost reason in one line: pools and drivers wrap it several times. */
+    private static String cause(Throwable failure) {
+        Throwable innermost = failure;
+        while (innermost.getCause() != null && innermost.getCause() != innermost) {
+            innermost = innermost.getCause();
+        }
+        return String.valueOf(innermost.getMessage()).lines().findFirst().orElse(innermost.toString());
+    }
+
+    /** Parameters of a JDBC URL may hold a password. */
+    static String withoutSecrets(String url) {
+        return url.split("[?;]", 2)[0];
+    }
+
+    int port() {
+        return server.getPort();
+    }
+
+    void awaitEnd() throws InterruptedException {
+        server.awaitTermination();
+    }
+
+    /** Takes no new calls, lets the running ones end within 10 s, then closes the database. */
+    void stop() throws InterruptedException {
+        health.enterTerminalState();
+        server.shutdown();
+        if (!server.awaitTermination(DRAIN.toMillis(), TimeUnit.MILLISECONDS)) {
+            server.shutdownNow();
+        }
+        executor.drain(DRAIN);
+        pool.close();
+    }
+}

@@ -1,0 +1,48 @@
+package dev.palisade.guard.storage;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Sequencer;
+import java.sql.Connection;
+import java.sql.SQLException;
+
+/**
+ * A check that was passed inside a transaction. Good for that transaction only; holds nothing itself, the database does.
+ * Immutable; use it on the thread that uses the transaction.
+ */
+public final class Fence {
+    private final FenceTable table;
+    private final Sequencer sequencer;
+    private final String resource;
+
+    Fence(FenceTable table, Sequencer sequencer, String resource) {
+        this.table = table;
+        this.sequencer = sequencer;
+        this.resource = resource;
+    }
+
+    /** The verified sequencer that was admitted. */
+    public Sequencer sequencer() {
+        return sequencer;
+    }
+
+    /**
+     * Asks, as the last statement before the commit, whether the mark still stands as the check left it. It does not when
+     * the transaction was rolled back to a savepoint older than the check, or ended in between: by DDL, or by an error that
+     * made the database roll back and that nobody heeded.
+     *
+     * @throws dev.palisade.contract.RejectedException OUTCOME_UNKNOWN: roll back, and find out what an earlier end of the
+     *     transaction left behind
+     */
+    public void confirm(Connection connection) throws SQLException {
+        if (!table.stands(connection, resource, sequencer)) {
+            throw FencedJdbc.rejection(
+                    Reason.OUTCOME_UNKNOWN,
+                    "the transaction on '" + resource
+                            + "' lost its check before the commit: it was rolled back to an older"
+                            + " savepoint or ended in between; run no DDL in it, heed its errors, read again",
+                    resource,
+                    "unknown",
+                    null);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package dev.palisade.guard.storage;
+
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.guard.core.Mark;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.HexFormat;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The statements on {@code palisade_fence}: {@link Mark#judge} in SQL, so that comparing and raising is one statement that
+ * the database orders. Never commits, never rolls back.
+ */
+final class FenceTable {
+    private static final String RAISE_EXCLUSIVE = "UPDATE palisade_fence SET x_token = ?, x_grant = ?, n = n + 1 "
+            + "WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
+    private static final String RAISE_SHARED = "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = n + 1 "
+            + "WHERE resource = ? AND x_token < ?";
+    private static final String SHARED_STANDS =
+            "SELECT 1 FROM palisade_fence WHERE resource = ? AND x_token < ? AND s_token >= ?";
+    private static final String EXCLUSIVE_STANDS = "SELECT 1 FROM palisade_fence "
+            + "WHERE resource = ? AND x_token = ? AND x_grant = ? AND s_token < ? FOR UPDATE";
+    private static final String READ = "SELECT x_token, x_grant, s_token FROM palisade_fence WHERE resource = ?";
+
+    private final SqlDialect dialect;
+
+    FenceTable(SqlDialect dialect) {
+        this.dialect = dialect;
+    }
+
+    /** Compares and raises. False: refused, or there is no row; nothing was changed. */
+    boolean raise(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        if (sequencer.mode() == Mode.SHARED) {
+            return stands(connection, resource, sequencer) || raiseShared(connection, resource, sequencer);
+        }
+        long token = sequencer.token().value();
+        String grant = sequencer.grant().toString();
+        try (PreparedStatement update = connection.prepareStatement(RAISE_EXCLUSIVE)) {
+            update.setLong(1, token);
+            update.setString(2, grant);
+            update.setString(3, resource);
+            update.setLong(4, token);
+            update.setLong(5, token);
+            update.setLong(6, token);
+            update.setString(7, grant);
+            return update.executeUpdate() == 1;
+        }
+    }
+
+    private static boolean raiseShared(Connection connection, String resource, Sequencer sequencer)
+            throws SQLException {
+        try (PreparedStatement update = connection.prepareStatement(RAISE_SHARED)) {
+            update.setLong(1, sequencer.token().value());
+            update.setString(2, resource);
+            update.setLong(3, sequencer.token().value());
+            return update.executeUpdate() == 1;
+        }
+    }
+
+    /** Whether the mark, held against other writers by this transaction, still admits {@code sequencer} unraised. */
+    boolean stands(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        boolean shared = sequencer.mode() == Mode.SHARED;
+        String sql =
+                shared ? SHARED_STANDS + dialect.shareLock(connection.getTransactionIsolation()) : EXCLUSIVE_STANDS;
+        try (PreparedStatement select = connection.prepareStatement(sql)) {
+            select.setString(1, resource);
+            select.setLong(2, sequencer.token().value());
+            if (shared) {
+                select.setLong(3, sequencer.token().value());
+            } else {
+                select.setString(3, sequencer.grant().toString());
+                select.setLong(4, sequencer.token().value());
+            }
+            try (ResultSet row = select.executeQuery()) {
+                return row.next();
+            }
+        }
+    }
+
+    /** The mark as this transaction sees it; null: the resource has no row yet. */
+    @Nullable
+    Mark read(Connection connection, String resource) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(READ)) {
+            select.setString(1, resource);
+            try (ResultSet row = select.executeQuery()) {
+                if (!row.next()) {
+                    return null;
+                }
+                String grant = row.getString(2);
+                return new Mark(
+                        row.getLong(1),
+                        grant.isEmpty() ? null : GrantId.of(HexFormat.of().parseHex(grant)),
+                        row.getLong(3));
+            }
+        }
+    }
+
+    /** Inserts an unraised row unless there is one; two racing transactions may see a {@link SqlFailure}. */
+    void insertRow(Connection connection, String resource) throws SQLException {
+        try (PreparedStatement insert = connection.prepareStatement(dialect.insertRow())) {
+            insert.setString(1, resource);
+            insert.setString(2, resource);
+            insert.executeUpdate();
+        }
+    }
+
+    static void create(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(ddl());
+        }
+    }
+
+    static String ddl() {
+        try (InputStream ddl = Objects.requireNonNull(FenceTable.class.getResourceAsStream("palisade_fence.sql"))) {
+            return new String(ddl.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

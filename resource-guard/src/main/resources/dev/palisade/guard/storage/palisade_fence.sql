@@ -1,0 +1,12 @@
+-- One row per guarded resource: the high-water mark that FencedJdbc compares and raises.
+-- Restore it only together with the data it guards: a mark that goes back admits a former holder.
+CREATE TABLE IF NOT EXISTS palisade_fence (
+    resource VARCHAR(512) NOT NULL PRIMARY KEY,
+    -- Highest EXCLUSIVE grant admitted: its token (0: none) and its grant id in hexadecimal digits.
+    x_token BIGINT DEFAULT 0 NOT NULL,
+    x_grant VARCHAR(32) DEFAULT '' NOT NULL,
+    -- Highest SHARED token admitted (0: none).
+    s_token BIGINT DEFAULT 0 NOT NULL,
+    -- Counts raises, so that every raise changes the row: some drivers count changed rows only.
+    n BIGINT DEFAULT 0 NOT NULL
+)

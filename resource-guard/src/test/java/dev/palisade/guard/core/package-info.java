@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.core;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,189 @@
+package dev.palisade.guard.objects;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.contract.grpc.SequencerHeader;
+import dev.palisade.guard.storage.Grants;
+import dev.palisade.proto.v1.ObjectsGrpc;
+import dev.palisade.proto.v1.PutObjectRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The command as a user meets it: in a process of its own. */
+class MainTest {
+    @TempDir
+    Path home = Path.of("set by JUnit");
+
+    @Test
+    void itServesStopsWithZeroAndItsLogCanBeRead() throws Exception {
+        try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0", "--object-bytes-max", "16777216")) {
+            int port = process.port();
+            KeysetFile keys = KeysetFile.open(home.resolve("keys/sequencers.json"));
+            ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", port)
+                    .usePlaintext()
+                    .build();
+            Metadata headers = new Metadata();
+            SequencerHeader.put(
+                    headers, keys.sign(Grants.sequencer(Grants.ISSUER, "orders/42", Mode.EXCLUSIVE, 34, 1)));
+            assertThat(ObjectsGrpc.newBlockingStub(channel)
+                            .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers))
+                            .put(PutObjectRequest.newBuilder()
+                                    .setKey("orders/42")
+                                    .setContent(ByteString.copyFrom(new byte[16 << 20]))
+                                    .build())
+                            .getApplied())
+                    .isTrue();
+            assertThat(HealthGrpc.newBlockingStub(channel)
+                            .check(HealthCheckRequest.newBuilder()
+                                    .setService("palisade.v1.Objects")
+                                    .build())
+                            .getStatus())
+                    .isEqualTo(ServingStatus.SERVING);
+            channel.shutdownNow();
+
+            ObjectsProcess.Ended second = run("--port", "0");
+            assertThat(second.code()).isEqualTo(3);
+            assertThat(second.err()).singleElement().asString().contains("in use by another process");
+
+            ObjectsProcess.Ended ended = process.stop();
+            assertThat(ended.code()).isZero();
+            assertThat(ended.err()).isEmpty();
+        }
+        ObjectsProcess.Ended log = run("log", "--json");
+        assertThat(log.code()).isZero();
+        assertThat(log.out())
+                .singleElement()
+                .asString()
+                .contains("\"operation\":\"PUT\"", "\"token\":34", "\"key\":\"orders/42\"", "\"size_bytes\":16777216");
+        assertThat(run("log").out()).singleElement().asString().contains("PUT orders/42 token=34");
+
+        ObjectsProcess.Ended otherBinding = run("--port", "0", "--lock-template", "{key:1}");
+        assertThat(otherBinding.code()).isEqualTo(3);
+        assertThat(otherBinding.err()).singleElement().asString().contains("lock-template '{key}', not '{key:1}'");
+    }
+
+    @Test
+    void withTheGuardOffItSaysSoLoudly() throws Exception {
+        try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0", "--guard", "off")) {
+            process.port();
+            ObjectsProcess.Ended ended = process.stop();
+            assertThat(ended.err()).singleElement().asString().contains("THE GUARD IS OFF");
+        }
+    }
+
+    static Stream<Arguments> misuse() {
+        return Stream.of(
+                Arguments.of(List.of("--port", "70000"), "--port is 70000"),
+                Arguments.of(List.of("--port", "x"), "--port"),
+                Arguments.of(List.of("--bogus"), "--bogus"),
+                Arguments.of(List.of("--host", "0.0.0.0"), "--allow-remote"),
+                Arguments.of(List.of("--guard", "maybe"), "use enforce or off"),
+                Arguments.of(List.of("--lock-template", "{name}"), "'{name}'"),
+                Arguments.of(List.of("--object-bytes-max", "16777217"), "--object-bytes-max"),
+                Arguments.of(List.of("--lock-wait", "5"), "--lock-wait is '5'"),
+                Arguments.of(List.of("--lock-wait", "90m"), "--lock-wait"),
+                Arguments.of(List.of("--jdbc-password", "x"), "PALISADE_OBJECTS_JDBC_PASSWORD"));
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void misuse(List<String> arguments, String told) throws Exception {
+        ObjectsProcess.Ended ended = run(arguments.toArray(String[]::new));
+        assertThat(ended.code()).as(ended.toString()).isEqualTo(2);
+        assertThat(ended.err())
+                .singleElement()
+                .asString()
+                .startsWith("palisade objects: ")
+                .contains(told);
+        assertThat(ended.out()).isEmpty();
+    }
+
+    @Test
+    void aDirectoryThatIsNoneIsToldInOneLine() throws Exception {
+        Path file = Files.writeString(home.resolve("file"), "x");
+        assertCannotStart("is not a directory", "--data-dir", file.toString());
+        assertCannotStart("cannot be made", "--data-dir", file.resolve("below").toString());
+        assertCannotStart("';'", "--data-dir", home.resolve("a;b").toString());
+        assertThat(run("log", "--data-dir", home.resolve("nothing").toString()).err())
+                .singleElement()
+                .asString()
+                .startsWith("palisade objects log: no object storage in");
+    }
+
+    @Test
+    void aDamagedOrVanishedDatabaseIsNeverReset() throws Exception {
+        try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0")) {
+            process.port();
+            assertThat(process.stop().code()).isZero();
+        }
+        Path database = home.resolve("objects/objects.mv.db");
+        byte[] noise = "not a database ".repeat(2_000).getBytes(StandardCharsets.UTF_8);
+        Files.write(database, noise);
+        assertCannotStart("nothing was changed");
+        assertThat(Files.readAllBytes(database)).isEqualTo(noise);
+        Files.write(database, new byte[0]);
+        assertCannotStart("missing or empty");
+        assertThat(Files.size(database)).isZero();
+        Files.delete(database);
+        assertCannotStart("missing or empty");
+        assertThat(database).doesNotExist();
+    }
+
+    @Test
+    void aKeysetThatOthersCanReadIsToldInOneLine() throws Exception {
+        Path keyset = home.resolve("keyset.json");
+        Files.writeString(keyset, "{}");
+        assertCannotStart("keyset", "--keyset", keyset.toString());
+    }
+
+    @Test
+    void aDatabaseThatIsNotThereIsToldInOneLineWithoutItsPassword() throws Exception {
+        ObjectsProcess.Ended ended =
+                run("--port", "0", "--jdbc-url", "jdbc:postgresql://127.0.0.1:1/x?password=hidden");
+        assertThat(ended.code()).isEqualTo(3);
+        assertThat(ended.err()).singleElement().asString().doesNotContain("hidden");
+    }
+
+    @Test
+    void aTakenPortIsToldInOneLine() throws Exception {
+        try (java.net.ServerSocket taken = new java.net.ServerSocket(0, 1, java.net.InetAddress.getLoopbackAddress())) {
+            assertCannotStart("choose another with --port", "--port", Integer.toString(taken.getLocalPort()));
+        }
+    }
+
+    private void assertCannotStart(String told, String... arguments) throws Exception {
+        ObjectsProcess.Ended ended = run(Stream.concat(Stream.of(arguments), Stream.of("--issuer", "palisade"))
+                .toArray(String[]::new));
+        assertThat(ended.code()).as(ended.toString()).isEqualTo(3);
+        assertThat(ended.err())
+                .singleElement()
+                .asString()
+                .startsWith("palisade objects: ")
+                .contains(told);
+    }
+
+    private ObjectsProcess.Ended run(String... arguments) throws IOException, InterruptedException {
+        try (ObjectsProcess process = ObjectsProcess.launch(home, arguments)) {
+            return process.awaitEnd();
+        }
+    }
+}

@@ -1,0 +1,398 @@
+package dev.palisade.guard.objects;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.crypto.SequencerKeys;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.contract.grpc.SequencerHeader;
+import dev.palisade.guard.storage.FencedJdbc;
+import dev.palisade.guard.storage.Grants;
+import dev.palisade.proto.v1.ClaimObjectRequest;
+import dev.palisade.proto.v1.DeleteObjectReply;
+import dev.palisade.proto.v1.DeleteObjectRequest;
+import dev.palisade.proto.v1.GetObjectReply;
+import dev.palisade.proto.v1.GetObjectRequest;
+import dev.palisade.proto.v1.ListObjectsReply;
+import dev.palisade.proto.v1.ListObjectsRequest;
+import dev.palisade.proto.v1.Mark;
+import dev.palisade.proto.v1.ObjectEntry;
+import dev.palisade.proto.v1.ObjectsGrpc;
+import dev.palisade.proto.v1.PutObjectReply;
+import dev.palisade.proto.v1.PutObjectRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.stub.MetadataUtils;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.h2.jdbcx.JdbcConnectionPool;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ObjectsServiceTest {
+    private static final ObjectLimits LIMITS = new ObjectLimits(1024, Duration.ofMillis(200));
+
+    private final Grants grants = new Grants();
+    private final JdbcConnectionPool pool = JdbcConnectionPool.create("jdbc:h2:mem:objects", "", "");
+    private final BoundedExecutor executor = new BoundedExecutor(2, 2);
+    private final List<ManagedChannel> channels = new ArrayList<>();
+    private final List<Server> servers = new ArrayList<>();
+    private ObjectsGrpc.ObjectsBlockingStub objects = ObjectsGrpc.newBlockingStub(channel("unused"));
+
+    @BeforeEach
+    void start() throws Exception {
+        objects = serve("{key:1}", true);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        channels.forEach(ManagedChannel::shutdownNow);
+        servers.forEach(Server::shutdownNow);
+        executor.drain(Duration.ofSeconds(10));
+        pool.dispose();
+    }
+
+    private ObjectsGrpc.ObjectsBlockingStub serve(String template, boolean guardOn) throws SQLException, IOException {
+        FencedJdbc fenced = FencedJdbc.create(pool, grants.verifier());
+        fenced.createTable();
+        try (Connection connection = pool.getConnection()) {
+            Schema.create(connection);
+        }
+        ObjectStore store =
+                new ObjectStore(pool, fenced, grants.verifier(), LockTemplate.parse(template), LIMITS, guardOn);
+        String name = "objects-" + servers.size();
+        servers.add(InProcessServerBuilder.forName(name)
+                .directExecutor()
+                .intercept(new SequencerCapture())
+                .addService(new ObjectsService(store, executor, Grants.ISSUER))
+                .build()
+                .start());
+        return ObjectsGrpc.newBlockingStub(channel(name));
+    }
+
+    private ManagedChannel channel(String name) {
+        ManagedChannel channel =
+                InProcessChannelBuilder.forName(name).directExecutor().build();
+        channels.add(channel);
+        return channel;
+    }
+
+    @Test
+    void anObjectIsWrittenReadAndDeletedAndItsVersionsRiseAcrossDeletion() {
+        ObjectsGrpc.ObjectsBlockingStub holder = with(grants.exclusive("a", 34));
+        assertThat(put(holder, "a/1", "one")).isEqualTo(written(true, 1));
+        assertThat(put(holder, "a/1", "two")).isEqualTo(written(true, 2));
+        GetObjectReply got = get(holder, "a/1");
+        assertThat(got.getFound()).isTrue();
+        assertThat(got.getContent().toStringUtf8()).isEqualTo("two");
+        assertThat(got.getVersion()).isEqualTo(2);
+        assertThat(got.getToken()).isEqualTo(34);
+        assertThat(got.getGrantId().toByteArray()).isEqualTo(new GrantId(7, 34).toBytes());
+        assertThat(holder.delete(DeleteObjectRequest.newBuilder().setKey("a/1").build()))
+                .isEqualTo(DeleteObjectReply.newBuilder().setApplied(true).build());
+        assertThat(get(holder, "a/1").getFound()).isFalse();
+        assertThat(put(holder, "a/1", "three")).isEqualTo(written(true, 4));
+    }
+
+    @Test
+    void aConditionalWriteIsAppliedOnlyAtItsVersion() {
+        ObjectsGrpc.ObjectsBlockingStub holder = with(grants.exclusive("a", 34));
+        PutObjectRequest.Builder create = PutObjectRequest.newBuilder()
+                .setKey("a/1")
+                .setContent(ByteString.copyFromUtf8("x"))
+                .setIfVersion(0);
+        assertThat(holder.put(create.build())).isEqualTo(written(true, 1));
+        assertThat(holder.put(create.build())).isEqualTo(written(false, 1));
+        assertThat(holder.put(create.setIfVersion(1).build())).isEqualTo(written(true, 2));
+        DeleteObjectRequest.Builder delete = DeleteObjectRequest.newBuilder().setKey("a/1");
+        assertThat(holder.delete(delete.setIfVersion(1).build()))
+                .isEqualTo(DeleteObjectReply.newBuilder().setVersion(2).build());
+        assertThat(holder.delete(delete.setIfVersion(2).build()).getApplied()).isTrue();
+        assertThat(holder.delete(delete.setIfVersion(0).build())).isEqualTo(DeleteObjectReply.getDefaultInstance());
+        // Gone: "only if there is no such object" holds again.
+        assertThat(holder.put(create.setIfVersion(0).build())).isEqualTo(written(true, 4));
+    }
+
+    @Test
+    void thirtyThreeAfterThirtyFourIsRefusedAndToldWhy() {
+        put(with(grants.exclusive("a", 34)), "a/1", "new");
+        Rejection rejection = refused(() -> put(with(grants.exclusive("a", 33)), "a/2", "old"), Reason.TOKEN_STALE);
+        assertThat(rejection.metadata())
+                .containsEntry(Rejection.PRESENTED_TOKEN, "33")
+                .containsEntry(Rejection.MARK_TOKEN, "34")
+                .containsEntry(Rejection.APPLIED, "no");
+        assertThat(unfenced("a/2").getFound()).isFalse();
+    }
+
+    @Test
+    void everyRefusalHasItsReason() {
+        SequencerKeys foreign = SequencerKeys.generate();
+        SignedSequencer forged =
+                foreign.sign(Grants.sequencer(Grants.ISSUER, "a", Mode.EXCLUSIVE, FencingToken.MAX, 1));
+        refused(() -> put(objects, "a/1", ""), Reason.SEQUENCER_MISSING);
+        refused(() -> get(objects, "a/1"), Reason.SEQUENCER_MISSING);
+        refused(() -> put(with(forged), "a/1", ""), Reason.SEQUENCER_INVALID);
+        refused(() -> put(withBytes(new byte[600]), "a/1", ""), Reason.SEQUENCER_INVALID);
+        refused(() -> put(with(grants.exclusive("b", 1)), "a/1", ""), Reason.WRONG_RESOURCE);
+        refused(() -> put(with(grants.shared("a", 1)), "a/1", ""), Reason.MODE_NOT_ALLOWED);
+        ObjectsGrpc.ObjectsBlockingStub holder = with(grants.exclusive("a", 1));
+        refused(() -> put(holder, "", ""), Reason.MALFORMED_REQUEST);
+        refused(() -> put(holder, "a/\n", ""), Reason.MALFORMED_REQUEST);
+        refused(() -> put(holder, "a/" + "k".repeat(511), ""), Reason.MALFORMED_REQUEST);
+        refused(() -> put(holder, "a/1", "x".repeat(1025)), Reason.LIMIT_EXCEEDED);
+        refused(
+                () -> holder.put(PutObjectRequest.newBuilder()
+                        .setKey("a/1")
+                        .setIfVersion(-1)
+                        .build()),
+                Reason.MALFORMED_REQUEST);
+        assertThat(put(holder, "a/" + "k".repeat(510), "x".repeat(1024)).getApplied())
+                .isTrue();
+    }
+
+    @Test
+    void aSharedGrantReadsAndClaimsAndShutsOlderWritersOut() {
+        put(with(grants.exclusive("a", 3)), "a/1", "x");
+        ObjectsGrpc.ObjectsBlockingStub reader = with(grants.shared("a", 5));
+        Mark mark = reader.claim(ClaimObjectRequest.newBuilder().setKey("a/1").build())
+                .getMark();
+        assertThat(mark.getResource()).isEqualTo("a");
+        assertThat(mark.getLock()).isEqualTo("a");
+        assertThat(mark.getIssuer()).isEqualTo(Grants.ISSUER);
+        assertThat(mark.getExclusiveToken()).isEqualTo(3);
+        assertThat(mark.getExclusiveGrantId().toByteArray()).isEqualTo(new GrantId(7, 3).toBytes());
+        assertThat(mark.getSharedToken()).isEqualTo(5);
+        assertThat(get(reader, "a/1").getFound()).isTrue();
+        refused(() -> put(with(grants.exclusive("a", 4)), "a/1", "y"), Reason.TOKEN_STALE);
+    }
+
+    @Test
+    void aListingComesInPagesInOrderWithoutTheDeleted() {
+        ObjectsGrpc.ObjectsBlockingStub holder = with(grants.exclusive("a", 34));
+        for (String key : List.of("a/3", "a/1", "a/5", "a/2", "a/4", "a", "a0")) {
+            put(key.equals("a0") ? with(grants.exclusive("a0", 1)) : holder, key, key);
+        }
+        holder.delete(DeleteObjectRequest.newBuilder().setKey("a/4").build());
+        ListObjectsRequest.Builder page =
+                ListObjectsRequest.newBuilder().setPrefix("a/").setPageSize(2);
+        ListObjectsReply first = holder.list(page.build());
+        assertThat(keys(first)).containsExactly("a/1", "a/2");
+        assertThat(first.getObjects(0).getSizeBytes()).isEqualTo(3);
+        assertThat(first.getObjects(0).getToken()).isEqualTo(34);
+        ListObjectsReply second =
+                holder.list(page.setPageToken(first.getNextPageToken()).build());
+        assertThat(keys(second)).containsExactly("a/3", "a/5");
+        assertThat(second.getNextPageToken()).isEmpty();
+        ListObjectsRequest.Builder all = ListObjectsRequest.newBuilder().setUnfenced(true);
+        assertThat(keys(objects.list(all.build()))).containsExactly("a", "a/1", "a/2", "a/3", "a/5", "a0");
+    }
+
+    @Test
+    void aListingRaisesTheMarkAndIsRefusedWhereSeveralLocksGuard() {
+        with(grants.exclusive("a", 34))
+                .list(ListObjectsRequest.newBuilder().setPrefix("a/").build());
+        refused(() -> put(with(grants.exclusive("a", 33)), "a/1", ""), Reason.TOKEN_STALE);
+        Rejection rejection = refused(
+                () -> with(grants.exclusive("a", 34))
+                        .list(ListObjectsRequest.newBuilder().setPrefix("a").build()),
+                Reason.MALFORMED_REQUEST);
+        assertThat(rejection.message()).contains("{key:1}").doesNotContain("\n");
+    }
+
+    @Test
+    void aBentPageTokenOrSizeIsRefused() {
+        ObjectsGrpc.ObjectsBlockingStub holder = with(grants.exclusive("a", 34));
+        for (String token :
+                List.of("x", "!!", PageToken.after("b/1"), PageToken.after("a/1") + "A", "A".repeat(2000))) {
+            refused(
+                    () -> holder.list(ListObjectsRequest.newBuilder()
+                            .setPrefix("a/")
+                            .setPageToken(token)
+                            .build()),
+                    Reason.MALFORMED_REQUEST);
+        }
+        for (int size : new int[] {-1, 1001}) {
+            refused(
+                    () -> holder.list(ListObjectsRequest.newBuilder()
+                            .setPrefix("a/")
+                            .setPageSize(size)
+                            .build()),
+                    Reason.MALFORMED_REQUEST);
+        }
+    }
+
+    @Test
+    void anOnlookerNeedsNoSequencerAndRaisesNothing() {
+        put(with(grants.exclusive("a", 3)), "a/1", "x");
+        assertThat(unfenced("a/1").getContent().toStringUtf8()).isEqualTo("x");
+        put(with(grants.exclusive("a", 3)), "a/1", "y");
+        assertThat(log()).noneMatch(row -> row.operation() == AppliedLog.Operation.GET);
+    }
+
+    @Test
+    void theAppliedLogHoldsWhatWasAppliedAndNothingElse() {
+        ObjectsGrpc.ObjectsBlockingStub holder = with(grants.exclusive("a", 34));
+        put(holder, "a/1", "x");
+        get(holder, "a/1");
+        refused(() -> put(with(grants.exclusive("a", 33)), "a/1", "y"), Reason.TOKEN_STALE);
+        holder.put(PutObjectRequest.newBuilder().setKey("a/1").setIfVersion(9).build());
+        holder.delete(DeleteObjectRequest.newBuilder().setKey("a/1").build());
+        assertThat(log())
+                .extracting(AppliedLog.Row::operation)
+                .containsExactly(
+                        AppliedLog.Operation.PUT,
+                        AppliedLog.Operation.GET,
+                        AppliedLog.Operation.MISMATCH,
+                        AppliedLog.Operation.DELETE);
+        assertThat(log().get(0)).satisfies(row -> {
+            assertThat(row.token()).isEqualTo(34);
+            assertThat(row.resource()).isEqualTo("a");
+            assertThat(row.key()).isEqualTo("a/1");
+            assertThat(row.grantHex()).isEqualTo(new GrantId(7, 34).toString());
+            assertThat(row.sha256())
+                    .isEqualTo(AppliedLog.sha256("x".getBytes(java.nio.charset.StandardCharsets.UTF_8)));
+        });
+    }
+
+    @Test
+    void withTheGuardOffStaleWritesAreAppliedAndRecordedWithTheirToken() throws Exception {
+        ObjectsGrpc.ObjectsBlockingStub open = serve("{key:1}", false);
+        put(with(open, grants.exclusive("a", 34)), "a/1", "new");
+        put(with(open, grants.exclusive("a", 33)), "a/1", "old");
+        assertThat(get(open, "a/1").getToken()).isEqualTo(33);
+        put(open, "a/1", "nobody's");
+        assertThat(get(open, "a/1").getToken()).isZero();
+        assertThat(log())
+                .filteredOn(row -> row.operation() == AppliedLog.Operation.PUT)
+                .extracting(AppliedLog.Row::token)
+                .containsExactly(34L, 33L, 0L);
+    }
+
+    @Test
+    void aFullQueueIsLimitExceededAndACallPastItsDeadlineIsNotStarted() throws Exception {
+        CountDownLatch release = new CountDownLatch(1);
+        // Two threads busy: the next calls only queue.
+        for (int i = 0; i < 2; i++) {
+            executor.submit(() -> {
+                try {
+                    release.await(30, TimeUnit.SECONDS);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
+        }
+        assertThatThrownBy(() ->
+                        put(with(grants.exclusive("a", 1)).withDeadlineAfter(50, TimeUnit.MILLISECONDS), "a/1", "late"))
+                .isInstanceOfSatisfying(
+                        StatusRuntimeException.class,
+                        e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED));
+        executor.submit(() -> {});
+        refused(() -> put(with(grants.exclusive("a", 1)), "a/1", ""), Reason.LIMIT_EXCEEDED);
+        release.countDown();
+        assertThat(executor.drain(Duration.ofSeconds(30))).isTrue();
+        assertThat(log()).isEmpty();
+    }
+
+    @Test
+    void aDatabaseThatFailsIsNeverABareUnknown() throws Exception {
+        try (Connection connection = pool.getConnection();
+                java.sql.Statement statement = connection.createStatement()) {
+            statement.execute("DROP TABLE objects");
+        }
+        Rejection rejection = refused(() -> put(with(grants.exclusive("a", 1)), "a/1", ""), Reason.STORE_UNAVAILABLE);
+        assertThat(rejection.metadata()).containsEntry(Rejection.APPLIED, "no");
+    }
+
+    @Test
+    void anotherLockTemplateOverTheSameDataIsRefused() throws Exception {
+        try (Connection connection = pool.getConnection()) {
+            Schema.insist(connection, "lock-template", "{key:1}");
+            Schema.insist(connection, "lock-template", "{key:1}");
+            assertThatThrownBy(() -> Schema.insist(connection, "lock-template", "{key}"))
+                    .isInstanceOf(SQLException.class)
+                    .hasMessageContaining("'{key:1}', not '{key}'");
+        }
+    }
+
+    private List<AppliedLog.Row> log() {
+        List<AppliedLog.Row> rows = new ArrayList<>();
+        try (Connection connection = pool.getConnection()) {
+            AppliedLog.readAll(connection, rows::add);
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+        return rows;
+    }
+
+    private static List<String> keys(ListObjectsReply reply) {
+        return reply.getObjectsList().stream().map(ObjectEntry::getKey).toList();
+    }
+
+    private ObjectsGrpc.ObjectsBlockingStub with(SignedSequencer signed) {
+        return with(objects, signed);
+    }
+
+    private static ObjectsGrpc.ObjectsBlockingStub with(ObjectsGrpc.ObjectsBlockingStub stub, SignedSequencer signed) {
+        Metadata headers = new Metadata();
+        SequencerHeader.put(headers, signed);
+        return stub.withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+    }
+
+    private ObjectsGrpc.ObjectsBlockingStub withBytes(byte[] bytes) {
+        Metadata headers = new Metadata();
+        headers.put(SequencerHeader.KEY, bytes);
+        return objects.withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+    }
+
+    private static PutObjectReply put(ObjectsGrpc.ObjectsBlockingStub stub, String key, String content) {
+        return stub.put(PutObjectRequest.newBuilder()
+                .setKey(key)
+                .setContent(ByteString.copyFromUtf8(content))
+                .build());
+    }
+
+    private static GetObjectReply get(ObjectsGrpc.ObjectsBlockingStub stub, String key) {
+        return stub.get(GetObjectRequest.newBuilder().setKey(key).build());
+    }
+
+    private GetObjectReply unfenced(String key) {
+        return objects.get(
+                GetObjectRequest.newBuilder().setKey(key).setUnfenced(true).build());
+    }
+
+    private static PutObjectReply written(boolean applied, long version) {
+        return PutObjectReply.newBuilder()
+                .setApplied(applied)
+                .setVersion(version)
+                .build();
+    }
+
+    private static Rejection refused(ThrowingCallable call, Reason reason) {
+        Rejection[] found = new Rejection[1];
+        assertThatThrownBy(call).isInstanceOfSatisfying(StatusRuntimeException.class, e -> {
+            found[0] = Rejections.ofThrowable(e).orElseThrow();
+            assertThat(found[0].reason()).as(e.getMessage()).isEqualTo(reason);
+        });
+        return found[0];
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.objects;
+
+import org.jspecify.annotations.NullMarked;

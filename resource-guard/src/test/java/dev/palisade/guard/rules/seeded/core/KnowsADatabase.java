@@ -1,0 +1,6 @@
+package dev.palisade.guard.rules.seeded.core;
+
+import java.sql.Connection;
+
+/** A seeded violation: pure code that knows a database. */
+record KnowsADatabase(Connection connection) {}

@@ -1,0 +1,11 @@
+package dev.palisade.guard.rules.seeded.core;
+
+import java.util.Random;
+import java.util.UUID;
+
+/** A seeded violation: pure code whose answer differs from run to run. */
+final class RollsDice {
+    String name(Random random) {
+        return UUID.randomUUID() + "-" + random.nextInt();
+    }
+}

@@ -1,0 +1,6 @@
+package dev.palisade.guard.rules.seeded.storage;
+
+import io.grpc.Status;
+
+/** A seeded violation: storage that speaks gRPC. */
+record KnowsGrpc(Status status) {}

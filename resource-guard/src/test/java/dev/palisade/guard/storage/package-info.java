@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.storage;
+
+import org.jspecify.annotations.NullMarked;
