@@ -18,9 +18,15 @@ import picocli.CommandLine.Spec;
 /** {@code palisade objects log}: prints the applied-log of a stopped storage. Opens the database read-only. */
 @Command(
         name = "log",
-        mixinStandardHelpOptions = true,
         description = "Prints what was applied, in order: one line per call. The storage must be stopped.")
 final class LogCommand implements Callable<Integer> {
+    @SuppressWarnings("UnusedVariable")
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            description = "Show this help and exit.")
+    private boolean help;
+
     @Option(
             names = "--data-dir",
             paramLabel = "DIR",

@@ -23,7 +23,6 @@ import picocli.CommandLine.Spec;
 /** {@code palisade objects}: reads its settings, opens directory, keys and database, serves until it is told to stop. */
 @Command(
         name = "objects",
-        mixinStandardHelpOptions = true,
         subcommands = LogCommand.class,
         description = "Protected object storage: refuses writes that carry a stale fencing token.")
 public final class Main implements Callable<Integer> {
@@ -39,6 +38,13 @@ public final class Main implements Callable<Integer> {
     @SuppressWarnings("UnusedVariable")
     @Option(names = "--config", paramLabel = "FILE", description = "Properties file; flags and environment come first.")
     private @Nullable Path config;
+
+    @SuppressWarnings("UnusedVariable")
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            description = "Show this help and exit.")
+    private boolean help;
 
     @Option(names = "--host", defaultValue = "127.0.0.1", description = "Address to listen on (${DEFAULT-VALUE}).")
     private String host = "";
@@ -106,7 +112,7 @@ public final class Main implements Callable<Integer> {
 
     private @Nullable CommandSpec spec;
 
-    private Main() {}
+    Main() {}
 
     /** Misuse is told in the name users type; settings keep the name {@code objects}. */
     @Spec

@@ -163,11 +163,10 @@ final class ObjectStore {
     /** Open to SHARED grants too: it is the raise of a first read. */
     Claimed claim(Caller caller, String key) throws SQLException {
         LockName lock = lockOf(key);
-        guarded(caller, lock, Access.READ, (connection, sequencer) -> {
+        return guarded(caller, lock, Access.READ, (connection, sequencer) -> {
             AppliedLog.append(connection, lock.value(), AppliedLog.Operation.CLAIM, key, sequencer, 0, new byte[0]);
-            return true;
+            return new Claimed(lock, fenced.mark(connection, lock.value()));
         });
-        return new Claimed(lock, fenced.mark(lock.value()));
     }
 
     private LockName lockOf(String key) {

@@ -21,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 final class ObjectsServer {
     private static final int THREADS = 16;
     private static final int QUEUED_CALLS_MAX = 64;
+    private static final int CALLS_PER_CONNECTION_MAX = 100;
     private static final Duration DRAIN = Duration.ofSeconds(10);
 
     /** Room for the key and the rest of a message around an object; larger ones are cut off before they are read. */
@@ -66,6 +67,7 @@ final class ObjectsServer {
             Server server = NettyServerBuilder.forAddress(options.address())
                     // Handlers only submit, so they may run on the event loop; JDBC runs on the bounded executor.
                     .directExecutor()
+                    .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION_MAX)
                     .maxInboundMessageSize(options.limits().objectBytesMax() + MESSAGE_SLACK_BYTES)
                     .intercept(new SequencerCapture())
                     .addService(new ObjectsService(store, executor, options.issuer()))

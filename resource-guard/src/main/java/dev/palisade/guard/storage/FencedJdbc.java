@@ -66,7 +66,7 @@ public final class FencedJdbc {
     /**
      * The same fence with another bound on waiting for other grants' calls; cheap, for one call if need be.
      *
-     * @param wait 1 ms to 1 h
+     * @param wait for each run of a call, 1 ms to 1 h
      * @throws IllegalArgumentException out of that range
      */
     public FencedJdbc withLockWait(Duration wait) {
@@ -117,19 +117,21 @@ public final class FencedJdbc {
      * @return the mark it left
      */
     public Mark claim(SignedSequencer signed, Binding binding) throws SQLException {
-        return transaction(signed, binding, Access.READ, connection -> {
-            Mark mark = table.read(connection, binding.resource());
-            return mark == null ? Mark.NONE : mark;
-        });
+        return transaction(signed, binding, Access.READ, connection -> mark(connection, binding.resource()));
     }
 
     /** The committed mark of {@code resource}, for people; nothing to decide by, it may be raised the next moment. */
     public Mark mark(String resource) throws SQLException {
         try (OwnTransaction transaction =
                 OwnTransaction.begin(dataSource, Connection.TRANSACTION_READ_COMMITTED, resource)) {
-            Mark mark = table.read(transaction.connection(), resource);
-            return mark == null ? Mark.NONE : mark;
+            return mark(transaction.connection(), resource);
         }
+    }
+
+    /** The mark of {@code resource} as the transaction on {@code connection} sees it: inside guarded work, the mark it left. */
+    public Mark mark(Connection connection, String resource) throws SQLException {
+        Mark mark = table.read(connection, resource);
+        return mark == null ? Mark.NONE : mark;
     }
 
     /**

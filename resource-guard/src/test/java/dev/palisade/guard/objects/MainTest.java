@@ -16,7 +16,9 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.MetadataUtils;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +28,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 
 /** The command as a user meets it: in a process of its own. */
 class MainTest {
@@ -106,14 +111,54 @@ class MainTest {
 
     @ParameterizedTest
     @MethodSource
-    void misuse(List<String> arguments, String told) throws Exception {
-        ObjectsProcess.Ended ended = run(arguments.toArray(String[]::new));
-        assertThat(ended.code()).as(ended.toString()).isEqualTo(2);
-        assertThat(ended.err())
+    void misuse(List<String> arguments, String told) {
+        PrintStream before = System.err;
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        try {
+            // In this process: it ends before it touches anything.
+            assertThat(Main.run(arguments.toArray(String[]::new))).isEqualTo(2);
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(err.toString(StandardCharsets.UTF_8).lines())
                 .singleElement()
                 .asString()
                 .startsWith("palisade objects: ")
                 .contains(told);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--host, 127.0.0.1",
+        "--port, 7610",
+        "--issuer, palisade",
+        "--lock-template, {key}",
+        "--object-bytes-max, 1048576",
+        "--lock-wait, 5s",
+        "--guard, enforce",
+        "--jdbc-user, ''",
+        "--jdbc-password, ''",
+    })
+    void everyDefaultIsAsDocumented(String option, String value) {
+        CommandSpec command = new CommandLine(new Main()).getCommandSpec();
+        assertThat(command.findOption(option).defaultValue()).isEqualTo(value);
+        assertThat(command.qualifiedName()).isEqualTo("palisade objects");
+    }
+
+    @Test
+    void aConfigFileSetsWhatTheCommandLineDoesNot() throws Exception {
+        Path config = Files.writeString(home.resolve("palisade.properties"), "objects.port=70000\n");
+        ObjectsProcess.Ended ended = run("--config", config.toString());
+        assertThat(ended.code()).isEqualTo(2);
+        assertThat(ended.err()).singleElement().asString().contains("--port is 70000");
+    }
+
+    @Test
+    void aProcessTellsMisuseTheSameWay() throws Exception {
+        ObjectsProcess.Ended ended = run("--host", "0.0.0.0");
+        assertThat(ended.code()).isEqualTo(2);
+        assertThat(ended.err()).singleElement().asString().contains("--allow-remote");
         assertThat(ended.out()).isEmpty();
     }
 

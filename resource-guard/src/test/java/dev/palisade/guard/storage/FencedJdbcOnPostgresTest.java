@@ -1,5 +1,12 @@
 package dev.palisade.guard.storage;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.guard.core.Binding;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.Connection;
@@ -10,6 +17,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 
 /** On a real PostgreSQL, started here; if it cannot start this fails, it is never skipped. */
 @NullUnmarked
@@ -43,5 +51,22 @@ class FencedJdbcOnPostgresTest extends FencedJdbcContract {
             row.next();
             return row.getString(1);
         }
+    }
+
+    @Test
+    void aConnectionThatDiesBeforeTheCommitIsNotApplied() throws SQLException {
+        Grants grants = new Grants();
+        FencedJdbc fenced = FencedJdbc.create(dataSource(), grants.verifier());
+        Binding binding = Binding.of("dies");
+        fenced.claim(grants.exclusive("dies", 33), binding);
+        assertThatThrownBy(() -> fenced.write(
+                        grants.exclusive("dies", 34),
+                        binding,
+                        connection -> number(connection, "SELECT pg_terminate_backend(pg_backend_pid())::int")))
+                .isInstanceOfSatisfying(RejectedException.class, e -> {
+                    assertThat(e.reason()).isEqualTo(Reason.STORE_UNAVAILABLE);
+                    assertThat(e.rejection().metadata()).containsEntry(Rejection.APPLIED, "no");
+                });
+        assertThat(fenced.mark("dies").exclusiveToken()).isEqualTo(33);
     }
 }

@@ -13,6 +13,7 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.contract.grpc.SequencerHeader;
+import dev.palisade.guard.storage.AppliedCheck;
 import dev.palisade.guard.storage.FencedJdbc;
 import dev.palisade.guard.storage.Grants;
 import dev.palisade.proto.v1.ClaimObjectRequest;
@@ -38,29 +39,47 @@ import io.grpc.stub.MetadataUtils;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.h2.jdbcx.JdbcConnectionPool;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class ObjectsServiceTest {
+/** What the rpc service promises, on any database it may be given. */
+abstract class ObjectsServiceContract {
     private static final ObjectLimits LIMITS = new ObjectLimits(1024, Duration.ofMillis(200));
 
     private final Grants grants = new Grants();
-    private final JdbcConnectionPool pool = JdbcConnectionPool.create("jdbc:h2:mem:objects", "", "");
+    private DataSource pool = dataSource();
     private final BoundedExecutor executor = new BoundedExecutor(2, 2);
     private final List<ManagedChannel> channels = new ArrayList<>();
     private final List<Server> servers = new ArrayList<>();
     private ObjectsGrpc.ObjectsBlockingStub objects = ObjectsGrpc.newBlockingStub(channel("unused"));
 
+    abstract DataSource dataSource();
+
     @BeforeEach
     void start() throws Exception {
+        pool = dataSource();
+        try (Connection connection = pool.getConnection();
+                Statement statement = connection.createStatement()) {
+            for (String table : List.of("palisade_fence", "objects", "applied", "palisade_objects_setting")) {
+                statement.execute("DROP TABLE IF EXISTS " + table);
+            }
+        }
         objects = serve("{key:1}", true);
     }
 
@@ -69,7 +88,6 @@ class ObjectsServiceTest {
         channels.forEach(ManagedChannel::shutdownNow);
         servers.forEach(Server::shutdownNow);
         executor.drain(Duration.ofSeconds(10));
-        pool.dispose();
     }
 
     private ObjectsGrpc.ObjectsBlockingStub serve(String template, boolean guardOn) throws SQLException, IOException {
@@ -316,7 +334,7 @@ class ObjectsServiceTest {
     @Test
     void aDatabaseThatFailsIsNeverABareUnknown() throws Exception {
         try (Connection connection = pool.getConnection();
-                java.sql.Statement statement = connection.createStatement()) {
+                Statement statement = connection.createStatement()) {
             statement.execute("DROP TABLE objects");
         }
         Rejection rejection = refused(() -> put(with(grants.exclusive("a", 1)), "a/1", ""), Reason.STORE_UNAVAILABLE);
@@ -332,6 +350,68 @@ class ObjectsServiceTest {
                     .isInstanceOf(SQLException.class)
                     .hasMessageContaining("'{key:1}', not '{key}'");
         }
+    }
+
+    @Test
+    void inARaceTheAppliedLogShowsNoFallingToken() throws Exception {
+        race(objects, 1);
+        assertThat(log()).as("the race went somewhere").hasSizeGreaterThan(50);
+        assertThat(AppliedCheck.firstViolation(applied())).isEmpty();
+    }
+
+    @Test
+    void theSameRaceWithTheGuardOffIsFound() throws Exception {
+        ObjectsGrpc.ObjectsBlockingStub open = serve("{key:1}", false);
+        Optional<String> violation = Optional.empty();
+        for (int seed = 1; seed <= 20 && violation.isEmpty(); seed++) {
+            race(open, seed);
+            violation = AppliedCheck.firstViolation(applied());
+        }
+        assertThat(violation).isPresent();
+    }
+
+    private void race(ObjectsGrpc.ObjectsBlockingStub stub, int seed) throws Exception {
+        AtomicInteger clock = new AtomicInteger(1);
+        List<Callable<Integer>> racers = new ArrayList<>();
+        for (int thread = 0; thread < 4; thread++) {
+            Random random = new Random(seed * 100L + thread);
+            racers.add(() -> {
+                int refusals = 0;
+                for (int i = 0; i < 60; i++) {
+                    long token = Math.max(1, clock.incrementAndGet() / 6 - random.nextInt(3));
+                    boolean shared = token % 4 == 0;
+                    ObjectsGrpc.ObjectsBlockingStub caller =
+                            with(stub, shared ? grants.shared("a", token) : grants.exclusive("a", token));
+                    try {
+                        if (shared || random.nextInt(3) == 0) {
+                            get(caller, "a/1");
+                        } else {
+                            put(caller, "a/" + random.nextInt(2), Long.toString(token));
+                        }
+                    } catch (StatusRuntimeException e) {
+                        assertThat(Rejections.ofThrowable(e).orElseThrow().reason())
+                                .isIn(Reason.TOKEN_STALE, Reason.DRAINING, Reason.LIMIT_EXCEEDED);
+                        refusals++;
+                    }
+                }
+                return refusals;
+            });
+        }
+        ExecutorService threads = Executors.newFixedThreadPool(racers.size());
+        for (Future<Integer> end : threads.invokeAll(racers)) {
+            end.get();
+        }
+        threads.shutdown();
+    }
+
+    private List<AppliedCheck.Applied> applied() {
+        return log().stream()
+                .map(row -> new AppliedCheck.Applied(
+                        row.operation().writes(),
+                        row.mode() == null ? Mode.EXCLUSIVE : row.mode(),
+                        row.token(),
+                        row.grantHex()))
+                .toList();
     }
 
     private List<AppliedLog.Row> log() {
