@@ -2,6 +2,7 @@ package dev.palisade.server;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
+import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.crypto.SequencerKeys;
 import java.io.IOException;

@@ -1,6 +1,7 @@
 package dev.palisade.server;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;

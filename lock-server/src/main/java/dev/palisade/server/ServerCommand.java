@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.Version;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;

@@ -62,13 +62,18 @@ public final class Settings implements IDefaultValueProvider {
         if (!(argument instanceof OptionSpec option) || option.longestName().equals("--config")) {
             return null;
         }
-        String key = key(option);
+        String key = key(option.command(), option);
         String fromEnvironment = environment.get(variable(key));
         return fromEnvironment != null ? fromEnvironment : file.getProperty(key);
     }
 
-    private static String key(OptionSpec option) {
-        return option.command().name() + "." + option.longestName().substring(2);
+    /** A verb of a verb has the settings of the one it belongs to: {@code objects log} reads {@code objects.data-dir}. */
+    private static String key(CommandSpec command, OptionSpec option) {
+        CommandSpec verb = command;
+        for (CommandSpec parent = verb.parent(); parent != null && parent.parent() != null; parent = parent.parent()) {
+            verb = parent;
+        }
+        return verb.name() + "." + option.longestName().substring(2);
     }
 
     private static String variable(String key) {
@@ -94,7 +99,7 @@ public final class Settings implements IDefaultValueProvider {
         String prefix = spec.name() + ".";
         TreeSet<String> known = spec.options().stream()
                 .filter(option -> option.longestName().startsWith("--"))
-                .map(Settings::key)
+                .map(option -> key(spec, option))
                 .collect(Collectors.toCollection(TreeSet::new));
         for (String key : new TreeSet<>(file.stringPropertyNames())) {
             if (key.startsWith(prefix) && !known.contains(key)) {

@@ -2,6 +2,7 @@ package dev.palisade.guard.objects;
 
 import com.google.gson.JsonObject;
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Defaults;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -41,7 +42,7 @@ final class LogCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws CannotStart, IOException {
-        Path directory = dataDir == null ? Main.home().resolve("objects") : dataDir;
+        Path directory = dataDir == null ? Defaults.home().resolve("objects") : dataDir;
         try (DataDirectory data = DataDirectory.holdExisting(directory);
                 Connection connection = DriverManager.getConnection(data.jdbcUrlReadOnly(), "", "")) {
             PrintWriter out =

@@ -2,6 +2,9 @@ package dev.palisade.guard.objects;
 
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Defaults;
+import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -10,8 +13,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.Callable;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
@@ -24,6 +25,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "objects",
         subcommands = LogCommand.class,
+        mixinStandardHelpOptions = true,
+        versionProvider = Version.class,
+        sortOptions = false,
+        usageHelpAutoWidth = true,
         description = "Protected object storage: refuses writes that carry a stale fencing token.")
 public final class Main implements Callable<Integer> {
     /** What the guard does with calls. */
@@ -32,19 +37,10 @@ public final class Main implements Callable<Integer> {
         OFF
     }
 
-    private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s|m)");
-
     // Read by Settings before the command line is parsed; here so that it is known and in the help.
     @SuppressWarnings("UnusedVariable")
     @Option(names = "--config", paramLabel = "FILE", description = "Properties file; flags and environment come first.")
     private @Nullable Path config;
-
-    @SuppressWarnings("UnusedVariable")
-    @Option(
-            names = {"-h", "--help"},
-            usageHelp = true,
-            description = "Show this help and exit.")
-    private boolean help;
 
     @Option(names = "--host", defaultValue = "127.0.0.1", description = "Address to listen on (${DEFAULT-VALUE}).")
     private String host = "";
@@ -76,7 +72,7 @@ public final class Main implements Callable<Integer> {
 
     @Option(
             names = "--issuer",
-            defaultValue = "palisade",
+            defaultValue = Defaults.ISSUER,
             description = "Lock service whose sequencers are accepted (${DEFAULT-VALUE}).")
     private String issuer = "";
 
@@ -96,8 +92,9 @@ public final class Main implements Callable<Integer> {
     @Option(
             names = "--lock-wait",
             defaultValue = "5s",
-            description = "How long a call waits for calls of other grants, in ms, s or m (${DEFAULT-VALUE}).")
-    private String lockWait = "";
+            converter = DurationOption.class,
+            description = "How long a call waits for calls of other grants (${DEFAULT-VALUE}).")
+    private Duration lockWait = Duration.ZERO;
 
     @Option(
             names = "--guard",
@@ -110,16 +107,10 @@ public final class Main implements Callable<Integer> {
             description = "Allow an address that other machines reach, in plaintext and without authentication.")
     private boolean allowRemote;
 
+    @Spec
     private @Nullable CommandSpec spec;
 
     Main() {}
-
-    /** Misuse is told in the name users type; settings keep the name {@code objects}. */
-    @Spec
-    void spec(CommandSpec own) {
-        own.parent(CommandSpec.create().name("palisade"));
-        spec = own;
-    }
 
     /** Exits 0 after SIGTERM, 2 on misuse, 3 when it cannot start. */
     public static void main(String[] args) {
@@ -133,17 +124,11 @@ public final class Main implements Callable<Integer> {
         return Commands.run(new Main(), args);
     }
 
-    /** {@code PALISADE_HOME}, else {@code ~/.palisade}. */
-    static Path home() {
-        String home = System.getenv("PALISADE_HOME");
-        return home == null || home.isEmpty() ? Path.of(System.getProperty("user.home"), ".palisade") : Path.of(home);
-    }
-
     @Override
     public Integer call() throws CannotStart, InterruptedException, IOException {
         GuardSwitch guardSwitch = guardSwitch();
         LockTemplate template = checked(() -> LockTemplate.parse(lockTemplate));
-        ObjectLimits limits = checked(() -> new ObjectLimits(objectBytesMax, duration(lockWait)));
+        ObjectLimits limits = checked(() -> new ObjectLimits(objectBytesMax, lockWait));
         refusePasswordOnTheCommandLine();
         InetSocketAddress address = address();
         KeysetFile keys = keys();
@@ -151,7 +136,7 @@ public final class Main implements Callable<Integer> {
             serve(address, jdbcUrl, template, limits, guardSwitch, keys, null);
             return 0;
         }
-        Path directory = dataDir == null ? home().resolve("objects") : dataDir;
+        Path directory = dataDir == null ? Defaults.home().resolve("objects") : dataDir;
         try (DataDirectory data = DataDirectory.hold(directory)) {
             data.refuseIfLost();
             serve(address, data.jdbcUrl(), template, limits, guardSwitch, keys, data);
@@ -212,7 +197,7 @@ public final class Main implements Callable<Integer> {
     }
 
     private KeysetFile keys() throws CannotStart {
-        Path path = keyset == null ? home().resolve("keys").resolve("sequencers.json") : keyset;
+        Path path = keyset == null ? Defaults.keyset() : keyset;
         try {
             return KeysetFile.openOrCreate(path);
         } catch (IOException e) {
@@ -247,19 +232,6 @@ public final class Main implements Callable<Integer> {
             case "enforce" -> GuardSwitch.ENFORCE;
             case "off" -> GuardSwitch.OFF;
             default -> throw misuse("--guard is '" + guard + "'; use enforce or off");
-        };
-    }
-
-    private static Duration duration(String text) {
-        Matcher matcher = DURATION.matcher(text);
-        if (!matcher.matches()) {
-            throw new IllegalArgumentException("--lock-wait is '" + text + "'; use a number with ms, s or m, as in 5s");
-        }
-        long number = Long.parseLong(matcher.group(1));
-        return switch (matcher.group(2)) {
-            case "ms" -> Duration.ofMillis(number);
-            case "s" -> Duration.ofSeconds(number);
-            default -> Duration.ofMinutes(number);
         };
     }
 
