@@ -1,0 +1,44 @@
+package dev.palisade.client;
+
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Reply;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+
+/** An urgent errand whose meaning lives with whoever sends it: accept, resume, release, leave. */
+final class Ask extends Errand {
+    private final boolean lasting;
+    private final Supplier<Call.Builder> call;
+    private final BiConsumer<Reply, Moment> onAnswer;
+
+    private Ask(boolean lasting, Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
+        this.lasting = lasting;
+        this.call = call;
+        this.onAnswer = onAnswer;
+    }
+
+    /** Asked again on each new stream. */
+    static Ask lasting(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
+        return new Ask(true, call, onAnswer);
+    }
+
+    /** Pointless once the stream is gone. */
+    static Ask onThisStream(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
+        return new Ask(false, call, onAnswer);
+    }
+
+    @Override
+    Call.Builder call(Moment now) {
+        return call.get();
+    }
+
+    @Override
+    void answered(Reply reply, Moment sent) {
+        onAnswer.accept(reply, sent);
+    }
+
+    @Override
+    boolean outlivesStream() {
+        return lasting;
+    }
+}

@@ -1,0 +1,54 @@
+package dev.palisade.client;
+
+import java.lang.System.Logger.Level;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the user's code runs: the executor that was given, else one daemon thread made on demand, to which also go the
+ * callbacks that the given executor rejects. What a callback throws ends there; it never reaches the loop.
+ */
+final class Callbacks {
+    private static final System.Logger LOG = System.getLogger(Callbacks.class.getName());
+    private static final long IDLE_SECONDS = 10;
+
+    private final ThreadPoolExecutor own = new ThreadPoolExecutor(
+            1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> daemon("palisade-calls", task));
+
+    @Nullable
+    private final Executor given;
+
+    Callbacks(@Nullable Executor given) {
+        this.given = given;
+        own.allowCoreThreadTimeOut(true);
+    }
+
+    void run(Runnable callback) {
+        Runnable guarded = () -> {
+            try {
+                callback.run();
+            } catch (RuntimeException | Error e) {
+                LOG.log(Level.WARNING, "a callback threw; the client goes on without it", e);
+            }
+        };
+        if (given != null) {
+            try {
+                given.execute(guarded);
+                return;
+            } catch (RejectedExecutionException e) {
+                LOG.log(Level.WARNING, "the callback executor rejects work; using a thread of the client's", e);
+            }
+        }
+        own.execute(guarded);
+    }
+
+    static Thread daemon(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        return thread;
+    }
+}

@@ -1,0 +1,52 @@
+package dev.palisade.client;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.SessionId;
+import dev.palisade.proto.v1.AcceptRequest;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ResumeRequest;
+
+/** The calls about one grant. */
+final class Calls {
+    private Calls() {}
+
+    static ByteString bytes(SessionId id) {
+        return ByteString.copyFrom(id.toBytes());
+    }
+
+    static Call.Builder accept(Grant grant, SessionId session) {
+        return Call.newBuilder()
+                .setAccept(AcceptRequest.newBuilder()
+                        .setLock(grant.lock().value())
+                        .setGrantId(Wire.bytes(grant.id()))
+                        .setSessionId(bytes(session)));
+    }
+
+    static Call.Builder resume(Grant grant, SessionId session, long generation) {
+        return Call.newBuilder()
+                .setResume(ResumeRequest.newBuilder()
+                        .setLock(grant.lock().value())
+                        .setGrantId(Wire.bytes(grant.id()))
+                        .setToken(grant.token().value())
+                        .setSessionId(bytes(session))
+                        .setSessionGen(generation));
+    }
+
+    static Call.Builder renew(Grant grant) {
+        return Call.newBuilder()
+                .setRenew(RenewRequest.newBuilder()
+                        .setLock(grant.lock().value())
+                        .setGrantId(Wire.bytes(grant.id()))
+                        .setToken(grant.token().value()));
+    }
+
+    static Call.Builder release(Grant grant) {
+        return Call.newBuilder()
+                .setRelease(ReleaseRequest.newBuilder()
+                        .setLock(grant.lock().value())
+                        .setGrantId(Wire.bytes(grant.id()))
+                        .setToken(grant.token().value()));
+    }
+}

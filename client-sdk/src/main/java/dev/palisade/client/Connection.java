@@ -1,0 +1,155 @@
+package dev.palisade.client;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SessionId;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.Hello;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps one stream open as long as the client is: when it breaks, the next attempt goes to the next address, with a backoff
+ * of our own (gRPC's comes back seconds after the server does). In the loop only. Knows nothing of locks.
+ */
+final class Connection {
+    /** A stream that lived shorter than this has not ended a series of failures. */
+    private static final long SETTLED_NANOS = 1_000_000_000;
+
+    private final Loop loop;
+    private final Session session;
+    private final Settings settings;
+    private final Channels channels;
+    private final Backoff backoff;
+    private final SessionId id;
+
+    @Nullable
+    private SessionStream stream;
+
+    @Nullable
+    private ManagedChannel channel;
+
+    private Timeline.@Nullable Entry connectTimer;
+    private long generation;
+    private long welcomedNanos;
+    private boolean stopped;
+    private String lastFailure = "no attempt has ended yet";
+
+    Connection(Loop loop, Session session, Settings settings, Channels channels, Backoff backoff, SessionId id) {
+        this.loop = loop;
+        this.session = session;
+        this.settings = settings;
+        this.channels = channels;
+        this.backoff = backoff;
+        this.id = id;
+    }
+
+    SessionId id() {
+        return id;
+    }
+
+    /** Of the present stream: 1 for the first, one more for each after it. */
+    long generation() {
+        return generation;
+    }
+
+    /** The stream that calls may go out on; null while there is none. */
+    @Nullable
+    SessionStream live() {
+        return stream != null && stream.welcomed() ? stream : null;
+    }
+
+    /** Why there is no stream, for people. */
+    String lastFailure() {
+        return lastFailure;
+    }
+
+    void connect() {
+        if (stopped || stream != null) {
+            return;
+        }
+        generation++;
+        ManagedChannel target = channels.next();
+        // A fresh transport: the old one may be the frozen link, or wait out a backoff of its own.
+        target.enterIdle();
+        target.resetConnectBackoff();
+        SessionStream opening =
+                new SessionStream(loop, session, this, settings.callTimeout().toNanos());
+        channel = target;
+        stream = opening;
+        connectTimer = loop.in(
+                settings.connectTimeout().toNanos(),
+                () -> broken(
+                        opening,
+                        new IllegalStateException(
+                                "no welcome within " + settings.connectTimeout().toMillis() + " ms")));
+        opening.open(
+                target,
+                Hello.newBuilder()
+                        .setSessionId(ByteString.copyFrom(id.toBytes()))
+                        .setSessionGen(generation)
+                        .setOwner(settings.owner())
+                        .setKeepLeasesOnDisconnect(settings.keepLeasesOnDisconnect())
+                        .build());
+    }
+
+    void welcomed(SessionStream which) {
+        if (which == stream) {
+            loop.cancel(connectTimer);
+            welcomedNanos = loop.now().nanos();
+            session.connected(which);
+        }
+    }
+
+    /** The stream ended, or is as good as ended. Of an earlier stream: nothing happens. */
+    void broken(SessionStream which, @Nullable Throwable failure) {
+        if (which != stream || stopped) {
+            return;
+        }
+        boolean worked = which.welcomed();
+        loop.cancel(connectTimer);
+        which.end(false);
+        stream = null;
+        lastFailure = (channel == null ? "" : channel.authority() + ": ") + reason(failure);
+        if (worked && loop.now().nanos() - welcomedNanos >= SETTLED_NANOS) {
+            backoff.reset();
+        }
+        loop.in(backoff.nextDelayNanos(), this::connect);
+        if (worked) {
+            session.disconnected();
+        }
+        Optional<Rejection> rejection = failure == null ? Optional.empty() : Rejections.ofThrowable(failure);
+        rejection.ifPresent(session::refused);
+    }
+
+    /** Drops the present stream and opens another. */
+    void renew(String why) {
+        if (stream != null) {
+            broken(stream, new IllegalStateException(why));
+        }
+    }
+
+    void stop() {
+        stopped = true;
+        if (stream != null) {
+            stream.end(true);
+            stream = null;
+        }
+        loop.cancel(connectTimer);
+    }
+
+    private static String reason(@Nullable Throwable failure) {
+        if (failure == null) {
+            return "the server ended the stream";
+        }
+        Status status = Status.fromThrowable(failure);
+        if (status.getCode() == Status.Code.UNKNOWN && status.getCause() == failure) {
+            return String.valueOf(failure.getMessage());
+        }
+        Throwable cause = status.getCause();
+        String detail = cause == null ? status.getDescription() : cause.getMessage();
+        return status.getCode() + (detail == null ? "" : " " + detail);
+    }
+}

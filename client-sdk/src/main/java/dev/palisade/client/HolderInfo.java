@@ -1,0 +1,18 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.Mode;
+import java.time.Duration;
+
+/**
+ * Who holds a lock, as the server saw it when it answered.
+ *
+ * @param owner what the holder calls itself; may be empty
+ * @param purpose why it took the lock; may be empty
+ * @param token the grant's fencing token
+ * @param mode how it holds the lock
+ * @param held for how long so far
+ * @param remaining when the lease ends unless it is renewed
+ */
+public record HolderInfo(
+        String owner, String purpose, FencingToken token, Mode mode, Duration held, Duration remaining) {}

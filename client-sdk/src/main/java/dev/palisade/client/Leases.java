@@ -1,0 +1,45 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.GrantId;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The leases a client holds, by grant, and the smallest ttl among them. In the loop only. */
+final class Leases {
+    private final Map<GrantId, HeldLease> byGrant = new HashMap<>();
+    private final TreeMap<Long, Integer> countByTtl = new TreeMap<>();
+
+    void add(HeldLease lease) {
+        if (byGrant.put(lease.grant(), lease) == null) {
+            countByTtl.merge(lease.ttlMillis(), 1, Integer::sum);
+        }
+    }
+
+    void remove(HeldLease lease) {
+        if (byGrant.remove(lease.grant(), lease)) {
+            countByTtl.computeIfPresent(lease.ttlMillis(), (ttl, count) -> count == 1 ? null : count - 1);
+        }
+    }
+
+    @Nullable
+    HeldLease get(GrantId id) {
+        return byGrant.get(id);
+    }
+
+    /** A copy: what is done with each may remove it. */
+    List<HeldLease> all() {
+        return List.copyOf(byGrant.values());
+    }
+
+    boolean isEmpty() {
+        return byGrant.isEmpty();
+    }
+
+    OptionalLong smallestTtlMillis() {
+        return countByTtl.isEmpty() ? OptionalLong.empty() : OptionalLong.of(countByTtl.firstKey());
+    }
+}

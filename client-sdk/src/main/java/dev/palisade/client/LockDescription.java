@@ -1,0 +1,34 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * A lock as the server saw it when it answered. For people and dashboards: it is out of date when it arrives.
+ *
+ * @param lock which lock
+ * @param holders empty: nobody; several: all SHARED
+ * @param waiters the queue in its order, at most the first 100
+ * @param waitersTotal all waiters, also those left out of {@code waiters}
+ * @param lockDelayRemaining how long the lock stays closed after a holder's unclean end; zero: it is not
+ */
+public record LockDescription(
+        LockName lock, List<HolderInfo> holders, List<Waiter> waiters, int waitersTotal, Duration lockDelayRemaining) {
+    public LockDescription {
+        holders = List.copyOf(holders);
+        waiters = List.copyOf(waiters);
+    }
+
+    /**
+     * One place in the queue.
+     *
+     * @param owner what the waiter calls itself; may be empty
+     * @param purpose why it wants the lock; may be empty
+     * @param mode how it wants the lock
+     * @param waited for how long so far
+     * @param offered whether the lock is promised to this waiter and not yet accepted
+     */
+    public record Waiter(String owner, String purpose, Mode mode, Duration waited, boolean offered) {}
+}

@@ -1,0 +1,21 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Rejection;
+
+/** No server could answer for a lock. Nothing is held; {@link #rejection()} says why and when a retry is sensible. */
+public final class LockUnavailableException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Rejection rejection;
+
+    LockUnavailableException(LockName lock, Rejection rejection) {
+        super("lock " + lock + ": " + rejection.reason() + ": " + rejection.message());
+        this.rejection = rejection;
+    }
+
+    /** Why, as a value. */
+    public Rejection rejection() {
+        return rejection;
+    }
+}

@@ -1,0 +1,82 @@
+package dev.palisade.client;
+
+import io.grpc.SynchronizationContext;
+import java.lang.System.Logger.Level;
+import java.util.OptionalLong;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one place where a client's state changes: tasks run one at a time, on the thread of whoever brings the first of them,
+ * without a thread of its own. Bounded work only; it never blocks and never runs the user's code.
+ */
+final class Loop implements Executor {
+    private static final System.Logger LOG = System.getLogger(Loop.class.getName());
+
+    private final Clocks clocks;
+    private final Alarm alarm;
+    private final Timeline timeline = new Timeline();
+    private final SynchronizationContext context;
+    private long armedForNanos;
+    private boolean armed;
+
+    /** @param onBug told of what a task threw, in the loop */
+    Loop(Clocks clocks, Alarm alarm, Consumer<Throwable> onBug) {
+        this.clocks = clocks;
+        this.alarm = alarm;
+        this.context = new SynchronizationContext((thread, failure) -> {
+            LOG.log(Level.WARNING, "unexpected failure; connecting anew", failure);
+            onBug.accept(failure);
+        });
+    }
+
+    /** At once if nobody is in, else when those before are done. Inside the loop: after the present task. */
+    @Override
+    public void execute(Runnable task) {
+        context.execute(task);
+    }
+
+    Moment now() {
+        return clocks.now();
+    }
+
+    /** In the loop only. */
+    Timeline.Entry at(long dueNanos, Runnable task) {
+        Timeline.Entry entry = timeline.add(dueNanos, task);
+        arm();
+        return entry;
+    }
+
+    /** In the loop only. */
+    Timeline.Entry in(long delayNanos, Runnable task) {
+        return at(now().nanos() + delayNanos, task);
+    }
+
+    /** In the loop only. */
+    void cancel(Timeline.@Nullable Entry entry) {
+        timeline.cancel(entry);
+    }
+
+    private void arm() {
+        OptionalLong next = timeline.nextDueNanos();
+        if (next.isEmpty() || (armed && armedForNanos - next.getAsLong() <= 0)) {
+            return;
+        }
+        armed = true;
+        armedForNanos = next.getAsLong();
+        alarm.wakeIn(Math.max(0, armedForNanos - now().nanos()), () -> execute(this::wake));
+    }
+
+    private void wake() {
+        armed = false;
+        Runnable due = timeline.pollDue(now().nanos());
+        if (due == null) {
+            arm();
+            return;
+        }
+        // One at a time through the context: a task that throws must not take the alarm with it.
+        execute(this::wake);
+        due.run();
+    }
+}

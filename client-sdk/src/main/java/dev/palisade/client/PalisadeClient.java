@@ -1,0 +1,265 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.SessionId;
+import dev.palisade.contract.Texts;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.DescribeRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client of the lock service: one session, one stream, any number of leases. Connecting happens in the background and is
+ * repeated for as long as the client is open; a server that cannot be reached shows in the answers, not here. Safe for use
+ * by many threads; one per process is enough.
+ */
+public final class PalisadeClient implements AutoCloseable {
+    private final Session session;
+    private final Channels channels;
+    private final Alarm alarm;
+    private final Callbacks callbacks;
+
+    private PalisadeClient(Builder builder) {
+        Settings settings = builder.settings();
+        this.channels = Channels.open(builder.addresses, builder.channelFactory);
+        this.alarm = builder.alarm == null ? new DaemonAlarm() : builder.alarm;
+        this.callbacks = new Callbacks(builder.callbackExecutor);
+        this.session = new Session(
+                builder.clocks,
+                alarm,
+                settings,
+                callbacks,
+                channels,
+                SessionId.of(randomBytes()),
+                () -> ThreadLocalRandom.current().nextDouble());
+        session.open();
+    }
+
+    /**
+     * A client with default settings.
+     *
+     * @param addresses {@code host:port}; several, separated by commas, are tried in turn
+     * @throws RejectedException MALFORMED_REQUEST when they are anything else
+     */
+    public static PalisadeClient connect(String addresses) {
+        return builder(addresses).build();
+    }
+
+    /** @param addresses {@code host:port}; several, separated by commas, are tried in turn */
+    public static Builder builder(String addresses) {
+        return new Builder(addresses);
+    }
+
+    /**
+     * Takes {@code lock} EXCLUSIVE, waiting without limit.
+     *
+     * @throws LockUnavailableException when the client is closed meanwhile, or a limit of the server is reached
+     * @throws RejectedException when the request can never be right or is not allowed
+     * @throws java.util.concurrent.CancellationException when interrupted; the flag stays set, the queue is left
+     */
+    public Lease acquire(String lock) {
+        return acquire(lock, AcquireOptions.WAIT_ENDLESS);
+    }
+
+    /**
+     * Takes {@code lock} EXCLUSIVE, waiting at most {@code wait}; zero tries once. Throws like {@link #acquire(String)}.
+     *
+     * @throws LockNotAcquiredException when it is not granted in time
+     * @throws LockUnavailableException when no server could say
+     */
+    public Lease acquire(String lock, Duration wait) {
+        AcquireResult result = tryAcquire(lock, AcquireOptions.defaults().wait(wait));
+        if (result instanceof AcquireResult.Granted granted) {
+            return granted.lease();
+        }
+        if (result instanceof AcquireResult.Unavailable unavailable) {
+            throw new LockUnavailableException(new LockName(lock), unavailable.rejection());
+        }
+        throw new LockNotAcquiredException(new LockName(lock), result);
+    }
+
+    /** Takes {@code lock} EXCLUSIVE if it is free now; blocks for one answer, at most for the call timeout. */
+    public AcquireResult tryAcquire(String lock) {
+        return tryAcquire(lock, AcquireOptions.defaults());
+    }
+
+    /** Acquires as {@code options} say; blocks at most for their wait, for a try at most for the call timeout. */
+    public AcquireResult tryAcquire(String lock, AcquireOptions options) {
+        Acquire acquire = session.acquire(new LockName(lock), options);
+        return Waiting.interruptibly(acquire.result(), () -> session.loop().execute(acquire::abandon));
+    }
+
+    /**
+     * Acquires without blocking. The future is completed on the callback executor. Cancelling it, or completing it in any
+     * other way, leaves the queue, and a grant on its way is released; cancelling a future derived from it does not.
+     */
+    public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
+        Acquire acquire = session.acquire(new LockName(lock), options);
+        CompletableFuture<AcquireResult> forUser = new CompletableFuture<>();
+        Runnable abandon = () -> session.loop().execute(acquire::abandon);
+        var unusedTold = acquire.result()
+                .whenComplete((result, failure) -> callbacks.run(() -> {
+                    boolean taken = failure == null ? forUser.complete(result) : forUser.completeExceptionally(failure);
+                    if (!taken) {
+                        abandon.run();
+                    }
+                }));
+        var unusedWatched = forUser.whenComplete((result, failure) -> {
+            if (result == null || !acquire.result().isDone()) {
+                abandon.run();
+            }
+        });
+        return forUser;
+    }
+
+    /**
+     * Who holds {@code lock} and who waits for it. Blocks at most for the call timeout.
+     *
+     * @throws LockUnavailableException when no server could say
+     */
+    public LockDescription describe(String lock) {
+        LockName name = new LockName(lock);
+        Call call = Call.newBuilder()
+                .setDescribe(DescribeRequest.newBuilder().setLock(lock))
+                .build();
+        Inquiry<LockDescription> inquiry = new Inquiry<>(
+                session,
+                call,
+                (reply, sent) -> {
+                    if (!reply.hasDescribe()) {
+                        throw RejectedException.malformed("a describe was answered with " + reply.getReplyCase());
+                    }
+                    return Wire.description(reply.getDescribe());
+                },
+                rejection -> new LockUnavailableException(name, rejection));
+        return Waiting.interruptibly(
+                inquiry.ask(session.settings().callTimeout().toNanos()),
+                () -> session.loop().execute(inquiry::giveUp));
+    }
+
+    /**
+     * Releases what is held, leaves all queues, and ends the connection. Leases are lost with CLIENT_CLOSED. Blocks until the
+     * server has confirmed, at most for the call timeout. Calling it again does nothing.
+     */
+    @Override
+    public void close() {
+        if (session.closing()) {
+            return;
+        }
+        Waiting.settle(session.close(), session.settings().callTimeout());
+        session.stop();
+        channels.close();
+        alarm.stop();
+    }
+
+    private static byte[] randomBytes() {
+        byte[] bytes = new byte[SessionId.BYTES];
+        new SecureRandom().nextBytes(bytes);
+        return bytes;
+    }
+
+    /** Settings of a client; each has a default. Not safe for use by several threads. */
+    public static final class Builder {
+        private final String addresses;
+        private String owner = "pid " + ProcessHandle.current().pid();
+        private Duration ttl = Duration.ZERO;
+        private Duration connectTimeout = Duration.ofSeconds(2);
+        private Duration callTimeout = Duration.ofSeconds(5);
+        private boolean keepLeasesOnDisconnect;
+
+        @Nullable
+        private Executor callbackExecutor;
+
+        private Function<String, ManagedChannel> channelFactory = Builder::plaintext;
+        private Clocks clocks = new Clocks(System::nanoTime, System::currentTimeMillis);
+
+        @Nullable
+        private Alarm alarm;
+
+        private Builder(String addresses) {
+            this.addresses = addresses;
+        }
+
+        /** Who this is, for people: at most 256 bytes of UTF-8. Default: the process id. */
+        public Builder owner(String newOwner) {
+            owner = Texts.checked("owner", newOwner, 0, 256);
+            return this;
+        }
+
+        /** The ttl of leases whose options name none, up to 5 min. Default: zero, which leaves it to the server. */
+        public Builder ttl(Duration newTtl) {
+            ttl = AcquireOptions.checkedTtl(newTtl);
+            return this;
+        }
+
+        /** From opening a stream to the server's welcome; then the next address is tried. Default: 2 s. */
+        public Builder connectTimeout(Duration newConnectTimeout) {
+            connectTimeout = positive("connectTimeout", newConnectTimeout);
+            return this;
+        }
+
+        /** How long one call to the server may take, reconnecting included. Default: 5 s. */
+        public Builder callTimeout(Duration newCallTimeout) {
+            callTimeout = positive("callTimeout", newCallTimeout);
+            return this;
+        }
+
+        /** Leave the leases to their own end when the stream breaks, instead of freeing them after a grace. Default: false. */
+        public Builder keepLeasesOnDisconnect(boolean keep) {
+            keepLeasesOnDisconnect = keep;
+            return this;
+        }
+
+        /** Where callbacks run and futures are completed. Default: one daemon thread, made on demand; keep them short. */
+        public Builder callbackExecutor(Executor executor) {
+            callbackExecutor = executor;
+            return this;
+        }
+
+        /** For tests. */
+        Builder channelFactory(Function<String, ManagedChannel> factory) {
+            channelFactory = factory;
+            return this;
+        }
+
+        /** For tests. */
+        Builder time(Clocks newClocks, Alarm newAlarm) {
+            clocks = newClocks;
+            alarm = newAlarm;
+            return this;
+        }
+
+        /** A client that is connecting. Close it. */
+        public PalisadeClient build() {
+            return new PalisadeClient(this);
+        }
+
+        private Settings settings() {
+            return new Settings(owner, ttl, connectTimeout, callTimeout, keepLeasesOnDisconnect);
+        }
+
+        private static Duration positive(String what, Duration value) {
+            if (value.isNegative() || value.isZero() || value.compareTo(AcquireOptions.WAIT_ENDLESS) > 0) {
+                throw RejectedException.malformed(what + " is " + value + "; use a positive duration");
+            }
+            return value;
+        }
+
+        private static ManagedChannel plaintext(String address) {
+            // The loop does no blocking work, so gRPC's own threads may run it; and it does its own retries.
+            return ManagedChannelBuilder.forTarget("dns:///" + address)
+                    .usePlaintext()
+                    .directExecutor()
+                    .disableRetry()
+                    .build();
+        }
+    }
+}

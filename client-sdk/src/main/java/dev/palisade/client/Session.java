@@ -1,0 +1,350 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SessionId;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.KeepAliveReply;
+import dev.palisade.proto.v1.LeaveRequest;
+import dev.palisade.proto.v1.LostEvent;
+import dev.palisade.proto.v1.OfferedEvent;
+import dev.palisade.proto.v1.Reply;
+import java.lang.System.Logger.Level;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.DoubleSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All that one client wants, holds and still has to say, across streams: errands are asked again on each new stream, leases
+ * resumed, and what nobody here knows is given back at once. In the loop only, except where said.
+ */
+final class Session {
+    private static final System.Logger LOG = System.getLogger(Session.class.getName());
+
+    /** Longer than any grace: by then the server has ended the request itself. */
+    private static final long FAREWELL_NANOS = 300_000_000_000L;
+
+    private final Loop loop;
+    private final Settings settings;
+    private final Callbacks callbacks;
+    private final Channels channels;
+    private final Connection connection;
+    private final Leases leases = new Leases();
+    private final Map<Long, Acquire> acquires = new HashMap<>();
+    private final Set<Errand> errands = new LinkedHashSet<>();
+    private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
+    private long lastRequestId;
+    private volatile boolean closing;
+
+    Session(
+            Clocks clocks,
+            Alarm alarm,
+            Settings settings,
+            Callbacks callbacks,
+            Channels channels,
+            SessionId id,
+            DoubleSupplier jitter) {
+        this.loop = new Loop(clocks, alarm, failure -> renewConnection("the client met a bug: " + failure));
+        this.settings = settings;
+        this.callbacks = callbacks;
+        this.channels = channels;
+        this.connection = new Connection(loop, this, settings, channels, new Backoff(jitter), id);
+    }
+
+    // ---- any thread
+
+    Loop loop() {
+        return loop;
+    }
+
+    Settings settings() {
+        return settings;
+    }
+
+    Callbacks callbacks() {
+        return callbacks;
+    }
+
+    boolean closing() {
+        return closing;
+    }
+
+    void open() {
+        loop.execute(connection::connect);
+    }
+
+    Acquire acquire(LockName lock, AcquireOptions options) {
+        Acquire acquire = new Acquire(this, lock, options);
+        loop.execute(acquire::begin);
+        return acquire;
+    }
+
+    /** Gives everything up; the result is done when the server has confirmed all of it. */
+    CompletableFuture<@Nullable Void> close() {
+        loop.execute(() -> {
+            closing = true;
+            List.copyOf(acquires.values()).forEach(Acquire::clientClosed);
+            leases.all().forEach(HeldLease::clientClosed);
+            for (Errand errand : List.copyOf(errands)) {
+                if (errand instanceof Inquiry<?> inquiry) {
+                    inquiry.giveUp();
+                }
+            }
+            checkSettled();
+        });
+        return settled;
+    }
+
+    void stop() {
+        loop.execute(connection::stop);
+    }
+
+    IllegalStateException closedException() {
+        return new IllegalStateException("the client is closed; build another");
+    }
+
+    // ---- errands
+
+    SessionId id() {
+        return connection.id();
+    }
+
+    long generation() {
+        return connection.generation();
+    }
+
+    boolean connected() {
+        return connection.live() != null;
+    }
+
+    void start(Errand errand) {
+        errands.add(errand);
+        enqueue(errand);
+    }
+
+    /** Asks the same again after a delay, or on the next stream if that comes first. */
+    void again(Errand errand, long delayNanos) {
+        loop.in(delayNanos, () -> enqueue(errand));
+    }
+
+    void finish(@Nullable Errand errand) {
+        if (errand != null && !errand.done()) {
+            errand.markDone();
+            errands.remove(errand);
+            checkSettled();
+        }
+    }
+
+    private void enqueue(Errand errand) {
+        SessionStream stream = connection.live();
+        if (stream != null && !errand.done()) {
+            stream.enqueue(errand);
+        }
+    }
+
+    private void checkSettled() {
+        if (closing && errands.isEmpty()) {
+            settled.complete(null);
+        }
+    }
+
+    // ---- what is wanted and held
+
+    long register(Acquire acquire) {
+        long requestId = ++lastRequestId;
+        acquires.put(requestId, acquire);
+        demandChanged();
+        return requestId;
+    }
+
+    void unregister(long requestId) {
+        acquires.remove(requestId);
+        demandChanged();
+    }
+
+    void hold(HeldLease lease) {
+        leases.add(lease);
+        demandChanged();
+    }
+
+    void drop(HeldLease lease) {
+        leases.remove(lease);
+        demandChanged();
+    }
+
+    OptionalLong smallestTtlMillis() {
+        return leases.smallestTtlMillis();
+    }
+
+    boolean waiting() {
+        return !acquires.isEmpty();
+    }
+
+    boolean needsKeepAlive() {
+        return waiting() || !leases.isEmpty();
+    }
+
+    /** The first keep-alive whose answer may extend what is held from now on. */
+    long nextKeepAliveId() {
+        SessionStream stream = connection.live();
+        return stream == null ? Long.MAX_VALUE : stream.nextKeepAliveId();
+    }
+
+    /** The wall clock may have ended leases whose timers go by the monotonic clock. */
+    void dropExpired(Moment now) {
+        leases.all().forEach(lease -> lease.checkDeadline(now));
+    }
+
+    private void demandChanged() {
+        SessionStream stream = connection.live();
+        if (stream != null) {
+            stream.demandChanged();
+        }
+    }
+
+    // ---- giving back
+
+    /** Leaves the queue; undoes a grant or an offer that raced it. */
+    void leave(String lock, long requestId) {
+        sayUntilAnswered(Call.newBuilder()
+                .setLeave(LeaveRequest.newBuilder()
+                        .setLock(lock)
+                        .setRequestId(requestId)
+                        .setSessionId(Calls.bytes(id())))
+                .build());
+    }
+
+    /** Frees a grant that nobody here wants. */
+    void giveBack(Granted granted) {
+        sayUntilAnswered(Call.newBuilder().setRelease(Wire.release(granted)).build());
+    }
+
+    private void sayUntilAnswered(Call call) {
+        Retry retry = new Retry();
+        Errand[] self = new Errand[1];
+        Timeline.Entry[] limit = new Timeline.Entry[1];
+        self[0] = Ask.lasting(call::toBuilder, (reply, sent) -> {
+            if (reply.hasRejected()) {
+                Rejection rejection = Wire.rejection(reply.getRejected());
+                Remedy remedy = Remedy.of(rejection.reason());
+                if (remedy == Remedy.RETRY || remedy == Remedy.ASK_AGAIN) {
+                    again(self[0], retry.delayNanos(rejection));
+                    return;
+                }
+            }
+            loop.cancel(limit[0]);
+            finish(self[0]);
+        });
+        limit[0] = loop.in(FAREWELL_NANOS, () -> finish(self[0]));
+        start(self[0]);
+    }
+
+    /**
+     * Drops the stream, because the server would renew a grant on it that is lost or forgotten here. What is not resumed on
+     * the next stream is abandoned, with its lock-delay.
+     */
+    void renewConnection(String why) {
+        connection.renew(why);
+    }
+
+    /** Nobody answered, as a value. */
+    Rejection unreachable() {
+        return new Rejection(
+                Reason.STORE_UNAVAILABLE,
+                "no answer from the lock server at " + channels + " within the time given (" + state()
+                        + "); check that it runs and can be reached");
+    }
+
+    private String state() {
+        return connected() ? "connected" : "last failure: " + connection.lastFailure();
+    }
+
+    // ---- what the connection and its stream report
+
+    void connected(SessionStream stream) {
+        errands.forEach(stream::enqueue);
+    }
+
+    void disconnected() {
+        for (Errand errand : List.copyOf(errands)) {
+            if (!errand.outlivesStream()) {
+                finish(errand);
+            }
+        }
+        leases.all().forEach(HeldLease::streamBroken);
+    }
+
+    /** A server refuses the session itself. */
+    void refused(Rejection rejection) {
+        if (Remedy.of(rejection.reason()) == Remedy.THROW) {
+            List.copyOf(acquires.values()).forEach(acquire -> acquire.fail(rejection.asException()));
+        }
+    }
+
+    /** @param sent when the answered keep-alive was sent; null when it is not one of ours */
+    void keepAliveAnswered(KeepAliveReply reply, @Nullable Moment sent) {
+        reply.getLostList().forEach(this::lost);
+        if (sent != null) {
+            Moment now = loop.now();
+            for (HeldLease lease : leases.all()) {
+                lease.keptAlive(reply.getKeepAliveId(), sent, now);
+            }
+        }
+    }
+
+    /** @param seen the moment the event certainly came after; null when that cannot be told */
+    void happened(Event event, @Nullable Moment seen) {
+        switch (event.getEventCase()) {
+            case OFFERED -> offered(event.getOffered(), seen);
+            case LOST -> lost(event.getLost());
+            case WAIT_ENDED -> {
+                Acquire acquire = acquires.get(event.getWaitEnded().getRequestId());
+                if (acquire != null) {
+                    acquire.waitEnded(event.getWaitEnded().getEnd());
+                }
+            }
+            case REVOKE_ASKED, EVENT_NOT_SET -> {
+                // Nobody here can be asked yet; the holder decides, and not answering is a no.
+            }
+        }
+    }
+
+    /** An answer nobody waits for. If it is a grant, it must not stay held. */
+    void strayReply(Reply reply) {
+        if (reply.hasAcquire() && reply.getAcquire().hasGranted()) {
+            giveBack(reply.getAcquire().getGranted());
+        } else if (reply.hasAccept() && reply.getAccept().hasGranted()) {
+            giveBack(reply.getAccept().getGranted());
+        }
+    }
+
+    private void offered(OfferedEvent offer, @Nullable Moment seen) {
+        Acquire acquire = acquires.get(offer.getRequestId());
+        if (acquire != null) {
+            acquire.offered(offer, seen);
+        } else {
+            leave(offer.getGranted().getLock(), offer.getRequestId());
+        }
+    }
+
+    private void lost(LostEvent event) {
+        try {
+            HeldLease lease = leases.get(Wire.grantId(event.getGrantId()));
+            if (lease != null) {
+                lease.lostAtServer(Wire.lostReason(event.getReason()));
+            }
+        } catch (RejectedException e) {
+            LOG.log(Level.WARNING, "the server reported the loss of a malformed grant", e);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+package dev.palisade.client;
+
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.ClientFrame;
+import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.Hello;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.Welcome;
+import io.grpc.Channel;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+import java.util.List;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One stream to one server, from hello to its end. Batches calls, sends keep-alives, notices when the link is frozen.
+ * gRPC's callbacks only hand over to the loop; all else happens there. It never reconnects: that is {@link Connection}.
+ */
+final class SessionStream implements ClientResponseObserver<ClientFrame, ServerFrame> {
+    private static final int CALLS_PER_FRAME_MAX = 256;
+
+    private final Loop loop;
+    private final Session session;
+    private final Connection connection;
+    private final SendTimes sendTimes = new SendTimes();
+    private final KeepAlive keepAlive;
+    private final Stall stall;
+
+    @Nullable
+    private ClientCallStreamObserver<ClientFrame> requests;
+
+    @Nullable
+    private Outbox outbox;
+
+    private Timeline.@Nullable Entry keepAliveTimer;
+    private Timeline.@Nullable Entry stallTimer;
+    private boolean flushPosted;
+    private boolean active;
+    private boolean ended;
+
+    SessionStream(Loop loop, Session session, Connection connection, long callTimeoutNanos) {
+        this.loop = loop;
+        this.session = session;
+        this.connection = connection;
+        this.keepAlive = new KeepAlive(loop.now().nanos());
+        this.stall = new Stall(callTimeoutNanos);
+    }
+
+    void open(Channel channel, Hello hello) {
+        LocksGrpc.newStub(channel).session(this);
+        send(ClientFrame.newBuilder().setHello(hello), loop.now());
+    }
+
+    // ---- gRPC's threads
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<ClientFrame> stream) {
+        requests = stream;
+        stream.setOnReadyHandler(() -> loop.execute(this::flush));
+    }
+
+    @Override
+    public void onNext(ServerFrame frame) {
+        loop.execute(() -> received(frame));
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+        loop.execute(() -> connection.broken(this, failure));
+    }
+
+    @Override
+    public void onCompleted() {
+        loop.execute(() -> connection.broken(this, null));
+    }
+
+    // ---- the loop
+
+    boolean welcomed() {
+        return outbox != null;
+    }
+
+    /** A confirmation of this keep-alive or a later one extends what is held now. */
+    long nextKeepAliveId() {
+        return keepAlive.nextId();
+    }
+
+    void enqueue(Errand errand) {
+        if (outbox != null && errand.carrier() != this) {
+            errand.carriedBy(this);
+            outbox.add(errand);
+            postFlush();
+        }
+    }
+
+    /** What is held or waited for has changed. */
+    void demandChanged() {
+        if (!welcomed() || ended) {
+            return;
+        }
+        if (!session.needsKeepAlive()) {
+            active = false;
+            return;
+        }
+        if (!active) {
+            active = true;
+            keepAlive.activated(loop.now().nanos());
+        }
+        long due = keepAlive.dueNanos(session.smallestTtlMillis(), session.waiting());
+        // A timer that comes too early looks again; only one that would come too late is moved.
+        if (keepAliveTimer == null || keepAliveTimer.dueNanos() - due > 0) {
+            loop.cancel(keepAliveTimer);
+            keepAliveTimer = loop.at(due, this::keepAliveDue);
+        }
+    }
+
+    /** Ends the stream; nothing of it is heard any more. */
+    void end(boolean politely) {
+        ended = true;
+        loop.cancel(keepAliveTimer);
+        loop.cancel(stallTimer);
+        if (requests != null) {
+            if (politely) {
+                requests.onCompleted();
+            } else {
+                requests.cancel("given up by the client", null);
+            }
+        }
+    }
+
+    private void received(ServerFrame frame) {
+        if (ended) {
+            return;
+        }
+        if (!welcomed()) {
+            if (!frame.hasWelcome()) {
+                connection.broken(this, new IllegalStateException("the first frame has no welcome"));
+                return;
+            }
+            welcome(frame.getWelcome());
+        }
+        if (frame.getRepliesCount() > 0 || frame.hasKeepAlive()) {
+            stall.replied(loop.now().nanos());
+        }
+        if (frame.hasKeepAlive()) {
+            Moment sent = keepAlive.answered(frame.getKeepAlive().getKeepAliveId());
+            session.keepAliveAnswered(frame.getKeepAlive(), sent);
+        }
+        for (Reply reply : frame.getRepliesList()) {
+            replied(reply);
+        }
+        for (Event event : frame.getEventsList()) {
+            session.happened(event, sendTimes.at(frame.getSeenSentNanos()));
+        }
+    }
+
+    private void welcome(Welcome welcome) {
+        outbox = new Outbox(welcome.getCallsInFlightMax());
+        connection.welcomed(this);
+        demandChanged();
+    }
+
+    private void replied(Reply reply) {
+        Outbox.Flight flight = outbox == null ? null : outbox.answered(reply.getCallId());
+        if (flight == null || flight.errand().done()) {
+            session.strayReply(reply);
+        } else {
+            flight.errand().carriedBy(null);
+            flight.errand().answered(reply, flight.sent());
+        }
+        postFlush();
+    }
+
+    private void postFlush() {
+        // Behind whatever else is queued for the loop, so that one frame takes all of it.
+        if (!flushPosted) {
+            flushPosted = true;
+            loop.execute(this::flush);
+        }
+    }
+
+    private void flush() {
+        flushPosted = false;
+        if (outbox == null || requests == null || ended) {
+            return;
+        }
+        while (requests.isReady()) {
+            Moment now = loop.now();
+            List<Call> calls = outbox.take(now, CALLS_PER_FRAME_MAX);
+            if (calls.isEmpty()) {
+                break;
+            }
+            send(ClientFrame.newBuilder().addAllCalls(calls), now);
+        }
+        watch();
+    }
+
+    private void keepAliveDue() {
+        keepAliveTimer = null;
+        if (!session.needsKeepAlive()) {
+            active = false;
+            return;
+        }
+        Moment now = loop.now();
+        session.dropExpired(now);
+        if (ended || !session.needsKeepAlive()) {
+            return;
+        }
+        if (now.nanos() - keepAlive.dueNanos(session.smallestTtlMillis(), session.waiting()) >= 0) {
+            // Sent even when the transport is not ready: it is small, and its absence is what a stall looks like.
+            long id = keepAlive.sent(now);
+            send(
+                    ClientFrame.newBuilder()
+                            .setKeepAlive(
+                                    dev.palisade.proto.v1.KeepAlive.newBuilder().setKeepAliveId(id)),
+                    now);
+            watch();
+        }
+        demandChanged();
+    }
+
+    private void send(ClientFrame.Builder frame, Moment now) {
+        if (requests != null) {
+            sendTimes.sent(now);
+            requests.onNext(frame.setSentNanos(now.nanos()).build());
+        }
+    }
+
+    private void watch() {
+        OptionalLong at = stallsAtNanos();
+        if (at.isPresent() && (stallTimer == null || stallTimer.dueNanos() - at.getAsLong() > 0)) {
+            loop.cancel(stallTimer);
+            stallTimer = loop.at(at.getAsLong(), this::stallDue);
+        }
+    }
+
+    private void stallDue() {
+        stallTimer = null;
+        OptionalLong at = stallsAtNanos();
+        if (at.isPresent() && loop.now().nanos() - at.getAsLong() >= 0) {
+            connection.broken(this, new IllegalStateException("the server stopped answering"));
+        } else {
+            watch();
+        }
+    }
+
+    private OptionalLong stallsAtNanos() {
+        OptionalLong oldestCall = outbox == null ? OptionalLong.empty() : outbox.oldestSentNanos();
+        return stall.atNanos(keepAlive.oldestUnansweredNanos(), oldestCall, session.smallestTtlMillis());
+    }
+}

@@ -1,0 +1,134 @@
+package dev.palisade.client;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.Busy;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Holder;
+import dev.palisade.proto.v1.Rejected;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.Waiter;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * Messages into values and back. Every reader throws {@link RejectedException} on what no server may send, so that nothing
+ * behind this class meets a malformed value.
+ */
+final class Wire {
+    private static final long TTL_MILLIS_MAX = Duration.ofDays(1).toMillis();
+
+    private Wire() {}
+
+    static dev.palisade.proto.v1.Mode mode(Mode mode) {
+        return mode == Mode.EXCLUSIVE ? dev.palisade.proto.v1.Mode.EXCLUSIVE : dev.palisade.proto.v1.Mode.SHARED;
+    }
+
+    private static Mode mode(dev.palisade.proto.v1.Mode mode) {
+        return switch (mode) {
+            case EXCLUSIVE -> Mode.EXCLUSIVE;
+            case SHARED -> Mode.SHARED;
+            case MODE_UNSPECIFIED, UNRECOGNIZED -> throw RejectedException.malformed("the server named no mode");
+        };
+    }
+
+    /** @throws RejectedException when it is malformed or not what was asked for */
+    static Grant grant(Granted granted, LockName lock, Mode mode) {
+        if (!granted.getLock().equals(lock.value()) || mode(granted.getMode()) != mode) {
+            throw RejectedException.malformed("asked for " + lock + " " + mode + ", the server granted "
+                    + granted.getLock() + " " + granted.getMode());
+        }
+        return new Grant(
+                lock,
+                mode,
+                new FencingToken(granted.getToken()),
+                grantId(granted.getGrantId()),
+                ttlMillis(granted.getTtlMillis()),
+                SignedSequencer.of(granted.getSequencer().toByteArray()));
+    }
+
+    static GrantId grantId(ByteString bytes) {
+        return GrantId.of(bytes.toByteArray());
+    }
+
+    static ByteString bytes(GrantId id) {
+        return ByteString.copyFrom(id.toBytes());
+    }
+
+    static long ttlMillis(long value) {
+        if (value < 1 || value > TTL_MILLIS_MAX) {
+            throw RejectedException.malformed("the server named a ttl of " + value + " ms");
+        }
+        return value;
+    }
+
+    /** Frees whatever the server says it granted, read only as far as that needs. */
+    static ReleaseRequest release(Granted granted) {
+        return ReleaseRequest.newBuilder()
+                .setLock(granted.getLock())
+                .setGrantId(granted.getGrantId())
+                .setToken(granted.getToken())
+                .build();
+    }
+
+    static Rejection rejection(Rejected rejected) {
+        return new Rejection(Rejections.reason(rejected.getReason()), rejected.getMessage(), rejected.getMetadataMap());
+    }
+
+    static AcquireResult.Busy busy(Busy busy) {
+        Optional<HolderInfo> holder = busy.hasHolder() ? Optional.of(holder(busy.getHolder())) : Optional.empty();
+        return new AcquireResult.Busy(holder, Duration.ofMillis(busy.getRemainingMillis()), busy.getWaiters());
+    }
+
+    static LockDescription description(DescribeReply reply) {
+        return new LockDescription(
+                new LockName(reply.getLock()),
+                reply.getHoldersList().stream().map(Wire::holder).toList(),
+                reply.getWaitersList().stream().map(Wire::waiter).toList(),
+                reply.getWaitersTotal(),
+                Duration.ofMillis(reply.getLockDelayRemainingMillis()));
+    }
+
+    private static HolderInfo holder(Holder holder) {
+        return new HolderInfo(
+                holder.getOwner(),
+                holder.getPurpose(),
+                new FencingToken(holder.getToken()),
+                mode(holder.getMode()),
+                Duration.ofMillis(holder.getHeldMillis()),
+                Duration.ofMillis(holder.getRemainingMillis()));
+    }
+
+    private static LockDescription.Waiter waiter(Waiter waiter) {
+        return new LockDescription.Waiter(
+                waiter.getOwner(),
+                waiter.getPurpose(),
+                mode(waiter.getMode()),
+                Duration.ofMillis(waiter.getWaitedMillis()),
+                waiter.getOffered());
+    }
+
+    static LostReason lostReason(dev.palisade.proto.v1.LostReason reason) {
+        return switch (reason) {
+            case LOST_EXPIRED -> LostReason.EXPIRED;
+            case LOST_ABANDONED -> LostReason.ABANDONED;
+            case LOST_FORCE_RELEASED -> LostReason.FORCE_RELEASED;
+            case LOST_UNKNOWN, LOST_REASON_UNSPECIFIED, UNRECOGNIZED -> LostReason.UNKNOWN_TO_SERVER;
+        };
+    }
+
+    /** What a refused resume, renew or accept says about the lease. */
+    static LostReason lostReason(Rejection rejection) {
+        return rejection.reason() == dev.palisade.contract.Reason.LEASE_EXPIRED
+                ? LostReason.EXPIRED
+                : LostReason.UNKNOWN_TO_SERVER;
+    }
+}

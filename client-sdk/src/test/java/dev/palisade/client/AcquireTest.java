@@ -1,0 +1,193 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Busy;
+import dev.palisade.proto.v1.Call.CallCase;
+import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.WaitEnd;
+import dev.palisade.proto.v1.WaitEndedEvent;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+class AcquireTest extends Fixture {
+    @Test
+    void aFreeLockIsGrantedWithWhatTheServerSaid() {
+        Lease lease = held();
+        assertThat(lease.lock().value()).isEqualTo(LOCK);
+        assertThat(lease.token()).isEqualTo(new FencingToken(1));
+        assertThat(lease.mode()).isEqualTo(Mode.EXCLUSIVE);
+        assertThat(lease.sequencer().toBytes()).isEqualTo("signed 1".getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        assertThat(lease.isValid()).isTrue();
+        // 9 s, less a thousandth, less 20 ms
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971));
+    }
+
+    @Test
+    void theOptionsReachTheServer() {
+        var unused = ask(TRY.mode(Mode.SHARED)
+                .wait(Duration.ofSeconds(3))
+                .ttl(Duration.ofSeconds(7))
+                .lockDelay(Duration.ofSeconds(2))
+                .purpose("why"));
+        AcquireRequest request = last(CallCase.ACQUIRE).getAcquire();
+        assertThat(request.getMode()).isEqualTo(dev.palisade.proto.v1.Mode.SHARED);
+        assertThat(request.getWaitMillis()).isEqualTo(3_000);
+        assertThat(request.getTtlMillis()).isEqualTo(7_000);
+        assertThat(request.getLockDelayMillis()).isEqualTo(2_000);
+        assertThat(request.getPurpose()).isEqualTo("why");
+        assertThat(request.getAgeMillis()).isZero();
+    }
+
+    @Test
+    void aBusyLockIsAnAnswer() {
+        server.script = call -> Reply.newBuilder()
+                .setAcquire(AcquireReply.newBuilder()
+                        .setBusy(Busy.newBuilder().setRemainingMillis(700).setWaiters(2)));
+        assertThat(client.tryAcquire(LOCK))
+                .isEqualTo(new AcquireResult.Busy(Optional.empty(), Duration.ofMillis(700), 2));
+        assertThatThrownBy(() -> client.acquire(LOCK, Duration.ZERO))
+                .isInstanceOf(LockNotAcquiredException.class)
+                .hasMessageContaining("orders/42")
+                .hasMessageContaining("2 waiting");
+    }
+
+    @Test
+    void aTryWithoutAnAnswerIsUnavailableAtTheCallTimeoutAndUndone() {
+        server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
+        CompletableFuture<AcquireResult> result = ask(TRY);
+        time.advanceMillis(4_999);
+        assertThat(result).isNotDone();
+        time.advanceMillis(1);
+        assertThat(result.join()).isInstanceOf(AcquireResult.Unavailable.class);
+        long asked = server.links.get(0).last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        time.advanceMillis(100);
+        assertThat(server.links.stream().flatMap(link -> link.calls(CallCase.LEAVE).stream()))
+                .anyMatch(call -> call.getLeave().getRequestId() == asked);
+    }
+
+    @Test
+    void aWaitEndsAtItsDeadlineWhateverTheServerDoes() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(TRY.wait(Duration.ofSeconds(3)));
+        time.advanceMillis(2_999);
+        assertThat(result).isNotDone();
+        time.advanceMillis(1);
+        assertThat(result.join()).isEqualTo(new AcquireResult.TimedOut());
+        assertThat(last(CallCase.LEAVE).getLeave().getRequestId())
+                .isEqualTo(last(CallCase.ACQUIRE).getAcquire().getRequestId());
+    }
+
+    @Test
+    void aCancelledWaitLeavesTheQueue() {
+        server.script = server::queueAll;
+        ask(WAIT_MINUTE).cancel(true);
+        assertThat(last(CallCase.LEAVE).getLeave().getRequestId())
+                .isEqualTo(last(CallCase.ACQUIRE).getAcquire().getRequestId());
+    }
+
+    @Test
+    void aGrantThatRacedTheCancelIsReleased() {
+        server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
+        ask(TRY).cancel(true);
+        Granted granted = server.grant(LOCK);
+        server.link().answer(last(CallCase.ACQUIRE), ScriptedServer.granted(granted));
+        assertThat(last(CallCase.RELEASE).getRelease().getGrantId()).isEqualTo(granted.getGrantId());
+        assertThat(count(CallCase.LEAVE)).isEqualTo(1);
+    }
+
+    @Test
+    void aWaiterDroppedByMistakeAsksAnew() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long first = last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        waitEnded(first, WaitEnd.WAIT_DROPPED);
+        time.advanceMillis(1_000);
+        assertThat(result).isNotDone();
+        AcquireRequest again = last(CallCase.ACQUIRE).getAcquire();
+        assertThat(again.getRequestId()).isNotEqualTo(first);
+        assertThat(again.getAgeMillis()).isZero();
+        assertThat(again.getWaitMillis()).isBetween(58_000L, 60_000L);
+        offerFresh();
+        assertThat(leaseOf(result).isValid()).isTrue();
+    }
+
+    @Test
+    void aWaitThatTheServerEndsIsTimedOut() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        waitEnded(last(CallCase.ACQUIRE).getAcquire().getRequestId(), WaitEnd.WAIT_TIMED_OUT);
+        assertThat(result.join()).isEqualTo(new AcquireResult.TimedOut());
+    }
+
+    @Test
+    void aPassingRefusalIsToldToATryAndOutwaitedByAWait() {
+        server.script = call -> ScriptedServer.rejected("RECOVERING");
+        assertThat(ask(TRY).join())
+                .isInstanceOfSatisfying(
+                        AcquireResult.Unavailable.class,
+                        unavailable ->
+                                assertThat(unavailable.rejection().reason()).isEqualTo(Reason.RECOVERING));
+        CompletableFuture<AcquireResult> waiting = ask(WAIT_MINUTE);
+        time.advanceMillis(500);
+        assertThat(waiting).isNotDone();
+        server.script = server::grantAll;
+        time.advanceMillis(1_000);
+        assertThat(leaseOf(waiting).isValid()).isTrue();
+    }
+
+    @Test
+    void anUnknownOutcomeIsAskedAgainUnderTheSameIdAndConfirmed() {
+        server.script = call -> ScriptedServer.rejected("OUTCOME_UNKNOWN");
+        CompletableFuture<AcquireResult> result = ask(TRY);
+        long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        server.script = server::grantAll;
+        time.advanceMillis(1_000);
+        assertThat(last(CallCase.ACQUIRE).getAcquire().getRequestId()).isEqualTo(asked);
+        assertThat(count(CallCase.RESUME)).isEqualTo(1);
+        assertThat(leaseOf(result).isValid()).isTrue();
+    }
+
+    @Test
+    void aRequestThatCanNeverBeRightThrows() {
+        server.script = call -> ScriptedServer.rejected("PERMISSION_DENIED");
+        assertThatThrownBy(() -> client.tryAcquire(LOCK))
+                .isInstanceOfSatisfying(
+                        RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PERMISSION_DENIED));
+        assertThatThrownBy(() -> client.tryAcquire("")).isInstanceOf(RejectedException.class);
+    }
+
+    @Test
+    void aFullQueueIsTold() {
+        server.script = call -> ScriptedServer.rejected("QUEUE_FULL");
+        assertThatThrownBy(() -> client.acquire(LOCK, Duration.ofMinutes(1)))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("QUEUE_FULL");
+    }
+
+    @Test
+    void describeTellsHoldersAndWaiters() {
+        assertThat(client.describe(LOCK).lock().value()).isEqualTo(LOCK);
+    }
+
+    private void waitEnded(long requestId, WaitEnd end) {
+        server.link()
+                .push(ServerFrame.newBuilder()
+                        .addEvents(Event.newBuilder()
+                                .setWaitEnded(WaitEndedEvent.newBuilder()
+                                        .setRequestId(requestId)
+                                        .setEnd(end))));
+    }
+}

@@ -1,0 +1,85 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Call.CallCase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+class CloseTest extends Fixture {
+    @Test
+    void closeReleasesWhatIsHeldLeavesTheQueuesAndEndsTheStream() {
+        Lease lease = held();
+        List<LostReason> lost = new ArrayList<>();
+        lease.onLost(lost::add);
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> waiting = ask(WAIT_MINUTE);
+        client.close();
+        assertThat(lost).containsExactly(LostReason.CLIENT_CLOSED);
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        assertThat(count(CallCase.LEAVE)).isEqualTo(1);
+        assertThat(waiting.join()).isInstanceOf(AcquireResult.Unavailable.class);
+        assertThat(server.link().completed).isTrue();
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        client.close();
+        assertThatThrownBy(() -> client.tryAcquire(LOCK))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        assertThatThrownBy(() -> client.describe(LOCK)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    @Timeout(5)
+    void closeIsBoundedWhenTheServerIsDead() {
+        try (ScriptedServer dead = new ScriptedServer()) {
+            PalisadeClient impatient = PalisadeClient.builder("scripted:1")
+                    .callTimeout(Duration.ofMillis(200))
+                    .channelFactory(dead::channel)
+                    .build();
+            assertThat(impatient.tryAcquire(LOCK)).isInstanceOf(AcquireResult.Granted.class);
+            dead.script = call -> null;
+            long start = System.nanoTime();
+            impatient.close();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+        }
+    }
+
+    @Test
+    @Timeout(5)
+    void aClientWhoseServerIsNowhereAnswersAndCloses() {
+        PalisadeClient alone = PalisadeClient.builder("127.0.0.1:1")
+                .callTimeout(Duration.ofSeconds(2))
+                .build();
+        assertThat(alone.tryAcquire(LOCK))
+                .isInstanceOfSatisfying(
+                        AcquireResult.Unavailable.class,
+                        unavailable -> assertThat(unavailable.rejection().message())
+                                .contains("127.0.0.1:1")
+                                .contains("refused"));
+        assertThatThrownBy(() -> alone.describe(LOCK)).isInstanceOf(LockUnavailableException.class);
+        alone.close();
+    }
+
+    @Test
+    @Timeout(5)
+    void aReleaseWithoutAnAnswerIsUnknownAfterTheCallTimeout() {
+        try (ScriptedServer silent = new ScriptedServer();
+                PalisadeClient impatient = PalisadeClient.builder("scripted:1")
+                        .callTimeout(Duration.ofMillis(100))
+                        .channelFactory(silent::channel)
+                        .build()) {
+            silent.script = ScriptedServer.silentOn(Call::hasRelease, silent::grantAll);
+            AcquireResult result = impatient.tryAcquire(LOCK);
+            assertThat(result)
+                    .isInstanceOfSatisfying(
+                            AcquireResult.Granted.class,
+                            granted -> assertThat(granted.lease().release()).isEqualTo(ReleaseOutcome.UNKNOWN));
+        }
+    }
+}

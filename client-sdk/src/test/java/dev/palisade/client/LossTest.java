@@ -1,0 +1,240 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.contract.RejectedException;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Call.CallCase;
+import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.KeepAliveReply;
+import dev.palisade.proto.v1.LostEvent;
+import dev.palisade.proto.v1.ServerFrame;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LossTest extends Fixture {
+    private final List<LostReason> lost = new ArrayList<>();
+
+    @Test
+    void keepAlivesEveryThirdOfTheTtlHoldALeaseForAsLongAsTheyAreAnswered() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        time.advance(Duration.ofMinutes(5));
+        assertThat(lost).isEmpty();
+        assertThat(lease.isValid()).isTrue();
+        assertThat(server.link().keepAlives()).isEqualTo(100);
+        assertThat(server.links).hasSize(1);
+    }
+
+    @Test
+    void theSmallestTtlSetsThePace() {
+        Lease slow = held();
+        Lease fast = leaseOf(client.acquireAsync("fast", TRY.ttl(Duration.ofSeconds(3))));
+        time.advanceMillis(9_000);
+        assertThat(server.link().keepAlives()).isEqualTo(9);
+        fast.close();
+        time.advanceMillis(9_000);
+        assertThat(server.link().keepAlives()).isBetween(12L, 13L);
+        assertThat(slow.isValid()).isTrue();
+    }
+
+    @Test
+    void nothingIsSentWhenNothingIsHeld() {
+        held().close();
+        int frames = server.link().frames.size();
+        time.advance(Duration.ofMinutes(5));
+        assertThat(server.link().frames).hasSize(frames);
+    }
+
+    @Test
+    void aSilentServerMeansALossAtTheLocalDeadlineByTimer() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        server.answersKeepAlives = false;
+        server.script = call -> null;
+        server.welcoming = false;
+        time.advanceMillis(8_970);
+        assertThat(lost).isEmpty();
+        assertThat(lease.isValid()).isTrue();
+        time.advanceMillis(1);
+        assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+        assertThat(lease.isValid()).isFalse();
+        time.advanceMillis(60_000);
+        assertThat(lost).hasSize(1);
+    }
+
+    @Test
+    void whatWasLostHereIsNotResumedButAbandoned() {
+        Lease lease = held();
+        Lease longer = leaseOf(client.acquireAsync("longer", TRY.ttl(Duration.ofMinutes(2))));
+        time.passUnnoticedMillis(9_000);
+        assertThat(lease.isValid()).isFalse();
+        assertThat(lease.lostReason()).contains(LostReason.SERVER_UNREACHABLE);
+        time.advanceMillis(100);
+        // Else the server would renew the lost one with every keep-alive of the old stream.
+        assertThat(server.links).hasSize(2);
+        assertThat(server.link().calls(CallCase.RESUME))
+                .singleElement()
+                .satisfies(call -> assertThat(call.getResume().getLock()).isEqualTo("longer"));
+        assertThat(longer.isValid()).isTrue();
+    }
+
+    @Test
+    void aReplyAfterTheDeadlineDoesNotRevive() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        server.answersKeepAlives = false;
+        time.advanceMillis(3_000);
+        time.passUnnoticedMillis(6_000);
+        answerKeepAlive(1);
+        assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+        assertThat(lease.isValid()).isFalse();
+    }
+
+    @Test
+    void anAnswerExtendsFromTheSendingOfItsKeepAlive() {
+        Lease lease = held();
+        server.answersKeepAlives = false;
+        time.advanceMillis(4_000);
+        answerKeepAlive(1);
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 1_000));
+    }
+
+    @Test
+    void aKeepAliveSentBeforeTheGrantExtendsNothing() {
+        held();
+        server.answersKeepAlives = false;
+        time.advanceMillis(3_000);
+        Lease later = leaseOf(client.acquireAsync("later", TRY));
+        time.advanceMillis(500);
+        answerKeepAlive(1);
+        assertThat(later.validFor()).isEqualTo(Duration.ofMillis(8_971 - 500));
+    }
+
+    @Test
+    void theLostListOfAKeepAliveNamesTheLostAndOnlyThem() {
+        Lease lease = held();
+        Lease other = leaseOf(client.acquireAsync("other", TRY));
+        lease.onLost(lost::add);
+        server.answersKeepAlives = false;
+        time.advanceMillis(3_000);
+        server.link()
+                .push(ServerFrame.newBuilder()
+                        .setKeepAlive(
+                                KeepAliveReply.newBuilder().setKeepAliveId(1).addLost(lostEvent(lease))));
+        assertThat(lost).containsExactly(LostReason.FORCE_RELEASED);
+        assertThat(other.validFor()).isEqualTo(Duration.ofMillis(8_971));
+    }
+
+    @Test
+    void aPushedLossIsToldOnceAlsoToThoseWhoAskLater() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        for (int i = 0; i < 2; i++) {
+            server.link()
+                    .push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(lease))));
+        }
+        assertThat(lost).containsExactly(LostReason.FORCE_RELEASED);
+        lease.onLost(lost::add);
+        assertThat(lost).hasSize(2);
+        assertThat(lease.validFor()).isZero();
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    }
+
+    @Test
+    void aWallClockSteppedForwardEndsTheLease() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        time.stepWallMillis(60_000);
+        assertThat(lease.isValid()).isFalse();
+        assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+    }
+
+    @Test
+    void aSteppedWallClockIsNoticedWithoutAnybodyLooking() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        time.stepWallMillis(60_000);
+        time.advanceMillis(3_000);
+        assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+    }
+
+    @Test
+    void aCallbackThatThrowsStopsNeitherTheOthersNorTheRenewal() {
+        Lease lease = held();
+        Lease other = leaseOf(client.acquireAsync("other", TRY));
+        lease.onLost(reason -> {
+            throw new IllegalStateException("the user's");
+        });
+        lease.onLost(lost::add);
+        server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(lease))));
+        assertThat(lost).hasSize(1);
+        time.advance(Duration.ofMinutes(1));
+        assertThat(other.isValid()).isTrue();
+    }
+
+    @Test
+    void ensureRenewsOnceWhenLessIsLeft() {
+        Lease lease = held();
+        time.passUnnoticedMillis(5_000);
+        lease.ensure(Duration.ofSeconds(3));
+        assertThat(count(CallCase.RENEW)).isZero();
+        lease.ensure(Duration.ofSeconds(8));
+        assertThat(count(CallCase.RENEW)).isEqualTo(1);
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971));
+        assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(10))).isInstanceOf(RejectedException.class);
+    }
+
+    @Test
+    void ensureThrowsWhenTheServerSaysThatTheLeaseIsOver() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        time.passUnnoticedMillis(5_000);
+        server.script = call -> ScriptedServer.rejected("LEASE_EXPIRED");
+        assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(8)))
+                .isInstanceOfSatisfying(
+                        LeaseLostException.class, e -> assertThat(e.reason()).isEqualTo(LostReason.EXPIRED));
+        assertThat(lost).containsExactly(LostReason.EXPIRED);
+    }
+
+    @Test
+    void aReleasedLeaseIsOverAndNeverLost() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(lease.isValid()).isFalse();
+        time.advanceMillis(20_000);
+        assertThat(lost).isEmpty();
+        assertThat(lease.lostReason()).isEmpty();
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+    }
+
+    @Test
+    void aReleaseThatIsNeverAnsweredDropsTheStreamSoThatNothingRenewsTheGrant() {
+        held();
+        Lease lease = leaseOf(client.acquireAsync("other", TRY));
+        server.script = ScriptedServer.silentOn(Call::hasRelease, server::grantAll);
+        ((HeldLease) lease).giveBack();
+        time.advanceMillis(8_999);
+        assertThat(server.links).hasSize(1);
+        time.advanceMillis(100);
+        assertThat(server.links).hasSize(2);
+    }
+
+    private void answerKeepAlive(long id) {
+        server.link()
+                .push(ServerFrame.newBuilder()
+                        .setKeepAlive(KeepAliveReply.newBuilder().setKeepAliveId(id)));
+    }
+
+    private static LostEvent.Builder lostEvent(Lease lease) {
+        return LostEvent.newBuilder()
+                .setLock(lease.lock().value())
+                .setGrantId(Wire.bytes(lease.grant()))
+                .setReason(dev.palisade.proto.v1.LostReason.LOST_FORCE_RELEASED);
+    }
+}

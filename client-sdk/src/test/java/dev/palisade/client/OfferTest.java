@@ -1,0 +1,159 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Call.CallCase;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Reply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class OfferTest extends Fixture {
+    @BeforeEach
+    void everybodyWaitsAndAcceptsAreTheTestsToAnswer() {
+        server.script = ScriptedServer.silentOn(Call::hasAccept, server::queueAll);
+    }
+
+    @Test
+    void aFreshOfferIsHandedOverAtOnceAndAcceptedBesides() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        Granted granted = offerFresh();
+        Lease lease = leaseOf(result);
+        // 2 s of offer, less a thousandth, less 20 ms
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(1_978));
+        assertThat(last(CallCase.ACCEPT).getAccept().getGrantId()).isEqualTo(granted.getGrantId());
+
+        time.advanceMillis(300);
+        server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 300));
+    }
+
+    @Test
+    void theOfferCountsFromTheEchoedSendingNotFromItsArrival() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long seen = server.link().newestSentNanos();
+        time.passUnnoticedMillis(1_000);
+        offer(seen);
+        assertThat(leaseOf(result).validFor()).isEqualTo(Duration.ofMillis(978));
+    }
+
+    @Test
+    void aStaleOfferIsHandedOverOnlyWhenItsAcceptIsConfirmed() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long seen = server.link().newestSentNanos();
+        time.passUnnoticedMillis(1_729);
+        Granted granted = offer(seen);
+        assertThat(result).isNotDone();
+        server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));
+        assertThat(leaseOf(result).validFor()).isEqualTo(Duration.ofMillis(8_971));
+    }
+
+    @Test
+    void anOfferWithoutAnEchoOrWithAFutureOneIsStale() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        offer(0);
+        assertThat(result).isNotDone();
+        CompletableFuture<AcquireResult> second = ask(WAIT_MINUTE);
+        offer(time.nanos() + 1_000_000_000);
+        assertThat(second).isNotDone();
+    }
+
+    @Test
+    void aWallClockThatJumpedSinceTheEchoMakesTheOfferStale() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long seen = server.link().newestSentNanos();
+        time.stepWallMillis(60_000);
+        offer(seen);
+        assertThat(result).isNotDone();
+    }
+
+    @Test
+    void anOfferThatHadLapsedGoesBackToWaiting() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        offer(0);
+        server.link().answer(last(CallCase.ACCEPT), acceptQueued());
+        assertThat(result).isNotDone();
+        offerFresh();
+        assertThat(leaseOf(result).isValid()).isTrue();
+    }
+
+    @Test
+    void aHandedOverLeaseWhoseAcceptComesTooLateIsLostAndTheQueueLeft() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        offerFresh();
+        Lease lease = leaseOf(result);
+        List<LostReason> lost = new ArrayList<>();
+        lease.onLost(lost::add);
+        server.link().answer(last(CallCase.ACCEPT), acceptQueued());
+        assertThat(lost).containsExactly(LostReason.EXPIRED);
+        assertThat(lease.isValid()).isFalse();
+        assertThat(last(CallCase.LEAVE).getLeave().getRequestId())
+                .isEqualTo(last(CallCase.ACQUIRE).getAcquire().getRequestId());
+    }
+
+    @Test
+    void aHandedOverLeaseEndsWithTheOfferWhenItsAcceptIsNotAnswered() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        offerFresh();
+        List<LostReason> lost = new ArrayList<>();
+        leaseOf(result).onLost(lost::add);
+        time.advanceMillis(1_977);
+        assertThat(lost).isEmpty();
+        time.advanceMillis(2);
+        assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+    }
+
+    @Test
+    void keepAlivesDoNotExtendAnUnacceptedOffer() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> other = client.acquireAsync("other", WAIT_MINUTE);
+        long seen = server.link().newestSentNanos();
+        server.link()
+                .offer(
+                        server.link()
+                                .calls(CallCase.ACQUIRE)
+                                .get(0)
+                                .getAcquire()
+                                .getRequestId(),
+                        server.grant(LOCK),
+                        2_000,
+                        seen);
+        time.advanceMillis(1_500);
+        assertThat(server.link().keepAlives()).isGreaterThanOrEqualTo(2);
+        assertThat(leaseOf(result).validFor()).isEqualTo(Duration.ofMillis(478));
+        assertThat(other).isNotDone();
+    }
+
+    @Test
+    void aReleaseThatOvertookItsAcceptIsSaidAgain() {
+        server.script = call -> call.hasAccept()
+                ? null
+                : call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.queueAll(call);
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        Granted granted = offerFresh();
+        ((HeldLease) leaseOf(result)).giveBack();
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        server.script = server::queueAll;
+        server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));
+        time.advanceMillis(1);
+        assertThat(count(CallCase.RELEASE)).isEqualTo(2);
+        assertThat(leaseOf(result).release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void anOfferToNobodyIsDeclined() {
+        server.link().offer(77, server.grant(LOCK), 2_000, time.nanos());
+        assertThat(last(CallCase.LEAVE).getLeave().getRequestId()).isEqualTo(77);
+    }
+
+    private static Reply.Builder acceptQueued() {
+        Reply.Builder reply = Reply.newBuilder();
+        reply.getAcceptBuilder().getQueuedBuilder().setPosition(1);
+        return reply;
+    }
+}

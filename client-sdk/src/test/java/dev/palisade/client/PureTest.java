@@ -1,0 +1,229 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Reply;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** The small pure parts, each as a trace with explicit times. */
+class PureTest {
+    private static final long MS = 1_000_000;
+
+    @Nested
+    class OfBackoff {
+        @Test
+        void atOnceThenTwentyMillisDoublingToASecond() {
+            Backoff backoff = new Backoff(() -> 0);
+            assertThat(LongStream.range(0, 9).map(i -> backoff.nextDelayNanos() / MS))
+                    .containsExactly(0L, 20L, 40L, 80L, 160L, 320L, 640L, 1_000L, 1_000L);
+            backoff.reset();
+            assertThat(backoff.nextDelayNanos()).isZero();
+        }
+
+        @Test
+        void jitterTakesAwayAtMostHalf() {
+            Backoff backoff = new Backoff(() -> 1);
+            assertThat(LongStream.range(0, 3).map(i -> backoff.nextDelayNanos() / MS))
+                    .containsExactly(0L, 10L, 20L);
+        }
+    }
+
+    @Nested
+    class OfSendTimes {
+        private final SendTimes times = new SendTimes();
+
+        @Test
+        void anEchoIsTheMomentOfItsSending() {
+            times.sent(new Moment(1_000 * MS, 7_000));
+            times.sent(new Moment(2_000 * MS, 8_000));
+            assertThat(times.at(2_000 * MS)).isEqualTo(new Moment(2_000 * MS, 8_000));
+            assertThat(times.at(1_000 * MS)).isEqualTo(new Moment(1_000 * MS, 7_000));
+        }
+
+        @Test
+        void nothingSeenNeverSentAndBeforeTheFirstAreNoMoments() {
+            assertThat(times.at(5)).isNull();
+            times.sent(new Moment(1_000 * MS, 7_000));
+            assertThat(times.at(0)).isNull();
+            assertThat(times.at(1_000 * MS + 1)).isNull();
+            assertThat(times.at(1_000 * MS - 1)).isNull();
+        }
+
+        @Test
+        void withinTheSpacingTheEarlierWallClockCounts() {
+            times.sent(new Moment(1_000 * MS, 7_000));
+            times.sent(new Moment(1_040 * MS, 90_000));
+            assertThat(times.at(1_040 * MS)).isEqualTo(new Moment(1_040 * MS, 7_000));
+        }
+
+        @Test
+        void whatIsTooOldIsForgotten() {
+            for (long i = 1; i <= 1_000; i++) {
+                times.sent(new Moment(i * 50 * MS, i * 50));
+            }
+            assertThat(times.at(50_000 * MS)).isNotNull();
+            assertThat(times.at(40_000 * MS)).isNull();
+        }
+    }
+
+    @Nested
+    class OfTimeline {
+        private final Timeline timeline = new Timeline();
+        private final List<String> ran = new ArrayList<>();
+
+        @Test
+        void whatIsDueComesInOrderAndOnce() {
+            timeline.add(30, () -> ran.add("30"));
+            timeline.add(10, () -> ran.add("10 a"));
+            timeline.add(10, () -> ran.add("10 b"));
+            assertThat(timeline.nextDueNanos()).hasValue(10);
+            runDue(9);
+            assertThat(ran).isEmpty();
+            runDue(30);
+            assertThat(ran).containsExactly("10 a", "10 b", "30");
+            runDue(1_000);
+            assertThat(ran).hasSize(3);
+            assertThat(timeline.nextDueNanos()).isEmpty();
+        }
+
+        @Test
+        void theEndOfTheNumberLineIsNoEnd() {
+            timeline.add(Long.MIN_VALUE + 5, () -> ran.add("after"));
+            timeline.add(Long.MAX_VALUE - 5, () -> ran.add("before"));
+            runDue(Long.MAX_VALUE);
+            assertThat(ran).containsExactly("before");
+            runDue(Long.MIN_VALUE + 5);
+            assertThat(ran).containsExactly("before", "after");
+        }
+
+        @Test
+        void whatIsCancelledNeverComes() {
+            timeline.cancel(timeline.add(10, () -> ran.add("never")));
+            timeline.cancel(null);
+            runDue(100);
+            assertThat(ran).isEmpty();
+        }
+
+        private void runDue(long now) {
+            for (Runnable due = timeline.pollDue(now); due != null; due = timeline.pollDue(now)) {
+                due.run();
+            }
+        }
+    }
+
+    @Nested
+    class OfStall {
+        private final Stall stall = new Stall(5_000 * MS);
+        private final OptionalLong none = OptionalLong.empty();
+
+        @Test
+        void nothingAwaitedNothingStalls() {
+            assertThat(stall.atNanos(none, none, OptionalLong.of(1_000))).isEmpty();
+        }
+
+        @Test
+        void halfTheSmallestTtlAndAtMostTheCallTimeout() {
+            OptionalLong sent = OptionalLong.of(100 * MS);
+            assertThat(stall.atNanos(sent, none, OptionalLong.of(3_000))).hasValue(1_600 * MS);
+            assertThat(stall.atNanos(sent, none, OptionalLong.of(60_000))).hasValue(5_100 * MS);
+            assertThat(stall.atNanos(none, sent, none)).hasValue(5_100 * MS);
+        }
+
+        @Test
+        void anotherReplyExcusesASlowCallButNoKeepAlive() {
+            OptionalLong sent = OptionalLong.of(100 * MS);
+            stall.replied(2_000 * MS);
+            assertThat(stall.atNanos(none, sent, none)).hasValue(7_000 * MS);
+            assertThat(stall.atNanos(sent, none, none)).hasValue(5_100 * MS);
+            assertThat(stall.atNanos(sent, sent, none)).hasValue(5_100 * MS);
+        }
+    }
+
+    @Nested
+    class OfOutbox {
+        private final Moment now = new Moment(1, 1);
+
+        @Test
+        void urgentOnesGoFirstAndNoMoreThanAllowed() {
+            Outbox outbox = new Outbox(2);
+            Errand ordinary = errand(false);
+            Errand urgent = errand(true);
+            outbox.add(ordinary);
+            outbox.add(urgent);
+            outbox.add(errand(false));
+            List<Call> calls = outbox.take(now, 256);
+            assertThat(calls).hasSize(2);
+            assertThat(outbox.take(now, 256)).isEmpty();
+            assertThat(outbox.answered(calls.get(0).getCallId()))
+                    .isNotNull()
+                    .extracting(Outbox.Flight::errand)
+                    .isSameAs(urgent);
+            assertThat(outbox.answered(calls.get(0).getCallId())).isNull();
+            assertThat(outbox.take(now, 256)).hasSize(1);
+        }
+
+        @Test
+        void whatWasGivenUpBeforeItWentIsNotSent() {
+            Outbox outbox = new Outbox(10);
+            Errand errand = errand(false);
+            outbox.add(errand);
+            errand.markDone();
+            assertThat(outbox.take(now, 256)).isEmpty();
+            assertThat(outbox.oldestSentNanos()).isEmpty();
+        }
+
+        @Test
+        void aFrameTakesNoMoreThanItMay() {
+            Outbox outbox = new Outbox(1_000);
+            for (int i = 0; i < 300; i++) {
+                outbox.add(errand(false));
+            }
+            assertThat(outbox.take(now, 256)).hasSize(256);
+            assertThat(outbox.take(now, 256)).hasSize(44);
+        }
+
+        private static Errand errand(boolean urgent) {
+            return new Errand() {
+                @Override
+                Call.Builder call(Moment at) {
+                    return Call.newBuilder();
+                }
+
+                @Override
+                void answered(Reply reply, Moment sent) {}
+
+                @Override
+                boolean urgent() {
+                    return urgent;
+                }
+            };
+        }
+    }
+
+    @Nested
+    class OfRetry {
+        @Test
+        void whenTheServerSaysElseDoublingToASecond() {
+            Retry retry = new Retry();
+            assertThat(retry.delayNanos(told("250"))).isEqualTo(250 * MS);
+            assertThat(retry.delayNanos(told("-1"))).isEqualTo(MS);
+            assertThat(retry.delayNanos(told("99999999"))).isEqualTo(10_000 * MS);
+            assertThat(retry.delayNanos(told("soon"))).isEqualTo(50 * MS);
+            assertThat(LongStream.range(0, 6).map(i -> retry.delayNanos() / MS))
+                    .containsExactly(100L, 200L, 400L, 800L, 1_000L, 1_000L);
+        }
+
+        private static Rejection told(String millis) {
+            return new Rejection(Reason.RECOVERING, "grace", Map.of(Rejection.RETRY_AFTER_MILLIS, millis));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Call.CallCase;
+import dev.palisade.proto.v1.Granted;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+class ReconnectTest extends Fixture {
+    @Test
+    void theFirstFrameIsHelloAndTheGenerationRises() {
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(server.links).hasSize(2);
+        for (int i = 0; i < 2; i++) {
+            var first = server.links.get(i).frames.get(0);
+            assertThat(first.getHello().getSessionGen()).isEqualTo(i + 1);
+            assertThat(first.getHello().getSessionId())
+                    .isEqualTo(server.links.get(0).frames.get(0).getHello().getSessionId())
+                    .hasSize(16);
+            assertThat(first.getHello().getOwner()).isEqualTo("test");
+        }
+    }
+
+    @Test
+    void anAcquireThatNeverArrivedIsAskedAgainUnderTheSameId() {
+        server.script = ScriptedServer.silentOn(Call::hasAcquire, server::grantAll);
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        time.advanceMillis(400);
+        server.script = server::grantAll;
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(last(CallCase.ACQUIRE).getAcquire().getRequestId()).isEqualTo(asked);
+        assertThat(last(CallCase.ACQUIRE).getAcquire().getAgeMillis()).isBetween(400L, 500L);
+        assertThat(last(CallCase.ACQUIRE).getAcquire().getWaitMillis()).isBetween(59_500L, 59_600L);
+        assertThat(leaseOf(result).isValid()).isTrue();
+    }
+
+    @Test
+    void aGrantWhoseReplyWasLostIsResumedBeforeItIsHandedOver() {
+        List<Granted> once = new ArrayList<>();
+        server.script = call -> {
+            if (call.hasAcquire()) {
+                if (once.isEmpty()) {
+                    once.add(server.grant(call.getAcquire()));
+                    return null;
+                }
+                return ScriptedServer.granted(once.get(0));
+            }
+            return call.hasResume() ? null : server.grantAll(call);
+        };
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(result).isNotDone();
+        Call resume = last(CallCase.RESUME);
+        assertThat(resume.getResume().getGrantId()).isEqualTo(once.get(0).getGrantId());
+        assertThat(resume.getResume().getSessionGen()).isEqualTo(2);
+        time.advanceMillis(200);
+        server.link().answer(resume, server.grantAll(resume));
+        // The resume went out with the stream at once; its answer took 300 ms.
+        assertThat(leaseOf(result).validFor()).isEqualTo(Duration.ofMillis(8_971 - 300));
+    }
+
+    @Test
+    void aRefusedResumeOfSuchAGrantGivesItBackAndAsksAnew() {
+        server.script = ScriptedServer.silentOn(Call::hasAcquire, server::grantAll);
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        server.script = call -> call.hasResume() ? ScriptedServer.rejected("NOT_HOLDER") : server.grantAll(call);
+        server.link().breakOff();
+        time.advanceMillis(1_000);
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        assertThat(leaseOf(result).token().value()).isEqualTo(2);
+    }
+
+    @Test
+    void aWaitKeepsItsPlaceAcrossStreams() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(last(CallCase.ACQUIRE).getAcquire().getRequestId()).isEqualTo(asked);
+        Granted granted = offerFresh();
+        assertThat(leaseOf(result).token().value()).isEqualTo(granted.getToken());
+    }
+
+    @Test
+    void heldLeasesAreResumedAndCountOnlyOnceConfirmed() {
+        Lease lease = held();
+        server.script = ScriptedServer.silentOn(Call::hasResume, server::grantAll);
+        time.advanceMillis(1_000);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        Call resume = last(CallCase.RESUME);
+        assertThat(resume.getResume().getToken()).isEqualTo(lease.token().value());
+        assertThat(resume.getResume().getSessionGen()).isEqualTo(2);
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 1_100));
+        time.advanceMillis(900);
+        server.link().answer(resume, server.grantAll(resume));
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 1_000));
+    }
+
+    @Test
+    void keepAlivesOfTheNewStreamDoNotExtendWhatIsNotResumed() {
+        Lease lease = held();
+        server.script = ScriptedServer.silentOn(Call::hasResume, server::grantAll);
+        server.link().breakOff();
+        time.advanceMillis(4_000);
+        assertThat(server.link().keepAlives()).isGreaterThanOrEqualTo(1);
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 4_000));
+    }
+
+    @Test
+    void aRefusedResumeIsALoss() {
+        Lease lease = held();
+        List<LostReason> lost = new ArrayList<>();
+        lease.onLost(lost::add);
+        server.script = call -> call.hasResume() ? ScriptedServer.rejected("LEASE_EXPIRED") : server.grantAll(call);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(lost).containsExactly(LostReason.EXPIRED);
+        assertThat(lease.lostReason()).contains(LostReason.EXPIRED);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    }
+
+    @Test
+    void aReleaseInFlightIsSaidAgainUntilAnswered() {
+        Lease lease = held();
+        server.script = ScriptedServer.silentOn(Call::hasRelease, server::grantAll);
+        ((HeldLease) lease).giveBack();
+        server.script = server::grantAll;
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        assertThat(count(CallCase.RESUME)).isZero();
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aHandedOverOfferIsAcceptedAgainAndThenResumed() {
+        server.script = ScriptedServer.silentOn(Call::hasAccept, server::queueAll);
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        Granted granted = offerFresh();
+        Lease lease = leaseOf(result);
+        server.script = call -> call.hasAccept() ? ScriptedServer.accepted(granted) : server.queueAll(call);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(count(CallCase.ACCEPT)).isEqualTo(1);
+        assertThat(count(CallCase.RESUME)).isEqualTo(1);
+        assertThat(lease.validFor()).isGreaterThan(Duration.ofMillis(8_800));
+    }
+
+    @Test
+    void aStreamWithoutWelcomeIsGivenUpAfterTheConnectTimeout() {
+        server.welcoming = false;
+        server.link().breakOff();
+        time.advanceMillis(50);
+        assertThat(server.links).hasSize(2);
+        time.advanceMillis(2_100);
+        assertThat(server.links.get(1).cancelled).isTrue();
+        server.welcoming = true;
+        time.advanceMillis(3_000);
+        assertThat(held().isValid()).isTrue();
+    }
+
+    @Test
+    void aFrozenLinkIsDroppedAtHalfTheTtlAndTheLeaseLivesOn() {
+        Lease lease = held();
+        server.answersKeepAlives = false;
+        time.advanceMillis(7_400);
+        // keep-alive due at 3 s, given up 4.5 s later
+        assertThat(server.links).hasSize(1);
+        server.answersKeepAlives = true;
+        time.advanceMillis(200);
+        assertThat(server.links).hasSize(2);
+        assertThat(server.links.get(0).cancelled).isTrue();
+        assertThat(lease.validFor()).isGreaterThan(Duration.ofMillis(8_800));
+    }
+
+    @Test
+    void attemptsBackOffButNeverEnd() {
+        server.welcoming = false;
+        for (int i = 0; i < 20; i++) {
+            server.link().breakOff();
+            time.advanceMillis(1_000);
+            assertThat(server.links.size()).isGreaterThan(i + 1);
+        }
+    }
+}

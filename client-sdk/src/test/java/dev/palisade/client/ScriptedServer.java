@@ -1,0 +1,282 @@
+package dev.palisade.client;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.ClientFrame;
+import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.KeepAliveReply;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.OfferedEvent;
+import dev.palisade.proto.v1.Queued;
+import dev.palisade.proto.v1.Rejected;
+import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.Welcome;
+import io.grpc.ManagedChannel;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** A server that does as it is told: it records every frame and answers each call by a script; null is no answer. */
+final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoCloseable {
+    static final long TTL_MILLIS = 9_000;
+
+    final List<Link> links = new CopyOnWriteArrayList<>();
+    volatile boolean welcoming = true;
+    volatile boolean answersKeepAlives = true;
+    volatile int callsInFlightMax = 10_000;
+    volatile Function<Call, Reply.@Nullable Builder> script = this::grantAll;
+
+    private final String name = "scripted-" + UUID.randomUUID();
+    private final Server server;
+    private volatile Granted offered = Granted.getDefaultInstance();
+    private final AtomicLong grants = new AtomicLong();
+
+    ScriptedServer() {
+        try {
+            server = InProcessServerBuilder.forName(name)
+                    .directExecutor()
+                    .addService(this)
+                    .build()
+                    .start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    ManagedChannel channel(String address) {
+        return InProcessChannelBuilder.forName(name).directExecutor().build();
+    }
+
+    @Override
+    public StreamObserver<ClientFrame> session(StreamObserver<ServerFrame> out) {
+        Link link = new Link(out);
+        links.add(link);
+        return link;
+    }
+
+    @Override
+    public void close() {
+        server.shutdownNow();
+    }
+
+    /** The newest stream. */
+    Link link() {
+        return links.get(links.size() - 1);
+    }
+
+    // ---- scripts
+
+    Reply.Builder grantAll(Call call) {
+        return switch (call.getCallCase()) {
+            case ACQUIRE -> granted(grant(call.getAcquire()));
+            case ACCEPT -> accepted(offered);
+            case RENEW -> {
+                Reply.Builder reply = Reply.newBuilder();
+                reply.getRenewBuilder().setTtlMillis(TTL_MILLIS);
+                yield reply;
+            }
+            case RELEASE -> {
+                Reply.Builder reply = Reply.newBuilder();
+                reply.getReleaseBuilder();
+                yield reply;
+            }
+            case LEAVE -> {
+                Reply.Builder reply = Reply.newBuilder();
+                reply.getLeaveBuilder().setWasWaiting(true);
+                yield reply;
+            }
+            case RESUME -> {
+                Reply.Builder reply = Reply.newBuilder();
+                reply.getResumeBuilder().setTtlMillis(TTL_MILLIS);
+                yield reply;
+            }
+            case DESCRIBE -> {
+                Reply.Builder reply = Reply.newBuilder();
+                reply.getDescribeBuilder().setLock(call.getDescribe().getLock());
+                yield reply;
+            }
+            case CALL_NOT_SET -> rejected("MALFORMED_REQUEST");
+        };
+    }
+
+    /** Everybody waits; offers are the test's to push. */
+    Reply.Builder queueAll(Call call) {
+        return call.hasAcquire() ? queued() : grantAll(call);
+    }
+
+    /** As {@code otherwise}, but the calls that match get no answer. */
+    static Function<Call, Reply.@Nullable Builder> silentOn(
+            Predicate<Call> which, Function<Call, Reply.@Nullable Builder> otherwise) {
+        return call -> which.test(call) ? null : otherwise.apply(call);
+    }
+
+    static Reply.Builder queued() {
+        return Reply.newBuilder()
+                .setAcquire(
+                        AcquireReply.newBuilder().setQueued(Queued.newBuilder().setPosition(1)));
+    }
+
+    static Reply.Builder granted(Granted granted) {
+        return Reply.newBuilder().setAcquire(AcquireReply.newBuilder().setGranted(granted));
+    }
+
+    static Reply.Builder accepted(Granted granted) {
+        Reply.Builder reply = Reply.newBuilder();
+        reply.getAcceptBuilder().setGranted(granted);
+        return reply;
+    }
+
+    static Reply.Builder rejected(String reason) {
+        return Reply.newBuilder()
+                .setRejected(Rejected.newBuilder().setReason(reason).setMessage("scripted"));
+    }
+
+    /** A grant that answers this acquire. */
+    Granted grant(AcquireRequest acquire) {
+        return grant(acquire.getLock(), acquire.getMode(), acquire.getTtlMillis());
+    }
+
+    Granted grant(String lock) {
+        return grant(lock, Mode.EXCLUSIVE, 0);
+    }
+
+    private Granted grant(String lock, Mode mode, long ttlMillis) {
+        long token = grants.incrementAndGet();
+        byte[] id = new byte[16];
+        id[0] = 1;
+        for (int i = 0; i < 8; i++) {
+            id[8 + i] = (byte) (token >> (56 - 8 * i));
+        }
+        return Granted.newBuilder()
+                .setLock(lock)
+                .setMode(mode)
+                .setToken(token)
+                .setGrantId(ByteString.copyFrom(id))
+                .setTtlMillis(ttlMillis == 0 ? TTL_MILLIS : ttlMillis)
+                .setSequencer(ByteString.copyFromUtf8("signed " + token))
+                .build();
+    }
+
+    /** One stream. */
+    final class Link implements StreamObserver<ClientFrame> {
+        final List<ClientFrame> frames = new CopyOnWriteArrayList<>();
+        private final StreamObserver<ServerFrame> out;
+        volatile boolean cancelled;
+        volatile boolean completed;
+
+        Link(StreamObserver<ServerFrame> out) {
+            this.out = out;
+        }
+
+        @Override
+        public void onNext(ClientFrame frame) {
+            frames.add(frame);
+            if (frame.hasHello() && welcoming) {
+                push(ServerFrame.newBuilder()
+                        .setWelcome(Welcome.newBuilder()
+                                .setIssuer("scripted")
+                                .setGraceMillis(1_000)
+                                .setCallsInFlightMax(callsInFlightMax)));
+            }
+            if (frame.hasKeepAlive() && answersKeepAlives) {
+                push(ServerFrame.newBuilder()
+                        .setKeepAlive(KeepAliveReply.newBuilder()
+                                .setKeepAliveId(frame.getKeepAlive().getKeepAliveId())));
+            }
+            ServerFrame.Builder replies = ServerFrame.newBuilder();
+            for (Call call : frame.getCallsList()) {
+                Reply.Builder reply = script.apply(call);
+                if (reply != null) {
+                    replies.addReplies(reply.setCallId(call.getCallId()));
+                }
+            }
+            if (replies.getRepliesCount() > 0) {
+                push(replies);
+            }
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            cancelled = true;
+        }
+
+        @Override
+        public void onCompleted() {
+            completed = true;
+            out.onCompleted();
+        }
+
+        synchronized void push(ServerFrame.Builder frame) {
+            if (!cancelled) {
+                out.onNext(frame.build());
+            }
+        }
+
+        void answer(Call call, Reply.Builder reply) {
+            push(ServerFrame.newBuilder().addReplies(reply.setCallId(call.getCallId())));
+        }
+
+        void offer(long requestId, Granted granted, long offerMillis, long seenSentNanos) {
+            offered = granted;
+            push(ServerFrame.newBuilder()
+                    .setSeenSentNanos(seenSentNanos)
+                    .addEvents(Event.newBuilder()
+                            .setOffered(OfferedEvent.newBuilder()
+                                    .setRequestId(requestId)
+                                    .setGranted(granted)
+                                    .setOfferMillis(offerMillis))));
+        }
+
+        void breakOff() {
+            fail(Status.UNAVAILABLE.withDescription("scripted").asRuntimeException());
+        }
+
+        void fail(StatusRuntimeException status) {
+            if (!cancelled) {
+                cancelled = true;
+                out.onError(status);
+            }
+        }
+
+        List<Call> calls(Call.CallCase which) {
+            return frames.stream()
+                    .flatMap(frame -> frame.getCallsList().stream())
+                    .filter(call -> call.getCallCase() == which)
+                    .toList();
+        }
+
+        Call last(Call.CallCase which) {
+            List<Call> calls = calls(which);
+            if (calls.isEmpty()) {
+                throw new AssertionError("no " + which + " among " + frames);
+            }
+            return Objects.requireNonNull(calls.get(calls.size() - 1));
+        }
+
+        long keepAlives() {
+            return frames.stream().filter(ClientFrame::hasKeepAlive).count();
+        }
+
+        long newestSentNanos() {
+            return frames.get(frames.size() - 1).getSentNanos();
+        }
+    }
+}
