@@ -1,0 +1,62 @@
+package dev.palisade.demo;
+
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.demo.PauseRace.Outcome;
+import dev.palisade.scenario.Installation;
+import dev.palisade.scenario.ScenarioFailed;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code palisade demo}. */
+@Command(
+        name = "demo",
+        description = {
+            "Shows the pause race with real processes: a client is stopped right before its write until its lease has",
+            "ended and another client has the lock, then continued. With the guard, its write is refused.",
+            "",
+        },
+        footer = {
+            "",
+            "Exit codes: 0 saw exactly that, 1 saw something else, 2 wrong usage, 3 could not run.",
+        },
+        mixinStandardHelpOptions = true,
+        usageHelpAutoWidth = true)
+final class DemoCommand implements Callable<Integer> {
+    @Option(names = "--unguarded", description = "Switch the guard off and see the overwritten object.")
+    boolean unguarded;
+
+    @Option(
+            names = "--expect-refusal",
+            hidden = true,
+            description = "With --unguarded: still expect the refusal, and so fail. For the demo's own test.")
+    boolean expectRefusal;
+
+    @Override
+    public Integer call() throws CannotStart {
+        Timeline timeline = new Timeline(System.out);
+        try (Installation installation = Installation.fresh()) {
+            Outcome outcome = new PauseRace(timeline).run(installation, !unguarded);
+            return verdict(outcome) ? 0 : 1;
+        } catch (ScenarioFailed e) {
+            throw new CannotStart(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private boolean verdict(Outcome outcome) {
+        System.out.println();
+        if (unguarded && !expectRefusal) {
+            System.out.println(
+                    outcome.overwritten()
+                            ? "Without a guard the late write went through: B's sale is lost. Now run: ./palisade demo"
+                            : "UNEXPECTED: the unguarded write was not applied over B's.");
+            return outcome.overwritten();
+        }
+        System.out.println(
+                outcome.guarded()
+                        ? "The late write was refused: token " + outcome.tokenA() + " is older than " + outcome.tokenB()
+                                + ". The object is B's. To see it without the guard: ./palisade demo --unguarded"
+                        : "FAILED: the late write was not refused as it must be.");
+        return outcome.guarded();
+    }
+}

@@ -1,0 +1,112 @@
+package dev.palisade.demo;
+
+import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Installation;
+import dev.palisade.scenario.Installation.Service;
+import dev.palisade.scenario.ScenarioFailed;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The race every lock with a lease has. A holds the lock and is paused right before its write; its lease ends; B gets the
+ * lock, reads and writes; A goes on and sends its write. No timer decides who is first: A is seen stopped before B starts
+ * and is continued after B has finished.
+ */
+final class PauseRace {
+    private static final String LOCK = "stock/42";
+    private static final long TTL_MILLIS = 2_000;
+    private static final Pattern REFUSED =
+            Pattern.compile("refused TOKEN_STALE presented=(\\d+) mark=(\\d+) applied=no .*");
+
+    private final Timeline timeline;
+
+    PauseRace(Timeline timeline) {
+        this.timeline = timeline;
+    }
+
+    /** What came of A's late write. */
+    record Outcome(String tokenA, String tokenB, String answerToA, String finalText) {
+        /** A was refused, by name of both tokens, and the object is B's. */
+        boolean guarded() {
+            Matcher refused = REFUSED.matcher(answerToA);
+            return refused.matches()
+                    && refused.group(1).equals(tokenA)
+                    && refused.group(2).equals(tokenB)
+                    && finalText.equals("39");
+        }
+
+        /** A's write was applied over B's. */
+        boolean overwritten() {
+            return answerToA.startsWith("written ") && finalText.equals("38");
+        }
+    }
+
+    Outcome run(Installation installation, boolean guard) {
+        Service server = installation.server();
+        timeline.say("server", "palisade server on " + server.address() + ", embedded store");
+        Service objects = installation.objects("--guard", guard ? "enforce" : "off");
+        timeline.say(
+                "objects",
+                "palisade objects on " + objects.address() + (guard ? ", every write checked" : ", GUARD OFF"));
+        try (Child a = installation.actor("A", server, objects);
+                Child b = installation.actor("B", server, objects)) {
+            return race(a, b);
+        } finally {
+            objects.child().close();
+            server.child().close();
+        }
+    }
+
+    private Outcome race(Child a, Child b) {
+        String tokenA = acquire(a, 0);
+        expect(a, "write " + LOCK + " 40", "written ");
+        timeline.say("A", "writes 40 items in stock");
+        expect(a, "prepare " + LOCK + " 38", "prepared");
+        timeline.say("A", "sold 2, has computed 38 and is about to write it ...");
+        a.pause();
+        a.send("go");
+        timeline.say("A", "... and is stopped (SIGSTOP: a long GC, a frozen VM). It still believes it holds the lock");
+        timeline.say("B", "asks for the lock and waits; A's lease of " + TTL_MILLIS + " ms runs out");
+        String tokenB = acquire(b, 20_000);
+        String read = expect(b, "read " + LOCK, "read ");
+        timeline.say("B", "reads " + text(read));
+        expect(b, "write " + LOCK + " 39", "written ");
+        timeline.say("B", "sold 1, writes 39");
+        a.resume();
+        timeline.say("A", "is continued (SIGCONT) and sends its write of 38 with token " + tokenA);
+        String answer = a.await(
+                line -> line.startsWith("written ") || line.startsWith("refused ") || line.startsWith("unknown "));
+        timeline.say("objects", decision(answer));
+        String last = expect(b, "look " + LOCK, "read ");
+        timeline.say("objects", "in stock: " + text(last));
+        return new Outcome(tokenA, tokenB, answer, text(last));
+    }
+
+    private static String decision(String answer) {
+        Matcher refused = REFUSED.matcher(answer);
+        return refused.matches()
+                ? "refuses A's write: TOKEN_STALE, token " + refused.group(1) + " presented, " + refused.group(2)
+                        + " is the mark, nothing applied"
+                : "answers A: " + answer;
+    }
+
+    private String acquire(Child client, long waitMillis) {
+        String answer = expect(client, "acquire " + LOCK + " " + TTL_MILLIS + " " + waitMillis, "granted ");
+        String token = answer.substring("granted ".length());
+        timeline.say(client.name(), "is granted " + LOCK + ", fencing token " + token);
+        return token;
+    }
+
+    private static String expect(Child client, String line, String start) {
+        String answer = client.ask(line);
+        if (!answer.startsWith(start)) {
+            throw new ScenarioFailed(client.name() + " was told '" + line + "' and answered: " + answer);
+        }
+        return answer;
+    }
+
+    /** The object's text of a "read TOKEN TEXT" line. */
+    private static String text(String read) {
+        return read.split(" ", 3)[2];
+    }
+}

@@ -1,0 +1,148 @@
+package dev.palisade.scenario;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.client.Lease;
+import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.GetObjectReply;
+import dev.palisade.proto.v1.GetObjectRequest;
+import dev.palisade.proto.v1.ObjectsGrpc;
+import dev.palisade.proto.v1.PutObjectRequest;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client of its own process, told what to do line by line and answering in one line each: the service whose pause the
+ * scenarios are about. Uses the SDK as any service would.
+ *
+ * <pre>
+ * acquire LOCK TTL_MILLIS WAIT_MILLIS   granted TOKEN | not-granted RESULT
+ * read KEY                              read TOKEN_OF_WRITER TEXT | refused REASON ...
+ * write KEY TEXT                        written VERSION | refused REASON ... | unknown STATUS
+ * prepare KEY TEXT                      prepared, then waits for the line "go" and answers as write does
+ * look KEY                              read ..., without a sequencer: for onlookers
+ * release                               released OUTCOME
+ * </pre>
+ */
+public final class Actor {
+    private final PalisadeClient client;
+    private final ObjectsGrpc.ObjectsBlockingStub objects;
+    private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    private @Nullable Lease lease;
+
+    private Actor(PalisadeClient client, ManagedChannel channel) {
+        this.client = client;
+        this.objects = ObjectsGrpc.newBlockingStub(channel);
+    }
+
+    public static void main(String[] args) throws IOException {
+        ManagedChannel channel = Grpc.newChannelBuilder(args[2], InsecureChannelCredentials.create())
+                .build();
+        try (PalisadeClient client =
+                PalisadeClient.builder(args[1]).owner(args[0]).build()) {
+            new Actor(client, channel).run();
+        } finally {
+            channel.shutdownNow();
+        }
+    }
+
+    private void run() throws IOException {
+        say("ready");
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] words = line.split(" ", 4);
+            switch (words[0]) {
+                case "acquire" -> acquire(words[1], Long.parseLong(words[2]), Long.parseLong(words[3]));
+                case "read" -> call(() -> read(held().attach(objects), words[1], false));
+                case "look" -> call(() -> read(objects, words[1], true));
+                case "write" -> write(words[1], words[2]);
+                case "prepare" -> prepare(words[1], words[2]);
+                case "release" -> say("released " + held().release());
+                default -> say("what? " + line);
+            }
+        }
+    }
+
+    private void acquire(String lock, long ttlMillis, long waitMillis) {
+        var result = client.tryAcquire(
+                lock,
+                dev.palisade.client.AcquireOptions.defaults()
+                        .ttl(Duration.ofMillis(ttlMillis))
+                        .wait(Duration.ofMillis(waitMillis)));
+        if (result instanceof dev.palisade.client.AcquireResult.Granted granted) {
+            Lease taken = granted.lease();
+            lease = taken;
+            say("granted " + taken.token());
+        } else {
+            say("not-granted " + result);
+        }
+    }
+
+    private void prepare(String key, String text) throws IOException {
+        say("prepared");
+        String line = in.readLine();
+        if ("go".equals(line)) {
+            write(key, text);
+        }
+    }
+
+    private void write(String key, String text) {
+        call(() -> {
+            var reply = held().attach(objects)
+                    .withDeadlineAfter(10, TimeUnit.SECONDS)
+                    .put(PutObjectRequest.newBuilder()
+                            .setKey(key)
+                            .setContent(ByteString.copyFromUtf8(text))
+                            .build());
+            return "written " + reply.getVersion();
+        });
+    }
+
+    private static String read(ObjectsGrpc.ObjectsBlockingStub stub, String key, boolean unfenced) {
+        GetObjectReply reply = stub.withDeadlineAfter(10, TimeUnit.SECONDS)
+                .get(GetObjectRequest.newBuilder()
+                        .setKey(key)
+                        .setUnfenced(unfenced)
+                        .build());
+        return "read " + reply.getToken() + " " + reply.getContent().toStringUtf8();
+    }
+
+    private interface Call {
+        String run();
+    }
+
+    private static void call(Call call) {
+        try {
+            say(call.run());
+        } catch (StatusRuntimeException e) {
+            say(Rejections.ofThrowable(e).map(Actor::refused).orElse("unknown " + e.getStatus()));
+        }
+    }
+
+    private static String refused(Rejection rejection) {
+        return "refused " + rejection.reason() + " presented="
+                + rejection.metadata().get(Rejection.PRESENTED_TOKEN) + " mark="
+                + rejection.metadata().get(Rejection.MARK_TOKEN) + " applied="
+                + rejection.metadata().get(Rejection.APPLIED) + " " + rejection.message();
+    }
+
+    private Lease held() {
+        if (lease == null) {
+            throw new IllegalStateException("acquire first");
+        }
+        return lease;
+    }
+
+    private static void say(String line) {
+        System.out.println(line);
+    }
+}

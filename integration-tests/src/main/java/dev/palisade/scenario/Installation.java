@@ -1,0 +1,102 @@
+package dev.palisade.scenario;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** The jars of a checkout and a home of its own for one scenario: ports, data and keys that nothing else uses. */
+public final class Installation implements AutoCloseable {
+    /** The system property that names the checkout's root folder. */
+    public static final String ROOT_PROPERTY = "palisade.root";
+
+    private static final String LISTENING = "listening on ";
+
+    private final Path root;
+    private final Path home;
+
+    /** A process that listens. */
+    public record Service(Child child, String address) {}
+
+    private Installation(Path root, Path home) {
+        this.root = root;
+        this.home = home;
+    }
+
+    /** A fresh home under the system's folder for temporary files. */
+    public static Installation fresh() {
+        String root = System.getProperty(ROOT_PROPERTY);
+        if (root == null) {
+            throw new ScenarioFailed("system property " + ROOT_PROPERTY + " is not set; start this by ./palisade");
+        }
+        try {
+            return new Installation(Path.of(root), Files.createTempDirectory("palisade-"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public Path home() {
+        return home;
+    }
+
+    /** {@code palisade server} with {@code options}; returns when it listens. */
+    public Service server(String... options) {
+        return service("server", Child.java("-jar", jar("lock-server/target/palisade-server.jar"), "server"), options);
+    }
+
+    /** {@code palisade objects} with {@code options}; returns when it listens. */
+    public Service objects(String... options) {
+        return service("objects", Child.java("-jar", jar("resource-guard/target/palisade-objects.jar")), options);
+    }
+
+    /** A client process: {@link Actor}. */
+    public Child actor(String name, Service server, Service objects, String... options) {
+        List<String> command = Child.java(
+                "-Dlogback.configurationFile=logback-demo.xml",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Actor.class.getName());
+        command.addAll(List.of(name, server.address(), objects.address()));
+        command.addAll(List.of(options));
+        Child actor = Child.start(name, command, Map.of());
+        actor.await(line -> line.equals("ready"));
+        return actor;
+    }
+
+    private Service service(String name, List<String> java, String... options) {
+        List<String> command = new ArrayList<>(java);
+        if (!List.of(options).contains("--port")) {
+            command.addAll(List.of("--port", "0"));
+        }
+        command.addAll(List.of(options));
+        Child child = Child.start(name, command, Map.of("PALISADE_HOME", home.toString()));
+        String line = child.await(any -> any.contains(LISTENING));
+        return new Service(child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
+    }
+
+    private String jar(String path) {
+        Path jar = root.resolve(path);
+        if (!Files.exists(jar)) {
+            throw new ScenarioFailed(jar + " is not built; run: mvn package");
+        }
+        return jar.toString();
+    }
+
+    /** Removes the home. */
+    @Override
+    public void close() {
+        try (Stream<Path> files = Files.walk(home)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
