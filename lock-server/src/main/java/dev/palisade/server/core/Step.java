@@ -92,9 +92,11 @@ final class Step {
                 renew(grant);
             }
         }
-        for (Offer offer : state.offers()) {
-            if (offer.lapsesAtMillis() <= nowMillis) {
-                lapse(offer);
+        List<Offer> offers = state.offers();
+        for (int i = offers.size() - 1; i >= 0; i--) {
+            // From the last to the first: each goes to the head, and those that lapse together keep their order.
+            if (offers.get(i).lapsesAtMillis() <= nowMillis) {
+                lapse(offers.get(i));
             }
         }
         for (Waiter waiter : state.waiters()) {
