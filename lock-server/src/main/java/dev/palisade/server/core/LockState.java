@@ -45,7 +45,9 @@ public record LockState(
                 .withOffers(LockState.replaced(
                         offers,
                         o -> true,
-                        o -> o.withLapsesAt(nowMillis + o.request().ttlMillis())))
+                        o -> o.withLapsesAt(nowMillis + o.request().ttlMillis())
+                                .withWaiter(o.waiter()
+                                        .withAliveUntil(nowMillis + o.request().ttlMillis()))))
                 .withWaiters(LockState.replaced(
                         waiters,
                         w -> true,
