@@ -1,0 +1,114 @@
+package dev.palisade.server.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.Reason;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Counts what was reached: commands, answers, refusals, ends and events. A walk that never got somewhere proves nothing
+ * about it. The sealed types name what there is, so that a new kind is demanded without being listed here.
+ */
+final class Coverage {
+    /** What the core refuses with, and no other. */
+    static final Set<Reason> REASONS = Set.of(
+            Reason.NOT_HOLDER,
+            Reason.TOKEN_MISMATCH,
+            Reason.LEASE_EXPIRED,
+            Reason.QUEUE_FULL,
+            Reason.LIMIT_EXCEEDED,
+            Reason.TOKENS_EXHAUSTED);
+
+    /** Named for stores that already keep it; no command makes it yet. */
+    private static final Set<End> NOT_MADE_YET = Set.of(End.FORCE_RELEASED);
+
+    private final Map<String, Integer> counts = new TreeMap<>();
+
+    void count(Command command, Decision decision) {
+        String verb = command.getClass().getSimpleName();
+        add("command " + verb);
+        add("answer " + decision.answer().getClass().getSimpleName());
+        if (decision.answer() instanceof Answer.Refused refused) {
+            add("reason " + refused.rejection().reason());
+            add("pair " + verb + " " + refused.rejection().reason());
+        } else {
+            add("pair " + verb + " " + decision.answer().getClass().getSimpleName());
+        }
+        if (decision.answer() instanceof Answer.WaitEnded ended) {
+            add("wait ended " + ended.end());
+        }
+        for (LockEvent event : decision.events()) {
+            add("event " + event.getClass().getSimpleName());
+            if (event instanceof LockEvent.Ended ended) {
+                add("end " + ended.tombstone().end());
+            }
+        }
+        decision.next().waiters().forEach(w -> add("lapse " + w.lapse()));
+    }
+
+    void add(String what) {
+        counts.merge(what, 1, Integer::sum);
+    }
+
+    /** Fails unless everything there is was reached {@code floor} times. */
+    void requireAll(int floor) {
+        List<String> wanted = new ArrayList<>();
+        for (Class<?> kind : Command.class.getPermittedSubclasses()) {
+            wanted.add("command " + kind.getSimpleName());
+        }
+        for (Class<?> kind : Answer.class.getPermittedSubclasses()) {
+            wanted.add("answer " + kind.getSimpleName());
+        }
+        for (Class<?> kind : LockEvent.class.getPermittedSubclasses()) {
+            wanted.add("event " + kind.getSimpleName());
+        }
+        for (Reason reason : REASONS) {
+            wanted.add("reason " + reason);
+        }
+        for (End end : End.values()) {
+            if (!NOT_MADE_YET.contains(end)) {
+                wanted.add("end " + end);
+            }
+        }
+        for (Waiter.Lapse lapse : Waiter.Lapse.values()) {
+            wanted.add("lapse " + lapse);
+        }
+        wanted.addAll(List.of(
+                "wait ended LEFT",
+                "wait ended TIMED_OUT",
+                "wait ended DROPPED",
+                "pair Acquire LEASE_EXPIRED",
+                "pair Accept Granted",
+                "pair Accept Queued",
+                "pair Accept NOT_HOLDER",
+                "pair Accept LEASE_EXPIRED",
+                "pair Renew NOT_HOLDER",
+                "pair Renew TOKEN_MISMATCH",
+                "pair Renew LEASE_EXPIRED",
+                "pair Release NOT_HOLDER",
+                "pair Release TOKEN_MISMATCH",
+                "pair Release LEASE_EXPIRED",
+                "pair Resume NOT_HOLDER",
+                "pair Resume TOKEN_MISMATCH",
+                "pair Resume LEASE_EXPIRED"));
+        List<String> missed = wanted.stream()
+                .filter(what -> counts.getOrDefault(what, 0) < floor)
+                .map(what -> what + ": " + counts.getOrDefault(what, 0))
+                .toList();
+        assertThat(missed)
+                .as("reached fewer than %d times; all: %s", floor, counts)
+                .isEmpty();
+        assertThat(counts.keySet().stream().filter(what -> what.startsWith("reason ")))
+                .as("reasons of the core")
+                .allMatch(what -> REASONS.contains(Reason.valueOf(what.substring("reason ".length()))));
+    }
+
+    @Override
+    public String toString() {
+        return counts.toString();
+    }
+}

@@ -1,0 +1,800 @@
+package dev.palisade.server.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Follows one lock from outside and says of every step whether it was allowed. It keeps a model of its own (who holds, who
+ * was offered, who waits, what has ended), moves it by the events a step told, and judges three things: that each event was
+ * called for by the command or by time, that the state is what the events make of it, and that the answer is the one the
+ * model gives. It never calls the machine.
+ */
+final class Judge {
+    enum Status {
+        WAITING,
+        OFFERED,
+        HELD,
+        ENDED
+    }
+
+    /** One request as the model knows it. */
+    static final class Known {
+        final Request asked;
+        Status status;
+        long gen;
+        long token;
+        long untilMillis;
+        long waitUntilMillis;
+        long aliveUntilMillis;
+        int lapses;
+        boolean stepsBack;
+        long arrival;
+        End end = End.BUSY;
+        long endedAtMillis;
+        long endNumber;
+
+        Known(Request asked, Status status) {
+            this.asked = asked;
+            this.status = status;
+            this.gen = asked.sessionGen();
+        }
+    }
+
+    private final Limits limits;
+    private final long forgottenAtFirst;
+    private final Map<RequestId, Known> known = new LinkedHashMap<>();
+    private final Map<GrantId, Known> byGrant = new HashMap<>();
+    private final List<Known> queue = new ArrayList<>();
+    private final Set<RequestId> leasedEver = new HashSet<>();
+    private long closedUntilMillis;
+    private long lastToken;
+    private long latestMillis;
+    private long arrivals;
+    private long ends;
+    private LockState replayed;
+    private LockState durable;
+
+    // Of the step being judged.
+    private int heardAtPosition;
+    private List<Known> lapsedNow = List.of();
+
+    Judge(LockState unused, Limits limits, long lastToken) {
+        this.replayed = unused;
+        this.forgottenAtFirst = unused.forgottenUntilMillis();
+        this.durable = unused;
+        this.limits = limits;
+        this.lastToken = lastToken;
+    }
+
+    /** Judges one step. Fails with what was wrong. */
+    void judge(Command command, long now, Decision decision) {
+        latestMillis = Math.max(latestMillis, now);
+        heardAtPosition = 0;
+        lapsedNow = new ArrayList<>();
+        Optional<Known> subject = subject(command);
+        Optional<Status> was = subject.map(k -> k.status);
+        for (LockEvent event : decision.events()) {
+            happened(event, command, now);
+            replayed = event.applyTo(replayed);
+            if (event.durable()) {
+                durable = event.applyTo(durable);
+            }
+        }
+        assertThat(decision.next()).as("the state is its events").isEqualTo(replayed);
+        assertThat(decision.lastToken()).as("last token").isEqualTo(lastToken);
+        holdsAlways(decision.next(), now, decision.events().isEmpty());
+        answered(command, decision, now, was);
+    }
+
+    /** The process was killed and came back: only what was durable is left. */
+    LockState restart(long now) {
+        latestMillis = Math.max(latestMillis, now);
+        durable = durable.restarted(now);
+        replayed = durable;
+        known.values().removeIf(k -> k.status == Status.ENDED && k.end == End.BUSY);
+        for (Known k : known.values()) {
+            switch (k.status) {
+                case HELD -> k.untilMillis = now + k.asked.ttlMillis();
+                case OFFERED -> {
+                    k.untilMillis = now + k.asked.ttlMillis();
+                    k.aliveUntilMillis = k.untilMillis;
+                }
+                case WAITING -> k.aliveUntilMillis = now + k.asked.ttlMillis();
+                case ENDED -> {}
+            }
+        }
+        return replayed;
+    }
+
+    Collection<Known> known() {
+        return known.values();
+    }
+
+    List<Known> known(Status status) {
+        return known.values().stream().filter(k -> k.status == status).collect(Collectors.toList());
+    }
+
+    // ---- what happened: each event must have been called for ----
+
+    private void happened(LockEvent event, Command command, long now) {
+        if (event instanceof LockEvent.Granted granted) {
+            granted(granted.grant(), command, now);
+        } else if (event instanceof LockEvent.Queued queued) {
+            queued(queued.waiter(), command, now);
+        } else if (event instanceof LockEvent.Offered offered) {
+            offered(offered, now);
+        } else if (event instanceof LockEvent.Accepted accepted) {
+            accepted(accepted, command, now);
+        } else if (event instanceof LockEvent.Lapsed lapsed) {
+            lapsed(lapsed, now);
+        } else if (event instanceof LockEvent.Ended ended) {
+            ended(ended, command, now);
+        } else if (event instanceof LockEvent.Resumed resumed) {
+            Known k = ofGrant(resumed.grant());
+            long gen = command instanceof Resume resume
+                    ? resume.sessionGen()
+                    : theAcquire(command, k).request().sessionGen();
+            assertThat(k.status).isNotEqualTo(Status.ENDED);
+            assertThat(resumed.sessionGen()).as("generation").isEqualTo(gen).isGreaterThan(k.gen);
+            k.gen = gen;
+        } else if (event instanceof LockEvent.Renewed renewed) {
+            renewed(renewed, command, now);
+        } else if (event instanceof LockEvent.HeardOf heard) {
+            Known k = Objects.requireNonNull(known.get(heard.request()));
+            Acquire acquire = theAcquire(command, k);
+            assertThat(k.status).isEqualTo(Status.WAITING);
+            assertThat(heard.aliveUntilMillis()).isEqualTo(acquire.aliveUntilMillis());
+            k.aliveUntilMillis = Math.max(k.aliveUntilMillis, heard.aliveUntilMillis());
+            heardAtPosition = queue.indexOf(k) + 1;
+        } else {
+            fail("the judge does not know " + event);
+        }
+    }
+
+    private void granted(Grant grant, Command command, long now) {
+        Acquire acquire = newAcquire(command, now);
+        assertThat(grant.request()).isEqualTo(acquire.request());
+        assertThat(isFree(grant.mode(), now)).as("granted only when free").isTrue();
+        assertThat(holders()).as("holdersPerLockMax").hasSizeLessThan(limits.holdersPerLockMax());
+        assertThat(grant.grantedAtMillis()).isEqualTo(now);
+        Known k = add(acquire.request(), Status.HELD);
+        k.token = minted(grant.token());
+        leased(k, grant.expiresAtMillis(), now);
+    }
+
+    private void queued(Waiter waiter, Command command, long now) {
+        Acquire acquire = newAcquire(command, now);
+        assertThat(acquire.waitMillis()).as("a try never waits").isPositive();
+        assertThat(waiter.request()).isEqualTo(acquire.request());
+        assertThat(isFree(acquire.request().mode(), now))
+                .as("a free lock needs no queue")
+                .isFalse();
+        assertThat(queue).as("waitersPerLockMax").hasSizeLessThan(limits.waitersPerLockMax());
+        assertThat(waiter)
+                .isEqualTo(new Waiter(
+                        acquire.request(),
+                        now,
+                        now + acquire.waitMillis(),
+                        acquire.aliveUntilMillis(),
+                        Waiter.Lapse.NONE));
+        Known k = add(acquire.request(), Status.WAITING);
+        k.waitUntilMillis = waiter.waitUntilMillis();
+        k.aliveUntilMillis = waiter.aliveUntilMillis();
+        k.arrival = ++arrivals;
+        queue.add(k);
+        heardAtPosition = queue.size();
+    }
+
+    private void offered(LockEvent.Offered offered, long now) {
+        Known next = nextInLine().orElseThrow();
+        assertThat(offered.request()).as("the next in line").isEqualTo(next.asked.id());
+        assertThat(closedUntilMillis).as("an offer waits for the lock-delay").isLessThanOrEqualTo(now);
+        assertThat(admits(next.asked.mode()))
+                .as("an offer to a lock that is not free")
+                .isTrue();
+        assertThat(holders().size() + offers().size()).isLessThan(limits.holdersPerLockMax());
+        assertThat(offered.lapsesAtMillis()).isEqualTo(now + limits.offerMillis());
+        for (Known before : queue.subList(0, queue.indexOf(next))) {
+            assertThat(before.stepsBack)
+                    .as("only who stepped back is passed over")
+                    .isTrue();
+            before.stepsBack = false;
+        }
+        queue.remove(next);
+        next.status = Status.OFFERED;
+        next.token = minted(offered.token());
+        next.untilMillis = offered.lapsesAtMillis();
+    }
+
+    private void accepted(LockEvent.Accepted accepted, Command command, long now) {
+        Known k = ofGrant(accepted.grant());
+        if (command instanceof Accept accept) {
+            assertThat(accept.grant()).isEqualTo(k.asked.grant());
+            assertThat(accept.session())
+                    .as("whose offer")
+                    .isEqualTo(k.asked.id().session());
+        } else {
+            theAcquire(command, k);
+        }
+        assertThat(k.status).isEqualTo(Status.OFFERED);
+        assertThat(k.untilMillis).as("a lapsed offer cannot be accepted").isGreaterThan(now);
+        assertThat(accepted.atMillis()).isEqualTo(now);
+        k.status = Status.HELD;
+        leased(k, now + k.asked.ttlMillis(), now);
+    }
+
+    private void lapsed(LockEvent.Lapsed lapsed, long now) {
+        Known k = ofGrant(lapsed.grant());
+        assertThat(k.status).isEqualTo(Status.OFFERED);
+        assertThat(k.untilMillis).as("lapses at its end").isLessThanOrEqualTo(now);
+        assertThat(k.lapses).as("back at the head once only").isZero();
+        k.lapses++;
+        k.stepsBack = true;
+        k.status = Status.WAITING;
+        queue.add(0, k);
+        lapsedNow.add(k);
+    }
+
+    private void renewed(LockEvent.Renewed renewed, Command command, long now) {
+        Known k = ofGrant(renewed.grant());
+        assertThat(k.status).as("only a lease is renewed").isEqualTo(Status.HELD);
+        assertThat(renewed.expiresAtMillis()).isEqualTo(now + k.asked.ttlMillis());
+        boolean setBack = k.untilMillis - now > k.asked.ttlMillis();
+        assertThat(k.untilMillis).as("a lease that ended is not renewed").isGreaterThan(now);
+        assertThat(setBack || speaksFor(command, k)).as("who may renew").isTrue();
+        k.untilMillis = renewed.expiresAtMillis();
+    }
+
+    private static boolean speaksFor(Command command, Known k) {
+        GrantId grant = k.asked.grant();
+        SessionId session = k.asked.id().session();
+        if (command instanceof Acquire acquire) {
+            return acquire.request().id().equals(k.asked.id());
+        }
+        if (command instanceof Accept accept) {
+            return accept.grant().equals(grant) && accept.session().equals(session);
+        }
+        if (command instanceof Renew renew) {
+            return renew.grant().equals(grant)
+                    && renew.session().equals(session)
+                    && renew.token().value() == k.token;
+        }
+        return command instanceof Resume resume
+                && resume.grant().equals(grant)
+                && resume.session().equals(session)
+                && resume.token().value() == k.token
+                && resume.sessionGen() >= k.gen;
+    }
+
+    private void ended(LockEvent.Ended ended, Command command, long now) {
+        Tombstone tombstone = ended.tombstone();
+        assertThat(tombstone.endedAtMillis()).isEqualTo(now);
+        Known k;
+        Known earlier = known.get(tombstone.request());
+        if (earlier == null) {
+            k = endedUnknown(tombstone, command, now);
+            assertThat(ended.closedUntilMillis()).isZero();
+        } else if (earlier.status == Status.ENDED) {
+            // A leave cannot know what was forgotten; remembering it once more changes nothing.
+            assertThat(onRecord(earlier)).as("an end on record is final").isFalse();
+            byGrant.remove(earlier.asked.grant());
+            k = endedUnknown(tombstone, command, now);
+            assertThat(ended.closedUntilMillis()).isZero();
+        } else {
+            k = earlier;
+            assertThat(k.status).as("an end is final").isNotEqualTo(Status.ENDED);
+            assertThat(tombstone.grant()).isEqualTo(k.asked.grant());
+            assertThat(tombstone.token()).isEqualTo(k.status == Status.WAITING ? 0 : k.token);
+            assertThat(mayEnd(k, tombstone.end(), command, now))
+                    .as("%s may end as %s", k.status, tombstone.end())
+                    .isTrue();
+            long delay = k.asked.lockDelayMillis();
+            long closed = switch (tombstone.end()) {
+                case EXPIRED -> k.untilMillis + delay;
+                case ABANDONED -> now + delay;
+                case RELEASED, FORCE_RELEASED, LEFT, TIMED_OUT, DROPPED, BUSY -> 0;
+            };
+            assertThat(ended.closedUntilMillis()).as("lock-delay").isEqualTo(delay == 0 ? 0 : closed);
+        }
+        queue.remove(k);
+        k.status = Status.ENDED;
+        k.end = tombstone.end();
+        k.endedAtMillis = now;
+        k.endNumber = ++ends;
+        closedUntilMillis = Math.max(closedUntilMillis, ended.closedUntilMillis());
+    }
+
+    private Known endedUnknown(Tombstone tombstone, Command command, long now) {
+        if (tombstone.end() == End.BUSY) {
+            Acquire acquire = newAcquire(command, now);
+            assertThat(acquire.request().id()).isEqualTo(tombstone.request());
+            assertThat(acquire.waitMillis()).as("only a try is busy").isZero();
+            assertThat(isFree(acquire.request().mode(), now))
+                    .as("a free lock is not busy")
+                    .isFalse();
+            return add(acquire.request(), Status.ENDED);
+        }
+        assertThat(tombstone.end()).as("the end of an unknown request").isEqualTo(End.LEFT);
+        assertThat(command).isInstanceOf(Leave.class);
+        assertThat(((Leave) command).request()).isEqualTo(tombstone.request());
+        Request nothing = new Request(tombstone.request(), 0, tombstone.grant(), Mode.EXCLUSIVE, 0, 0, "", "");
+        Known k = new Known(nothing, Status.ENDED);
+        known.put(tombstone.request(), k);
+        return k;
+    }
+
+    private static boolean mayEnd(Known k, End end, Command command, long now) {
+        return switch (end) {
+            case EXPIRED -> k.status == Status.HELD && k.untilMillis <= now;
+            case TIMED_OUT -> k.status == Status.WAITING && k.waitUntilMillis <= now;
+            case DROPPED ->
+                (k.status == Status.WAITING && k.aliveUntilMillis <= now)
+                        || (k.status == Status.OFFERED && k.untilMillis <= now && k.lapses == 1);
+            case ABANDONED ->
+                k.status == Status.HELD
+                        && k.untilMillis > now
+                        && command instanceof Abandon abandon
+                        && abandon.grant().equals(k.asked.grant())
+                        && abandon.sessionGen() >= k.gen;
+            case LEFT -> (k.status == Status.WAITING || k.status == Status.OFFERED) && leaves(command, k);
+            case RELEASED ->
+                k.untilMillis > now
+                        && ((k.status == Status.HELD && leaves(command, k))
+                                || ((k.status == Status.HELD || k.status == Status.OFFERED) && releases(command, k)));
+            case BUSY, FORCE_RELEASED -> false;
+        };
+    }
+
+    private static boolean releases(Command command, Known k) {
+        return command instanceof Release release
+                && release.grant().equals(k.asked.grant())
+                && release.session().equals(k.asked.id().session())
+                && release.token().value() == k.token;
+    }
+
+    private static boolean leaves(Command command, Known k) {
+        return command instanceof Leave leave && leave.request().equals(k.asked.id()) && leave.sessionGen() >= k.gen;
+    }
+
+    // ---- what always holds ----
+
+    private void holdsAlways(LockState state, long now, boolean quiet) {
+        long exclusive = known.values().stream()
+                .filter(k -> k.status == Status.HELD || k.status == Status.OFFERED)
+                .filter(k -> k.asked.mode() == Mode.EXCLUSIVE)
+                .count();
+        int all = holders().size() + offers().size();
+        assertThat(exclusive == 0 || all == 1)
+                .as("an EXCLUSIVE grant or offer stands alone")
+                .isTrue();
+        for (Known k : holders()) {
+            assertThat(k.untilMillis).as("no lease outlives its end").isGreaterThan(now);
+            assertThat(k.untilMillis - now)
+                    .as("no lease is longer than its length")
+                    .isLessThanOrEqualTo(k.asked.ttlMillis());
+        }
+        for (Known k : offers()) {
+            assertThat(k.untilMillis).as("no offer outlives its end").isGreaterThan(now);
+        }
+        for (Known k : queue) {
+            assertThat(Math.min(k.waitUntilMillis, k.aliveUntilMillis))
+                    .as("no wait outlives its end")
+                    .isGreaterThan(now);
+        }
+        assertThat(ids(state.holders().stream().map(Grant::request).toList())).isEqualTo(idsOf(holders()));
+        assertThat(ids(state.offers().stream().map(Offer::request).toList())).isEqualTo(idsOf(offers()));
+        assertThat(state.waiters().stream().map(w -> w.request().id()).toList())
+                .as("the queue")
+                .isEqualTo(queue.stream().map(k -> k.asked.id()).toList());
+        assertThat(state.closedUntilMillis()).isEqualTo(closedUntilMillis);
+        for (Grant grant : state.holders()) {
+            Known k = Objects.requireNonNull(known.get(grant.request().id()));
+            assertThat(grant.token().value()).isEqualTo(k.token);
+            assertThat(grant.expiresAtMillis()).isEqualTo(k.untilMillis);
+            assertThat(grant.request().sessionGen()).isEqualTo(k.gen);
+        }
+        for (int i = 1; i < lapsedNow.size(); i++) {
+            Known one = lapsedNow.get(i - 1);
+            Known other = lapsedNow.get(i);
+            if (one.status == Status.WAITING && other.status == Status.WAITING) {
+                assertThat(queue.indexOf(one) < queue.indexOf(other))
+                        .as("offers that lapse together keep their order of arrival")
+                        .isEqualTo(one.arrival < other.arrival);
+            }
+        }
+        progresses(now);
+        if (!quiet) {
+            remembers(state);
+            survivesAKill(state, now);
+        }
+    }
+
+    /** A lock that is not closed and has room never lets the next in line wait. */
+    private void progresses(long now) {
+        Optional<Known> next = nextInLine();
+        boolean canOffer = next.isPresent()
+                && closedUntilMillis <= now
+                && lastToken < FencingToken.MAX
+                && holders().size() + offers().size() < limits.holdersPerLockMax()
+                && admits(next.get().asked.mode());
+        assertThat(canOffer).as("a free lock with a waiter has an offer out").isFalse();
+    }
+
+    /** Every end of the last minute is on record, or known to be forgotten. */
+    private void remembers(LockState state) {
+        assertThat(state.tombstones()).hasSizeLessThanOrEqualTo(Limits.TOMBSTONES_PER_LOCK_MAX);
+        Map<RequestId, Tombstone> recorded = new HashMap<>();
+        state.tombstones().forEach(t -> recorded.put(t.request(), t));
+        for (Known k : known.values()) {
+            if (k.status == Status.ENDED && latestMillis - k.endedAtMillis < Limits.TOMBSTONE_MILLIS) {
+                Tombstone tombstone = recorded.get(k.asked.id());
+                if (tombstone == null) {
+                    assertThat(k.endNumber)
+                            .as("only the oldest ends are forgotten")
+                            .isLessThanOrEqualTo(ends - Limits.TOMBSTONES_PER_LOCK_MAX);
+                    assertThat(k.endedAtMillis)
+                            .as("forgotten ends are owned up to")
+                            .isLessThanOrEqualTo(state.forgottenUntilMillis());
+                } else {
+                    assertThat(tombstone.end()).isEqualTo(k.end);
+                }
+            }
+        }
+        assertThat(state.forgottenUntilMillis() == forgottenAtFirst || ends > Limits.TOMBSTONES_PER_LOCK_MAX)
+                .isTrue();
+    }
+
+    /** What the durable events alone make of the lock differs by lease ends and failed tries only. */
+    private void survivesAKill(LockState state, long now) {
+        LockState kept = durable.restarted(now);
+        LockState live = state.restarted(now);
+        assertThat(kept.holders()).isEqualTo(live.holders());
+        assertThat(kept.offers()).isEqualTo(live.offers());
+        assertThat(kept.waiters()).isEqualTo(live.waiters());
+        assertThat(kept.closedUntilMillis()).isEqualTo(live.closedUntilMillis());
+        List<Tombstone> lasting =
+                live.tombstones().stream().filter(t -> t.end() != End.BUSY).toList();
+        if (kept.tombstones().equals(lasting)) {
+            return;
+        }
+        Set<Tombstone> more = new LinkedHashSet<>(kept.tombstones());
+        assertThat(more.containsAll(lasting)).as("ends that a kill forgets").isTrue();
+        more.removeAll(new HashSet<>(lasting));
+        more.removeIf(t -> t.endedAtMillis() <= state.forgottenUntilMillis()
+                || t.endedAtMillis() + Limits.TOMBSTONE_MILLIS <= latestMillis);
+        assertThat(more).as("ends that only a kill remembers").isEmpty();
+    }
+
+    // ---- the answer ----
+
+    private void answered(Command command, Decision decision, long now, Optional<Status> was) {
+        Answer answer = decision.answer();
+        boolean refused = answer instanceof Answer.Refused;
+        Set<Reason> expected = expectedRefusal(command, now, was);
+        if (refused) {
+            assertThat(expected)
+                    .as("refusals called for")
+                    .contains(((Answer.Refused) answer).rejection().reason());
+        } else {
+            assertThat(expected.isEmpty() || expected.size() > 1)
+                    .as("must be refused: %s", expected)
+                    .isTrue();
+        }
+        Optional<Known> subject = subject(command);
+        if (answer instanceof Answer.Granted granted) {
+            assertThat(command).isInstanceOfAny(Acquire.class, Accept.class);
+            isHis(granted.grant(), subject.orElseThrow(), now);
+        } else if (answer instanceof Answer.Renewed renewed) {
+            assertThat(command).isInstanceOf(Renew.class);
+            isHis(renewed.grant(), subject.orElseThrow(), now);
+        } else if (answer instanceof Answer.Resumed resumed) {
+            assertThat(command).isInstanceOf(Resume.class);
+            isHis(resumed.grant(), subject.orElseThrow(), now);
+            assertThat(subject.orElseThrow().gen).isEqualTo(((Resume) command).sessionGen());
+        } else if (answer instanceof Answer.Queued queued) {
+            Known k = subject.orElseThrow();
+            assertThat(command).isInstanceOfAny(Acquire.class, Accept.class);
+            int position = command instanceof Accept ? queue.indexOf(k) + 1 : heardAtPosition;
+            assertThat(queued.position()).isEqualTo(position).isPositive();
+        } else if (answer instanceof Answer.Busy busy) {
+            assertThat(subject.orElseThrow().end).isEqualTo(End.BUSY);
+            assertThat(subject.orElseThrow().status).isEqualTo(Status.ENDED);
+            isBusy(busy, now);
+        } else if (answer instanceof Answer.WaitEnded ended) {
+            assertThat(ended.end()).isEqualTo(subject.orElseThrow().end).isIn(End.LEFT, End.TIMED_OUT, End.DROPPED);
+        } else if (answer instanceof Answer.Released) {
+            assertThat(command).isInstanceOf(Release.class);
+            assertThat(subject.orElseThrow().end).isEqualTo(End.RELEASED);
+            assertThat(subject.orElseThrow().status).isEqualTo(Status.ENDED);
+        } else if (answer instanceof Answer.Left left) {
+            leftRight(left, (Leave) command, decision, was);
+        } else if (answer instanceof Answer.Abandoned abandoned) {
+            abandonedRight(abandoned, (Abandon) command, decision);
+        } else if (answer instanceof Answer.Described described) {
+            assertThat(described.state()).isEqualTo(decision.next());
+            assertThat(described.nowMillis()).isEqualTo(now);
+        } else if (answer instanceof Answer.Expired) {
+            assertThat(command).isInstanceOf(Expire.class);
+        }
+    }
+
+    private void leftRight(Answer.Left left, Leave leave, Decision decision, Optional<Status> was) {
+        Known k = Objects.requireNonNull(known.get(leave.request()));
+        boolean endedNow = endsNow(decision, k.asked.id(), End.LEFT);
+        assertThat(left.wasWaiting()).isEqualTo(endedNow && was.isPresent() && was.get() != Status.ENDED);
+        if (leave.sessionGen() >= k.gen) {
+            assertThat(k.status).as("who left is gone").isEqualTo(Status.ENDED);
+        }
+    }
+
+    private void abandonedRight(Answer.Abandoned abandoned, Abandon abandon, Decision decision) {
+        Known k = byGrant.get(abandon.grant());
+        boolean endedNow = k != null && endsNow(decision, k.asked.id(), End.ABANDONED);
+        assertThat(abandoned.ended()).isEqualTo(endedNow);
+        if (k != null && k.gen <= abandon.sessionGen()) {
+            assertThat(k.status).as("what was abandoned is not held").isNotEqualTo(Status.HELD);
+        }
+    }
+
+    private static boolean endsNow(Decision decision, RequestId id, End end) {
+        return decision.events().stream()
+                .anyMatch(e -> e instanceof LockEvent.Ended ended
+                        && ended.tombstone().request().equals(id)
+                        && ended.tombstone().end() == end);
+    }
+
+    private void isHis(Grant grant, Known k, long now) {
+        assertThat(k.status).isEqualTo(Status.HELD);
+        assertThat(grant.request().id()).isEqualTo(k.asked.id());
+        assertThat(grant.id()).isEqualTo(k.asked.grant());
+        assertThat(grant.token().value()).isEqualTo(k.token);
+        assertThat(grant.expiresAtMillis()).as("a full lease from now").isEqualTo(now + k.asked.ttlMillis());
+        assertThat(grant.request().sessionGen()).isEqualTo(k.gen);
+    }
+
+    private void isBusy(Answer.Busy busy, long now) {
+        assertThat(busy.waiters()).isEqualTo(queue.size() + offers().size());
+        if (holders().isEmpty()) {
+            assertThat(busy.holder()).isEmpty();
+        } else {
+            assertThat(idsOf(holders()))
+                    .contains(busy.holder().orElseThrow().request().id());
+        }
+        assertThat(busy.remainingMillis()).isNotNegative();
+        long end = known.values().stream()
+                .filter(k -> k.status == Status.HELD || k.status == Status.OFFERED)
+                .mapToLong(k -> k.untilMillis)
+                .min()
+                .orElse(closedUntilMillis);
+        assertThat(busy.remainingMillis()).isEqualTo(Math.max(0, end - now));
+    }
+
+    /** Empty: must not be refused. One: must be, for this reason. More: may be, for one of these. */
+    private Set<Reason> expectedRefusal(Command command, long now, Optional<Status> was) {
+        if (command instanceof Acquire acquire) {
+            return was.isEmpty() ? refusalOfNew(acquire, now) : refusalOfKnown(acquire);
+        }
+        if (command instanceof Accept accept) {
+            return refusalOfHolder(accept.grant(), accept.session(), false, k -> k.status != Status.ENDED, false);
+        }
+        if (command instanceof Renew renew) {
+            return refusalOfHolder(
+                    renew.grant(),
+                    renew.session(),
+                    tokenDiffers(renew.grant(), renew.token()),
+                    k -> k.status == Status.HELD,
+                    false);
+        }
+        if (command instanceof Resume resume) {
+            Known k = byGrant.get(resume.grant());
+            boolean older = k != null && k.gen > resume.sessionGen();
+            return refusalOfHolder(
+                    resume.grant(),
+                    resume.session(),
+                    tokenDiffers(resume.grant(), resume.token()),
+                    held -> held.status == Status.HELD,
+                    older);
+        }
+        if (command instanceof Release release) {
+            Known k = byGrant.get(release.grant());
+            boolean differs = tokenDiffers(release.grant(), release.token());
+            if (k == null || !k.asked.id().session().equals(release.session())) {
+                return Set.of(Reason.NOT_HOLDER);
+            }
+            if (k.status == Status.ENDED && k.end == End.RELEASED) {
+                return onRecord(k) ? Set.of() : Set.of(Reason.NOT_HOLDER, Reason.LEASE_EXPIRED);
+            }
+            if (k.status == Status.OFFERED) {
+                return Set.of(Reason.NOT_HOLDER);
+            }
+            return refusalOfHolder(
+                    release.grant(), release.session(), differs, held -> held.status == Status.HELD, false);
+        }
+        return Set.of();
+    }
+
+    private boolean tokenDiffers(GrantId grant, FencingToken token) {
+        Known k = byGrant.get(grant);
+        return k != null && k.token != token.value();
+    }
+
+    private Set<Reason> refusalOfHolder(
+            GrantId grant,
+            SessionId session,
+            boolean tokenDiffers,
+            java.util.function.Predicate<Known> stands,
+            boolean olderStream) {
+        Known k = byGrant.get(grant);
+        if (k == null || !k.asked.id().session().equals(session)) {
+            return Set.of(Reason.NOT_HOLDER);
+        }
+        if (k.status == Status.ENDED) {
+            return onRecord(k) ? Set.of(Reason.LEASE_EXPIRED) : Set.of(Reason.LEASE_EXPIRED, Reason.NOT_HOLDER);
+        }
+        if (!stands.test(k)) {
+            return Set.of(Reason.NOT_HOLDER);
+        }
+        if (tokenDiffers) {
+            return Set.of(Reason.TOKEN_MISMATCH);
+        }
+        return olderStream ? Set.of(Reason.NOT_HOLDER) : Set.of();
+    }
+
+    private Set<Reason> refusalOfKnown(Acquire acquire) {
+        Known k = Objects.requireNonNull(known.get(acquire.request().id()));
+        if (k.status != Status.ENDED) {
+            return Set.of();
+        }
+        return switch (k.end) {
+            case RELEASED, EXPIRED, ABANDONED, FORCE_RELEASED -> Set.of(Reason.LEASE_EXPIRED);
+            case LEFT, TIMED_OUT, DROPPED, BUSY ->
+                onRecord(k) ? Set.of() : Set.of(Reason.LEASE_EXPIRED, Reason.OUTCOME_UNKNOWN);
+        };
+    }
+
+    /** The model has the request in it by now if it was taken; what counts is what stood in its way. */
+    private Set<Reason> refusalOfNew(Acquire acquire, long now) {
+        if (known.containsKey(acquire.request().id())) {
+            return Set.of();
+        }
+        if (isTooOld(acquire, now, replayed)) {
+            return Set.of(Reason.LEASE_EXPIRED);
+        }
+        if (lastToken >= FencingToken.MAX) {
+            return Set.of(Reason.TOKENS_EXHAUSTED);
+        }
+        if (isFree(acquire.request().mode(), now)) {
+            return holders().size() >= limits.holdersPerLockMax() ? Set.of(Reason.LIMIT_EXCEEDED) : Set.of();
+        }
+        return acquire.waitMillis() > 0 && queue.size() >= limits.waitersPerLockMax()
+                ? Set.of(Reason.QUEUE_FULL)
+                : Set.of();
+    }
+
+    private boolean isTooOld(Acquire acquire, long now, LockState state) {
+        return acquire.ageMillis() > limits.acquireAgeMaxMillis()
+                || (acquire.ageMillis() > 0 && now - acquire.ageMillis() <= state.forgottenUntilMillis());
+    }
+
+    private boolean onRecord(Known k) {
+        return latestMillis - k.endedAtMillis < Limits.TOMBSTONE_MILLIS
+                && k.endNumber > ends - Limits.TOMBSTONES_PER_LOCK_MAX;
+    }
+
+    // ---- the model ----
+
+    private Optional<Known> subject(Command command) {
+        if (command instanceof Acquire acquire) {
+            return Optional.ofNullable(known.get(acquire.request().id()));
+        }
+        if (command instanceof Leave leave) {
+            return Optional.ofNullable(known.get(leave.request()));
+        }
+        if (command instanceof Accept accept) {
+            return Optional.ofNullable(byGrant.get(accept.grant()));
+        }
+        if (command instanceof Renew renew) {
+            return Optional.ofNullable(byGrant.get(renew.grant()));
+        }
+        if (command instanceof Release release) {
+            return Optional.ofNullable(byGrant.get(release.grant()));
+        }
+        if (command instanceof Resume resume) {
+            return Optional.ofNullable(byGrant.get(resume.grant()));
+        }
+        return Optional.empty();
+    }
+
+    private Acquire newAcquire(Command command, long now) {
+        assertThat(command).isInstanceOf(Acquire.class);
+        Acquire acquire = (Acquire) command;
+        assertThat(known)
+                .as("one request, one grant")
+                .doesNotContainKey(acquire.request().id());
+        assertThat(isTooOld(acquire, now, replayed))
+                .as("too old to be taken for new")
+                .isFalse();
+        return acquire;
+    }
+
+    private static Acquire theAcquire(Command command, Known k) {
+        assertThat(command).isInstanceOf(Acquire.class);
+        assertThat(((Acquire) command).request().id()).isEqualTo(k.asked.id());
+        return (Acquire) command;
+    }
+
+    private Known ofGrant(GrantId grant) {
+        return Objects.requireNonNull(byGrant.get(grant), () -> "no grant " + grant);
+    }
+
+    private Known add(Request asked, Status status) {
+        Known k = new Known(asked, status);
+        known.put(asked.id(), k);
+        byGrant.put(asked.grant(), k);
+        return k;
+    }
+
+    private void leased(Known k, long until, long now) {
+        assertThat(until).as("a full lease").isEqualTo(now + k.asked.ttlMillis());
+        assertThat(leasedEver.add(k.asked.id())).as("one request, one grant").isTrue();
+        k.untilMillis = until;
+    }
+
+    private long minted(FencingToken token) {
+        assertThat(token.value()).as("tokens rise").isGreaterThan(lastToken);
+        lastToken = token.value();
+        return lastToken;
+    }
+
+    private List<Known> holders() {
+        return known(Status.HELD);
+    }
+
+    private List<Known> offers() {
+        return known(Status.OFFERED);
+    }
+
+    private boolean admits(Mode mode) {
+        return known.values().stream()
+                .filter(k -> k.status == Status.HELD || k.status == Status.OFFERED)
+                .allMatch(k -> mode == Mode.SHARED && k.asked.mode() == Mode.SHARED);
+    }
+
+    private boolean isFree(Mode mode, long now) {
+        return queue.isEmpty() && offers().isEmpty() && closedUntilMillis <= now && admits(mode);
+    }
+
+    private Optional<Known> nextInLine() {
+        return queue.stream()
+                .filter(k -> !k.stepsBack)
+                .findFirst()
+                .or(() -> queue.stream().findFirst());
+    }
+
+    private static Set<RequestId> ids(List<Request> requests) {
+        return requests.stream().map(Request::id).collect(Collectors.toSet());
+    }
+
+    private static Set<RequestId> idsOf(List<Known> some) {
+        return some.stream().map(k -> k.asked.id()).collect(Collectors.toSet());
+    }
+}

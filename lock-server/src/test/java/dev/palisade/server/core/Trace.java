@@ -1,0 +1,340 @@
+package dev.palisade.server.core;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs one trace: keeps its comments and commands and writes the answers and events the machine gives. Every step is judged
+ * too.
+ *
+ * <pre>
+ * > TIME VERB REQUEST [shared] [key=value ...]
+ * </pre>
+ *
+ * A request is a session's letter and a number; its grant has the same name. TIME is in milliseconds. Keys: ttl, wait,
+ * delay, age, alive, gen, token, session, grant. Beside the commands: {@code limits} (before the first command),
+ * {@code last-token}, {@code tries x1..x300}, {@code restart}.
+ */
+final class Trace {
+    static final Set<String> VERBS =
+            Set.of("acquire", "accept", "renew", "release", "leave", "expire", "abandon", "resume", "describe");
+
+    private static final LockName LOCK = new LockName("trace");
+
+    private final @Nullable Coverage coverage;
+    private final Map<String, Long> tokens = new HashMap<>();
+    private final StringBuilder out = new StringBuilder();
+    private Limits limits = new Limits(1_000, 10_000, 300_000, 86_400_000, 60_000, 2_000, 4, 4, 30_000);
+    private LockState state = LockState.unused(LOCK, 0);
+    private long lastToken;
+    private @Nullable Judge judge;
+
+    Trace() {
+        this(null);
+    }
+
+    Trace(@Nullable Coverage coverage) {
+        this.coverage = coverage;
+    }
+
+    String run(String trace) {
+        for (String line : trace.lines().toList()) {
+            if (line.startsWith("> ")) {
+                out.append(line).append('\n');
+                run(line.substring(2).split(" +", 0));
+            } else if (line.isEmpty() || line.startsWith("#")) {
+                out.append(line).append('\n');
+            }
+        }
+        return out.toString();
+    }
+
+    private void run(String[] words) {
+        switch (words[0]) {
+            case "limits" -> limits(arguments(words, 1));
+            case "last-token" -> lastToken = Long.parseLong(words[1]);
+            default -> run(Long.parseLong(words[0]), words[1], words);
+        }
+    }
+
+    private void limits(Map<String, String> by) {
+        limits = new Limits(
+                limits.ttlMinMillis(),
+                limits.ttlDefaultMillis(),
+                limits.ttlMaxMillis(),
+                limits.waitMaxMillis(),
+                limits.lockDelayMaxMillis(),
+                number(by, "offer", limits.offerMillis()),
+                (int) number(by, "waiters", limits.waitersPerLockMax()),
+                (int) number(by, "holders", limits.holdersPerLockMax()),
+                limits.acquireAgeMaxMillis());
+    }
+
+    private void run(long now, String verb, String[] words) {
+        if (verb.equals("restart")) {
+            state = judge().restart(now);
+            return;
+        }
+        if (verb.equals("tries")) {
+            String[] range = words[2].split("\\.\\.", 2);
+            for (long n = numberOf(range[0]); n <= numberOf(range[1]); n++) {
+                step(now, acquire(range[0].substring(0, 1) + n, Map.of()));
+            }
+            out.append("  (each ended BUSY)\n");
+            return;
+        }
+        String name = words.length > 2 ? words[2] : "";
+        Decision decision = step(now, command(verb, name, arguments(words, 3)));
+        out.append(text(decision.answer())).append('\n');
+        for (LockEvent event : decision.events()) {
+            out.append("  ").append(text(event)).append('\n');
+        }
+        if (decision.answer() instanceof Answer.Described) {
+            describe(decision.next());
+        }
+    }
+
+    private Decision step(long now, Command command) {
+        Decision decision = LockMachine.step(state, command, now, lastToken, limits);
+        judge().judge(command, now, decision);
+        if (coverage != null) {
+            coverage.count(command, decision);
+        }
+        for (LockEvent event : decision.events()) {
+            if (event instanceof LockEvent.Granted granted) {
+                tokens.put(name(granted.grant().id()), granted.grant().token().value());
+            } else if (event instanceof LockEvent.Offered offered) {
+                tokens.put(name(offered.request()), offered.token().value());
+            }
+        }
+        state = decision.next();
+        lastToken = decision.lastToken();
+        return decision;
+    }
+
+    private Judge judge() {
+        Judge made = judge;
+        if (made == null) {
+            made = new Judge(state, limits, lastToken);
+            judge = made;
+        }
+        return made;
+    }
+
+    // ---- reading ----
+
+    private Command command(String verb, String name, Map<String, String> by) {
+        return switch (verb) {
+            case "acquire" -> acquire(name, by);
+            case "accept" -> new Accept(LOCK, grant(name), session(name, by));
+            case "renew" -> new Renew(LOCK, grant(name), token(name, by), session(name, by));
+            case "release" -> new Release(LOCK, grant(name), token(name, by), session(name, by));
+            case "leave" -> new Leave(LOCK, request(name), number(by, "gen", Long.MAX_VALUE));
+            case "expire" -> new Expire(LOCK);
+            case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1));
+            case "resume" -> new Resume(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 2));
+            case "describe" -> new Describe(LOCK);
+            default -> throw new IllegalArgumentException("no command is called " + verb);
+        };
+    }
+
+    private static Acquire acquire(String name, Map<String, String> by) {
+        Request request = new Request(
+                request(name),
+                number(by, "gen", 1),
+                grant(by.getOrDefault("grant", name)),
+                by.containsKey("shared") ? Mode.SHARED : Mode.EXCLUSIVE,
+                number(by, "ttl", 10_000),
+                number(by, "delay", 0),
+                "",
+                "");
+        return new Acquire(
+                LOCK, request, number(by, "wait", 0), number(by, "age", 0), number(by, "alive", Long.MAX_VALUE));
+    }
+
+    private static Map<String, String> arguments(String[] words, int from) {
+        Map<String, String> by = new HashMap<>();
+        for (int i = from; i < words.length; i++) {
+            String[] pair = words[i].split("=", 2);
+            by.put(pair[0], pair.length == 2 ? pair[1] : "");
+        }
+        return by;
+    }
+
+    private static long number(Map<String, String> by, String key, long otherwise) {
+        String text = by.get(key);
+        return text == null ? otherwise : Long.parseLong(text);
+    }
+
+    private static long numberOf(String name) {
+        return Long.parseLong(name.substring(1));
+    }
+
+    private static SessionId session(String name, Map<String, String> by) {
+        return new SessionId(0, by.getOrDefault("session", name).charAt(0));
+    }
+
+    private static RequestId request(String name) {
+        return new RequestId(new SessionId(0, name.charAt(0)), numberOf(name));
+    }
+
+    private static GrantId grant(String name) {
+        return new GrantId(name.charAt(0), numberOf(name));
+    }
+
+    private FencingToken token(String name, Map<String, String> by) {
+        return new FencingToken(number(by, "token", tokens.getOrDefault(name, 1L)));
+    }
+
+    // ---- writing ----
+
+    private void describe(LockState described) {
+        for (Grant grant : described.holders()) {
+            out.append("  holds ")
+                    .append(text(grant))
+                    .append(" since ")
+                    .append(grant.grantedAtMillis())
+                    .append('\n');
+        }
+        for (Offer offer : described.offers()) {
+            out.append("  offered ")
+                    .append(name(offer.request().id()))
+                    .append(" token ")
+                    .append(offer.token());
+            out.append(" lapses ").append(offer.lapsesAtMillis()).append('\n');
+        }
+        for (Waiter waiter : described.waiters()) {
+            out.append("  waits ").append(text(waiter)).append('\n');
+        }
+        for (Tombstone tombstone : described.tombstones()) {
+            out.append("  ended ")
+                    .append(text(tombstone))
+                    .append(" at ")
+                    .append(tombstone.endedAtMillis())
+                    .append('\n');
+        }
+        if (described.closedUntilMillis() > 0) {
+            out.append("  closed until ").append(described.closedUntilMillis()).append('\n');
+        }
+        if (described.forgottenUntilMillis() > 0) {
+            out.append("  forgotten until ")
+                    .append(described.forgottenUntilMillis())
+                    .append('\n');
+        }
+    }
+
+    private static String text(Answer answer) {
+        if (answer instanceof Answer.Granted granted) {
+            return "granted " + text(granted.grant());
+        }
+        if (answer instanceof Answer.Renewed renewed) {
+            return "renewed " + text(renewed.grant());
+        }
+        if (answer instanceof Answer.Resumed resumed) {
+            return "resumed " + text(resumed.grant()) + " gen "
+                    + resumed.grant().request().sessionGen();
+        }
+        if (answer instanceof Answer.Queued queued) {
+            return "queued at " + queued.position();
+        }
+        if (answer instanceof Answer.Busy busy) {
+            return "busy, holder " + busy.holder().map(Trace::text).orElse("none") + ", remaining "
+                    + busy.remainingMillis() + ", waiters " + busy.waiters();
+        }
+        if (answer instanceof Answer.WaitEnded ended) {
+            return "wait ended " + ended.end();
+        }
+        if (answer instanceof Answer.Released) {
+            return "released";
+        }
+        if (answer instanceof Answer.Left left) {
+            return left.wasWaiting() ? "left the queue" : "left, was not waiting";
+        }
+        if (answer instanceof Answer.Abandoned abandoned) {
+            return abandoned.ended() ? "abandoned" : "abandoned nothing";
+        }
+        if (answer instanceof Answer.Described described) {
+            return "described at " + described.nowMillis();
+        }
+        if (answer instanceof Answer.Expired) {
+            return "time passed";
+        }
+        if (answer instanceof Answer.Refused refused) {
+            return "refused " + refused.rejection().reason();
+        }
+        throw new IllegalArgumentException("a new kind of answer: " + answer);
+    }
+
+    private static String text(LockEvent event) {
+        if (event instanceof LockEvent.Granted granted) {
+            return "Granted " + text(granted.grant());
+        }
+        if (event instanceof LockEvent.Queued queued) {
+            return "Queued " + text(queued.waiter());
+        }
+        if (event instanceof LockEvent.Offered offered) {
+            return "Offered " + name(offered.request()) + " token " + offered.token() + " lapses "
+                    + offered.lapsesAtMillis();
+        }
+        if (event instanceof LockEvent.Accepted accepted) {
+            return "Accepted " + name(accepted.grant()) + " at " + accepted.atMillis();
+        }
+        if (event instanceof LockEvent.Lapsed lapsed) {
+            return "Lapsed " + name(lapsed.grant());
+        }
+        if (event instanceof LockEvent.Ended ended) {
+            return "Ended " + text(ended.tombstone())
+                    + (ended.closedUntilMillis() == 0 ? "" : ", closed until " + ended.closedUntilMillis());
+        }
+        if (event instanceof LockEvent.Resumed resumed) {
+            return "Resumed " + name(resumed.grant()) + " gen " + resumed.sessionGen();
+        }
+        if (event instanceof LockEvent.Renewed renewed) {
+            return "Renewed " + name(renewed.grant()) + " until " + renewed.expiresAtMillis();
+        }
+        if (event instanceof LockEvent.HeardOf heard) {
+            return "HeardOf " + name(heard.request()) + alive(heard.aliveUntilMillis());
+        }
+        throw new IllegalArgumentException("a new kind of event: " + event);
+    }
+
+    private static String text(Grant grant) {
+        String id = name(grant.request().id());
+        return id + (grant.mode() == Mode.SHARED ? " shared" : "") + " token " + grant.token() + " until "
+                + grant.expiresAtMillis()
+                + (name(grant.id()).equals(id) ? "" : " grant " + name(grant.id()));
+    }
+
+    private static String text(Waiter waiter) {
+        return name(waiter.request().id())
+                + (waiter.request().mode() == Mode.SHARED ? " shared" : "")
+                + " until " + waiter.waitUntilMillis()
+                + alive(waiter.aliveUntilMillis())
+                + (waiter.lapse() == Waiter.Lapse.NONE ? "" : " " + waiter.lapse());
+    }
+
+    private static String alive(long millis) {
+        return millis == Long.MAX_VALUE ? "" : " alive until " + millis;
+    }
+
+    private static String text(Tombstone tombstone) {
+        return name(tombstone.request()) + (tombstone.token() == 0 ? "" : " token " + tombstone.token()) + " "
+                + tombstone.end();
+    }
+
+    private static String name(RequestId id) {
+        return "" + (char) id.session().low() + id.number();
+    }
+
+    private static String name(GrantId id) {
+        return "" + (char) id.high() + id.low();
+    }
+}
