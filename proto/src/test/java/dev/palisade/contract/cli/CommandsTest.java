@@ -1,0 +1,85 @@
+package dev.palisade.contract.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+class CommandsTest {
+    private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+    @Command(name = "probe", mixinStandardHelpOptions = true)
+    static final class Probe implements Callable<Integer> {
+        @Option(names = "--port")
+        int port;
+
+        @Option(names = "--config")
+        @Nullable
+        Path config;
+
+        @Override
+        public Integer call() throws Commands.CannotStart {
+            if (port == 13) {
+                throw new Commands.CannotStart("cannot listen on 13; use another");
+            }
+            return port;
+        }
+    }
+
+    @Test
+    void theExitCodeIsTheCommands() {
+        assertThat(run("--port=7")).isEqualTo(7);
+        assertThat(err()).isEmpty();
+    }
+
+    @Test
+    void misuseIsToldInOneLineAndExitsWith2() {
+        assertThat(run("--prot=7")).isEqualTo(Commands.USAGE);
+        assertThat(err()).startsWith("palisade probe: ").contains("--prot").endsWith("(see --help)\n");
+        assertThat(err().lines()).hasSize(1);
+    }
+
+    @Test
+    void aBadValueIsToldInOneLineAndExitsWith2() {
+        assertThat(run("--port=many")).isEqualTo(Commands.USAGE);
+        assertThat(err()).startsWith("palisade probe: ").contains("many");
+        assertThat(err().lines()).hasSize(1);
+    }
+
+    @Test
+    void anUnknownKeyOfTheFileIsToldInOneLineAndExitsWith2(@TempDir Path directory) throws Exception {
+        Path file = Files.writeString(directory.resolve("p"), "probe.prot=1\n");
+        assertThat(run("--config", file.toString())).isEqualTo(Commands.USAGE);
+        assertThat(err()).contains("probe.prot");
+        assertThat(err().lines()).hasSize(1);
+    }
+
+    @Test
+    void aStartThatFailsIsToldInOneLineAndExitsWith3() {
+        assertThat(run("--port=13")).isEqualTo(Commands.CANNOT_START);
+        assertThat(err()).isEqualTo("palisade probe: cannot listen on 13; use another\n");
+    }
+
+    private int run(String... args) {
+        PrintStream before = System.err;
+        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        try {
+            return Commands.run(new Probe(), args);
+        } finally {
+            System.setErr(before);
+        }
+    }
+
+    private String err() {
+        return err.toString(StandardCharsets.UTF_8).replace(System.lineSeparator(), "\n");
+    }
+}

@@ -1,0 +1,113 @@
+package dev.palisade.contract.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+class SettingsTest {
+    @TempDir
+    Path directory;
+
+    @Command(name = "server")
+    static final class Server implements Runnable {
+        @Option(names = "--data-dir", defaultValue = "built-in")
+        String dataDir = "";
+
+        @Option(
+                names = {"-p", "--port"},
+                defaultValue = "7600")
+        int port;
+
+        @Option(names = "--allow-remote")
+        boolean allowRemote;
+
+        @Option(names = "--config")
+        @Nullable
+        Path config;
+
+        @Override
+        public void run() {}
+    }
+
+    @Test
+    void aFlagWinsOverTheEnvironmentWhichWinsOverTheFileWhichWinsOverTheDefault() throws Exception {
+        Path file = file("server.data-dir=file\n");
+        Map<String, String> environment = Map.of("PALISADE_SERVER_DATA_DIR", "environment");
+        String config = "--config=" + file;
+
+        assertThat(parse(Map.of()).dataDir).isEqualTo("built-in");
+        assertThat(parse(Map.of(), config).dataDir).isEqualTo("file");
+        assertThat(parse(environment, config).dataDir).isEqualTo("environment");
+        assertThat(parse(environment, config, "--data-dir=flag").dataDir).isEqualTo("flag");
+        assertThat(parse(environment, "--data-dir", "flag").dataDir).isEqualTo("flag");
+    }
+
+    @Test
+    void theFileIsNamedByTheFlagOrTheEnvironment() throws Exception {
+        Path one = file("server.port=1\n");
+        Path two = Files.writeString(directory.resolve("two.properties"), "server.port=2\n");
+        Map<String, String> environment = Map.of(Settings.CONFIG_VARIABLE, one.toString());
+        assertThat(parse(environment).port).isEqualTo(1);
+        assertThat(parse(environment, "--config", two.toString()).port).isEqualTo(2);
+        assertThat(parse(environment, "--config=" + two).port).isEqualTo(2);
+        assertThat(parse(Map.of(Settings.CONFIG_VARIABLE, "")).port).isEqualTo(7600);
+    }
+
+    @Test
+    void switchesAndNumbersComeFromTheFileToo() throws Exception {
+        Server server = parse(Map.of(), "--config=" + file("server.allow-remote=true\nserver.port=80\n"));
+        assertThat(server.allowRemote).isTrue();
+        assertThat(server.port).isEqualTo(80);
+    }
+
+    @Test
+    void aKeyThatNoOptionHasIsRefusedInOneLineThatNamesTheOthers() throws Exception {
+        Path file = file("server.prot=80\n");
+        assertThatThrownBy(() -> parse(Map.of(), "--config=" + file))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining(file + ": no setting is called 'server.prot'")
+                .hasMessageContaining("server.port")
+                .message()
+                .doesNotContain("\n");
+    }
+
+    @Test
+    void aKeyOfAnotherCommandIsLeftAlone() throws Exception {
+        assertThat(parse(Map.of(), "--config=" + file("keys.whatever=1\nserver.port=80\n")).port)
+                .isEqualTo(80);
+    }
+
+    @Test
+    void aFileThatCannotBeReadIsRefusedInOneLine() throws Exception {
+        assertThatThrownBy(() -> parse(Map.of(), "--config=" + directory.resolve("none")))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining("cannot read config file");
+        Path broken = file("server.port=\\u00zz\n");
+        assertThatThrownBy(() -> parse(Map.of(), "--config=" + broken))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining("cannot read config file");
+    }
+
+    private Path file(String content) throws IOException {
+        return Files.writeString(directory.resolve("palisade.properties"), content);
+    }
+
+    private static Server parse(Map<String, String> environment, String... args) {
+        Server server = new Server();
+        CommandLine line = new CommandLine(server);
+        Settings.apply(line, args, environment);
+        line.parseArgs(args);
+        return server;
+    }
+}

@@ -1,0 +1,196 @@
+package dev.palisade.contract.crypto;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SignedSequencer;
+import java.io.IOException;
+import java.lang.reflect.Constructor;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class KeysetFileTest {
+    private static final Sequencer SEQUENCER = new Sequencer(
+            "palisade", new LockName("orders/42"), Mode.EXCLUSIVE, new FencingToken(34), new GrantId(1, 2), 1_000);
+
+    private final AtomicLong nanos = new AtomicLong();
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void theFileIsMadeForItsOwnerOnlyAndLeavesNothingBeside() throws Exception {
+        Path path = directory.resolve("keys/sequencers.json");
+        KeysetFile made = KeysetFile.openOrCreate(path);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path)))
+                .isEqualTo("rw-------");
+        assertThat(filesBeside(path)).containsExactly(path);
+        assertThat(KeysetFile.open(path).verifier("palisade").verify(made.sign(SEQUENCER)))
+                .isEqualTo(SEQUENCER);
+        made.replace(made.keys().withNewKey());
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path)))
+                .isEqualTo("rw-------");
+        assertThat(filesBeside(path)).containsExactly(path);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rw-r-----", "rw----r--", "rw--w----", "rw-----w-", "rw-rw-rw-", "rw---x---"})
+    void aFileThatOthersCanUseIsRefused(String permissions) throws Exception {
+        Path path = created();
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(permissions));
+        assertThatThrownBy(() -> KeysetFile.open(path))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(permissions)
+                .hasMessageContaining("chmod 600 " + path);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"r--------", "rw-------", "rwx------"})
+    void aFileOfItsOwnerIsAccepted(String permissions) throws Exception {
+        Path path = created();
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(permissions));
+        assertThat(KeysetFile.open(path).keys().keys()).hasSize(1);
+    }
+
+    @Test
+    void aMissingFileIsToldInOneLine() {
+        assertThatThrownBy(() -> KeysetFile.open(directory.resolve("none.json")))
+                .isInstanceOf(IOException.class)
+                .hasMessageMatching("signing keyset .*none.json does not exist; .*");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "{", "{}", "[]", "not json at all", "{\"primaryKeyId\":1,\"key\":[]}"})
+    void aFileThatIsNoKeysetIsToldInOneLine(String content) throws Exception {
+        Path path = created();
+        Files.writeString(path, content);
+        assertThatThrownBy(() -> KeysetFile.open(path))
+                .isInstanceOf(IOException.class)
+                .hasMessageMatching("signing keyset .* is not a usable keyset; restore it from a good copy");
+    }
+
+    @Test
+    void ofManyCreatorsOneWinsAndAllHaveItsKeys() throws Exception {
+        int creators = 8;
+        ExecutorService threads = Executors.newFixedThreadPool(creators);
+        try {
+            for (int round = 0; round < 10; round++) {
+                Path path = directory.resolve("race-" + round).resolve("keys.json");
+                CyclicBarrier start = new CyclicBarrier(creators);
+                List<Future<KeysetFile>> opened = new ArrayList<>();
+                for (int i = 0; i < creators; i++) {
+                    opened.add(threads.submit(() -> {
+                        start.await();
+                        return KeysetFile.openOrCreate(path);
+                    }));
+                }
+                SignedSequencer signed = opened.get(0).get().sign(SEQUENCER);
+                for (Future<KeysetFile> file : opened) {
+                    assertThat(file.get().verifier("palisade").verify(signed)).isEqualTo(SEQUENCER);
+                }
+                assertThat(filesBeside(path)).containsExactly(path);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    @Test
+    void aChangedFileIsTakenUpASecondLater() throws Exception {
+        Path path = created();
+        KeysetFile file = openWithClock(path);
+        SequencerKeys old = file.keys();
+        KeysetFile.open(path).replace(old.withNewKey());
+        nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(999));
+        assertThat(file.keys()).isSameAs(old);
+        nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
+        assertThat(file.keys().keys()).hasSize(2);
+    }
+
+    @Test
+    void aVerifierAndASignerFollowTheFile() throws Exception {
+        Path path = created();
+        KeysetFile file = openWithClock(path);
+        SequencerVerifier verifier = file.verifier("palisade");
+        SequencerKeys added = file.keys().withNewKey();
+        int fresh = added.keys().get(1).id();
+        KeysetFile.open(path).replace(added.promote(fresh));
+        SignedSequencer byFresh = added.promote(fresh).sign(SEQUENCER);
+        nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        assertThat(verifier.verify(byFresh)).isEqualTo(SEQUENCER);
+        assertThat(file.sign(SEQUENCER)).isEqualTo(byFresh);
+    }
+
+    @Test
+    void replacingIsSeenAtOnce() throws Exception {
+        KeysetFile file = openWithClock(created());
+        file.replace(file.keys().withNewKey());
+        assertThat(file.keys().keys()).hasSize(2);
+    }
+
+    @Test
+    void aFileThatTurnedBadLeavesTheLastGoodKeys() throws Exception {
+        Path path = created();
+        KeysetFile file = openWithClock(path);
+        SequencerKeys good = file.keys();
+        String json = Files.readString(path);
+
+        Files.writeString(path, json.substring(0, json.length() / 2));
+        assertThat(aSecondLater(file)).isSameAs(good);
+        Files.delete(path);
+        assertThat(aSecondLater(file)).isSameAs(good);
+        Files.writeString(path, json);
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-r--r--"));
+        Files.setLastModifiedTime(path, FileTime.fromMillis(1_000));
+        assertThat(aSecondLater(file)).isSameAs(good);
+
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
+        Files.writeString(path, good.withNewKey().toJson());
+        assertThat(aSecondLater(file).keys()).as("good again").hasSize(2);
+    }
+
+    private SequencerKeys aSecondLater(KeysetFile file) {
+        nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        return file.keys();
+    }
+
+    private Path created() throws IOException {
+        Path path = directory.resolve("keys.json");
+        return KeysetFile.openOrCreate(path).path();
+    }
+
+    /** The clock is no part of the public surface. */
+    private KeysetFile openWithClock(Path path) throws ReflectiveOperationException {
+        Constructor<KeysetFile> constructor = KeysetFile.class.getDeclaredConstructor(Path.class, LongSupplier.class);
+        constructor.setAccessible(true);
+        return constructor.newInstance(path, (LongSupplier) nanos::get);
+    }
+
+    private static List<Path> filesBeside(Path path) throws IOException {
+        try (Stream<Path> files = Files.list(path.resolveSibling(""))) {
+            List<Path> all = files.toList();
+            return all;
+        }
+    }
+}
