@@ -79,7 +79,9 @@ final class Walk {
     }
 
     void run(int steps) {
-        for (int i = 0; i < steps; i++) {
+        // Past the limit of ends takes longer.
+        int all = profile == Profile.MANY_ENDS ? 3 * steps : steps;
+        for (int i = 0; i < all; i++) {
             passTime();
             if (profile == Profile.RESTARTS && chance(3)) {
                 state = judge.restart(now);
@@ -212,7 +214,7 @@ final class Walk {
 
     /** A duplicate. By another server it comes with another grant id and says how old it is. */
     private Command acquireAgain() {
-        int recent = Math.min(order.size(), 60);
+        int recent = profile == Profile.MANY_ENDS ? order.size() : Math.min(order.size(), 60);
         RequestId id = order.get(order.size() - 1 - random.nextInt(recent));
         List<Judge.Known> waiting = judge.known(Judge.Status.WAITING);
         if (!waiting.isEmpty() && chance(40)) {

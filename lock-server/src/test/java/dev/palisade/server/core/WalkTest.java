@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 /** Random walks over the lock machine, each step judged. {@code -Dpalisade.walk.seeds=N} walks further. */
 class WalkTest {
-    private static final int SEEDS = Integer.getInteger("palisade.walk.seeds", 240);
+    private static final int SEEDS = Integer.getInteger("palisade.walk.seeds", 160);
     private static final long FIRST_SEED = Long.getLong("palisade.walk.seed", 1);
     private static final int STEPS = 400;
     private static final int FLOOR = 50;

@@ -1,0 +1,6 @@
+package dev.palisade.seeded.engine;
+
+/** Seeded violation. */
+public final class Plain {
+    public void use() {}
+}

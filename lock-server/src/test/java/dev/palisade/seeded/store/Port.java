@@ -1,0 +1,6 @@
+package dev.palisade.seeded.store;
+
+/** Seeded violation. */
+public final class Port {
+    public void use() {}
+}

@@ -1,0 +1,152 @@
+package dev.palisade.server;
+
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.properties.HasName;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.syntax.elements.ClassesShould;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import java.security.SecureRandom;
+import java.time.Instant;
+import java.util.Date;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Timer;
+import java.util.UUID;
+
+/** Who may know whom in the lock server. Made for any root package, so that each rule can be tried on a seeded violation. */
+final class Rules {
+    private Rules() {}
+
+    /** Every rule by name, for the server whose root package is {@code root}. */
+    @SuppressWarnings("JavaUtilDate")
+    static Map<String, ArchRule> of(String root) {
+        String core = root + ".core..";
+        Map<String, ArchRule> rules = new LinkedHashMap<>();
+        rules.put(
+                "core knows the contract and plain Java only",
+                classes()
+                        .that()
+                        .resideInAPackage(core)
+                        .should()
+                        .onlyDependOnClassesThat(resideInAnyPackage(
+                                core,
+                                "dev.palisade.contract",
+                                "java.lang",
+                                "java.lang.invoke",
+                                "java.lang.runtime",
+                                "java.util",
+                                "java.util.function",
+                                "java.util.stream",
+                                "org.jspecify.annotations")));
+        rules.put("core draws no UUID", core(root).accessTargetWhere(method(UUID.class, "randomUUID")));
+        rules.put(
+                "core draws no random number", core(root).dependOnClassesThat().areAssignableTo(Random.class));
+        rules.put("core draws no Math.random", core(root).accessTargetWhere(method(Math.class, "random")));
+        rules.put("core knows no Date", core(root).dependOnClassesThat().areAssignableTo(Date.class));
+        rules.put("core knows no Timer", core(root).dependOnClassesThat().areAssignableTo(Timer.class));
+        rules.put("core knows no Thread", core(root).dependOnClassesThat().areAssignableTo(Thread.class));
+        rules.put("core reads no wall clock", core(root).accessTargetWhere(method(System.class, "currentTimeMillis")));
+        rules.put("core reads no monotonic clock", core(root).accessTargetWhere(method(System.class, "nanoTime")));
+        rules.put("core reads no Instant", core(root).accessTargetWhere(method(Instant.class, "now")));
+        rules.put("of the server, core knows itself only", knowsOnly(root, core, core));
+        rules.put("of the server, store knows core only", knowsOnly(root, root + ".store..", root + ".store..", core));
+        rules.put(
+                "the port does not know its stores",
+                noClasses()
+                        .that()
+                        .resideInAPackage(root + ".store")
+                        .should()
+                        .dependOnClassesThat()
+                        .resideInAPackage(root + ".store.*.."));
+        rules.put(
+                "of the server, engine knows the port and core only",
+                knowsOnly(root, root + ".engine..", root + ".engine..", root + ".store", core));
+        rules.put(
+                "of the server, rpc knows engine and core only",
+                knowsOnly(root, root + ".rpc..", root + ".rpc..", root + ".engine..", core));
+        rules.put("gRPC stays in rpc and the wiring", only("io.grpc..", root + ".rpc..", root));
+        rules.put(
+                "the journal's library stays in the embedded store",
+                only("org.apache.activemq..", root + ".store.embedded.."));
+        rules.put(
+                "clocks are read in the wiring only",
+                noClasses()
+                        .that()
+                        .resideOutsideOfPackage(root)
+                        .should()
+                        .accessTargetWhere(method(System.class, "currentTimeMillis")
+                                .or(method(System.class, "nanoTime"))
+                                .or(method(Instant.class, "now"))));
+        rules.put(
+                "randomness is drawn in the wiring only",
+                noClasses()
+                        .that()
+                        .resideOutsideOfPackage(root)
+                        .should()
+                        .dependOnClassesThat()
+                        .areAssignableTo(SecureRandom.class));
+        rules.put(
+                "packages form no cycle",
+                slices().assignedFrom(new Packages(root)).should().beFreeOfCycles());
+        return rules;
+    }
+
+    static ArchRule named(String root, String name) {
+        return Objects.requireNonNull(of(root).get(name), name);
+    }
+
+    private static ClassesShould core(String root) {
+        return noClasses().that().resideInAPackage(root + ".core..").should();
+    }
+
+    /** Calls and method references alike: {@code System::nanoTime} reads the clock too. */
+    private static DescribedPredicate<JavaAccess<?>> method(Class<?> owner, String name) {
+        return target(owner(type(owner))).and(target(HasName.Predicates.name(name)));
+    }
+
+    private static ArchRule knowsOnly(String root, String who, String... whom) {
+        return classes()
+                .that()
+                .resideInAPackage(who)
+                .should()
+                .onlyDependOnClassesThat(resideOutsideOfPackage(root + "..").or(resideInAnyPackage(whom)));
+    }
+
+    private static ArchRule only(String library, String... where) {
+        return noClasses()
+                .that()
+                .resideOutsideOfPackages(where)
+                .should()
+                .dependOnClassesThat(resideInAPackage(library));
+    }
+
+    private record Packages(String root) implements SliceAssignment {
+        @Override
+        public SliceIdentifier getIdentifierOf(JavaClass type) {
+            String name = type.getPackageName();
+            return name.equals(root) || name.startsWith(root + ".")
+                    ? SliceIdentifier.of(name)
+                    : SliceIdentifier.ignore();
+        }
+
+        @Override
+        public String getDescription() {
+            return "packages of " + root;
+        }
+    }
+}
