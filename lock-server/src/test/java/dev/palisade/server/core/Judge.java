@@ -106,6 +106,11 @@ final class Judge {
         answered(command, decision, now, was);
     }
 
+    /** Another lock of the domain was granted. */
+    void mintedElsewhere(long token) {
+        lastToken = token;
+    }
+
     /** The process was killed and came back: only what was durable is left. */
     LockState restart(long now) {
         latestMillis = Math.max(latestMillis, now);

@@ -83,6 +83,10 @@ final class Walk {
         int all = profile == Profile.MANY_ENDS ? 3 * steps : steps;
         for (int i = 0; i < all; i++) {
             passTime();
+            if (chance(10) && lastToken < FencingToken.MAX) {
+                lastToken += 1 + random.nextInt(profile == Profile.LAST_TOKENS ? 1 : 1_000);
+                judge.mintedElsewhere(lastToken);
+            }
             if (profile == Profile.RESTARTS && chance(3)) {
                 state = judge.restart(now);
                 note(() -> "restart");
