@@ -21,6 +21,7 @@ final class Calls {
                 .setAccept(AcceptRequest.newBuilder()
                         .setLock(grant.lock().value())
                         .setGrantId(Wire.bytes(grant.id()))
+                        .setToken(grant.token().value())
                         .setSessionId(bytes(session)));
     }
 

@@ -2,6 +2,7 @@ package dev.palisade.contract;
 
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -88,7 +89,14 @@ public record Sequencer(
         }
         byte[] text = new byte[length];
         bytes.get(text);
-        return new String(text, StandardCharsets.UTF_8);
+        try {
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(text))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            throw invalid("its text is not UTF-8");
+        }
     }
 
     private static RejectedException invalid(String why) {

@@ -1,21 +1,28 @@
 package dev.palisade.server.core;
 
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.SessionId;
 import java.util.Optional;
 
-/** Makes an offer a lease. */
-public record Accept(LockName lock, GrantId grant, SessionId session) implements Command {
+/** Makes an offer a lease. An offer that lapsed and was made again has another token: accepting the first is not accepting the second. */
+public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId session) implements Command {
     @Override
     public Answer decide(Step step) {
         Optional<Offer> offer = step.state().offer(grant);
         if (offer.isPresent() && offer.get().request().id().session().equals(session)) {
+            if (!offer.get().token().equals(token)) {
+                return Holding.otherToken(step, grant, token, "accept");
+            }
             step.emit(new LockEvent.Accepted(grant, step.nowMillis()));
             return new Answer.Granted(step.state().holder(grant).orElseThrow());
         }
         Optional<Grant> held = step.state().holder(grant);
         if (held.isPresent() && held.get().request().id().session().equals(session)) {
+            if (!held.get().token().equals(token)) {
+                return Holding.otherToken(step, grant, token, "accept");
+            }
             return new Answer.Granted(step.renew(held.get()));
         }
         Optional<Waiter> waiter = step.state().waiter(grant);

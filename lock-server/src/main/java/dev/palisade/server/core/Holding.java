@@ -19,12 +19,16 @@ final class Holding {
             return refused(step, id, session, verb);
         }
         if (!held.get().token().equals(token)) {
-            return step.refuse(
-                    Reason.TOKEN_MISMATCH,
-                    "cannot " + verb + ": grant " + id + " has another token than " + token
-                            + "; send the token of the grant");
+            return otherToken(step, id, token, verb);
         }
         return then.apply(held.get());
+    }
+
+    static Answer otherToken(Step step, GrantId id, FencingToken token, String verb) {
+        return step.refuse(
+                Reason.TOKEN_MISMATCH,
+                "cannot " + verb + ": grant " + id + " has another token than " + token
+                        + "; send the token of the grant");
     }
 
     static Answer refused(Step step, GrantId id, SessionId session, String verb) {

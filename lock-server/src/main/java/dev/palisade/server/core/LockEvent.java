@@ -108,10 +108,6 @@ public sealed interface LockEvent {
                             state.holders(),
                             g -> g.id().equals(grant),
                             g -> g.withRequest(g.request().withSessionGen(sessionGen))))
-                    .withOffers(LockState.replaced(
-                            state.offers(),
-                            o -> o.request().grant().equals(grant),
-                            o -> o.withWaiter(o.waiter().heardOf(sessionGen, 0))))
                     .withWaiters(LockState.replaced(
                             state.waiters(), w -> w.request().grant().equals(grant), w -> w.heardOf(sessionGen, 0)));
         }

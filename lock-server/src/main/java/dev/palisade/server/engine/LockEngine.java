@@ -214,8 +214,8 @@ public final class LockEngine implements LockStore.Listener {
         return result.whenComplete((answer, failure) -> parked.remove(asked.id(), result));
     }
 
-    public CompletionStage<Answer> accept(Session session, LockName lock, GrantId grant) {
-        return execute(new Accept(lock, grant, session.id())).thenApply(answer -> {
+    public CompletionStage<Answer> accept(Session session, LockName lock, GrantId grant, FencingToken token) {
+        return execute(new Accept(lock, grant, token, session.id())).thenApply(answer -> {
             if (answer instanceof Answer.Granted granted) {
                 holds(session, lock, granted.grant());
             }
@@ -296,7 +296,11 @@ public final class LockEngine implements LockStore.Listener {
             return; // Taken back in the same step.
         }
         if (waiting != null) {
-            execute(new Accept(next.name(), promised.id(), offered.request().session()))
+            execute(new Accept(
+                            next.name(),
+                            promised.id(),
+                            promised.token(),
+                            offered.request().session()))
                     .thenAccept(answer -> {
                         if (!(answer instanceof Answer.Queued)) {
                             waiting.complete(answer);

@@ -89,6 +89,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 () -> engine.execute(new Accept(
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.grant(request.getGrantId()),
+                        ProtoCodec.token(request.getToken()),
                         ProtoCodec.session(request.getSessionId()))),
                 answer -> answers.accept(ProtoCodec.lock(request.getLock()), answer));
     }

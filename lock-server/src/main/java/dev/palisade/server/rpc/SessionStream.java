@@ -164,7 +164,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     GrantId grant = ProtoCodec.grant(call.getAccept().getGrantId());
                     answer(
                             call,
-                            engine.accept(attached, name, grant),
+                            engine.accept(
+                                    attached,
+                                    name,
+                                    grant,
+                                    ProtoCodec.token(call.getAccept().getToken())),
                             (reply, answer) -> reply.setAccept(answers.accept(name, answer)));
                 }
                 case RENEW ->

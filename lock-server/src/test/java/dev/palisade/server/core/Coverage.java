@@ -85,6 +85,7 @@ final class Coverage {
                 "pair Accept Granted",
                 "pair Accept Queued",
                 "pair Accept NOT_HOLDER",
+                "pair Accept TOKEN_MISMATCH",
                 "pair Accept LEASE_EXPIRED",
                 "pair Renew NOT_HOLDER",
                 "pair Renew TOKEN_MISMATCH",

@@ -235,6 +235,7 @@ final class Judge {
         Known k = ofGrant(accepted.grant());
         if (command instanceof Accept accept) {
             assertThat(accept.grant()).isEqualTo(k.asked.grant());
+            assertThat(accept.token().value()).as("which offer").isEqualTo(k.token);
             assertThat(accept.session())
                     .as("whose offer")
                     .isEqualTo(k.asked.id().session());
@@ -277,7 +278,9 @@ final class Judge {
             return acquire.request().id().equals(k.asked.id());
         }
         if (command instanceof Accept accept) {
-            return accept.grant().equals(grant) && accept.session().equals(session);
+            return accept.grant().equals(grant)
+                    && accept.session().equals(session)
+                    && accept.token().value() == k.token;
         }
         if (command instanceof Renew renew) {
             return renew.grant().equals(grant)
@@ -606,7 +609,14 @@ final class Judge {
             return was.isEmpty() ? refusalOfNew(acquire, now) : refusalOfKnown(acquire);
         }
         if (command instanceof Accept accept) {
-            return refusalOfHolder(accept.grant(), accept.session(), false, k -> k.status != Status.ENDED, false);
+            Known k = byGrant.get(accept.grant());
+            boolean offeredOrHeld = k != null && (k.status == Status.OFFERED || k.status == Status.HELD);
+            return refusalOfHolder(
+                    accept.grant(),
+                    accept.session(),
+                    offeredOrHeld && tokenDiffers(accept.grant(), accept.token()),
+                    known -> known.status != Status.ENDED,
+                    false);
         }
         if (command instanceof Renew renew) {
             return refusalOfHolder(

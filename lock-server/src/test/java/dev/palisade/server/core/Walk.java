@@ -245,7 +245,13 @@ final class Walk {
 
     private Command accept() {
         Judge.Known k = any(chance(85) ? Judge.Status.OFFERED : Judge.Status.WAITING);
-        return k == null ? new Expire(LOCK) : new Accept(LOCK, k.asked.grant(), session(k));
+        return k == null
+                ? new Expire(LOCK)
+                : new Accept(
+                        LOCK,
+                        k.asked.grant(),
+                        new FencingToken(Math.max(1, chance(90) ? k.token : k.token - 1)),
+                        session(k));
     }
 
     private Command leave() {

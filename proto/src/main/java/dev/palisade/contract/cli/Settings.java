@@ -27,6 +27,8 @@ public final class Settings implements IDefaultValueProvider {
     /** Names the file, beside {@code --config}. */
     public static final String CONFIG_VARIABLE = "PALISADE_CONFIG";
 
+    private static final String CONFIG = "--config";
+
     private final Properties file;
     private final Map<String, String> environment;
 
@@ -41,10 +43,10 @@ public final class Settings implements IDefaultValueProvider {
      * @throws ParameterException in one line, when the file cannot be read or holds a key no option has
      */
     public static void apply(CommandLine commandLine, String[] args, Map<String, String> environment) {
-        Path path = configPath(args, environment);
+        String path = configPath(args, environment);
         Properties file = new Properties();
         if (path != null) {
-            try (Reader reader = Files.newBufferedReader(path, StandardCharsets.UTF_8)) {
+            try (Reader reader = Files.newBufferedReader(Path.of(path), StandardCharsets.UTF_8)) {
                 file.load(reader);
             } catch (IOException | IllegalArgumentException e) {
                 throw new ParameterException(
@@ -59,7 +61,7 @@ public final class Settings implements IDefaultValueProvider {
 
     @Override
     public @Nullable String defaultValue(ArgSpec argument) {
-        if (!(argument instanceof OptionSpec option) || option.longestName().equals("--config")) {
+        if (!(argument instanceof OptionSpec option) || option.longestName().equals(CONFIG)) {
             return null;
         }
         String key = key(option.command(), option);
@@ -80,25 +82,26 @@ public final class Settings implements IDefaultValueProvider {
         return "PALISADE_" + key.replace('.', '_').replace('-', '_').toUpperCase(Locale.ROOT);
     }
 
-    private static @Nullable Path configPath(String[] args, Map<String, String> environment) {
+    private static @Nullable String configPath(String[] args, Map<String, String> environment) {
         for (int i = 0; i < args.length; i++) {
-            if (args[i].startsWith("--config=")) {
-                return Path.of(args[i].substring("--config=".length()));
+            if (args[i].startsWith(CONFIG + "=")) {
+                return args[i].substring(CONFIG.length() + 1);
             }
-            if (args[i].equals("--config") && i + 1 < args.length) {
-                return Path.of(args[i + 1]);
+            if (args[i].equals(CONFIG) && i + 1 < args.length) {
+                return args[i + 1];
             }
         }
         String variable = environment.get(CONFIG_VARIABLE);
-        return variable == null || variable.isEmpty() ? null : Path.of(variable);
+        return variable == null || variable.isEmpty() ? null : variable;
     }
 
     /** A key of another command (the file may serve several) is left alone; one of ours that no option has is a typo. */
-    private static void refuseUnknown(CommandLine commandLine, Path path, Properties file) {
+    private static void refuseUnknown(CommandLine commandLine, String path, Properties file) {
         CommandSpec spec = commandLine.getCommandSpec();
         String prefix = spec.name() + ".";
         TreeSet<String> known = spec.options().stream()
-                .filter(option -> option.longestName().startsWith("--"))
+                .filter(option -> option.longestName().startsWith("--")
+                        && !option.longestName().equals(CONFIG))
                 .map(option -> key(spec, option))
                 .collect(Collectors.toCollection(TreeSet::new));
         for (String key : new TreeSet<>(file.stringPropertyNames())) {

@@ -15,7 +15,7 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
-import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -140,7 +140,7 @@ public final class KeysetFile {
         if (!posix(path)) {
             return;
         }
-        Set<PosixFilePermission> excess = EnumSet.copyOf(Files.getPosixFilePermissions(path));
+        Set<PosixFilePermission> excess = new HashSet<>(Files.getPosixFilePermissions(path));
         excess.removeAll(OWNER_ONLY);
         excess.remove(PosixFilePermission.OWNER_EXECUTE);
         if (!excess.isEmpty()) {
