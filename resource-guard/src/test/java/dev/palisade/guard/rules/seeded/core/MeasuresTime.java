@@ -1,8 +1,10 @@
 package dev.palisade.guard.rules.seeded.core;
 
-/** A seeded violation: pure code that measures time. */
+import java.util.function.LongSupplier;
+
+/** A seeded violation: pure code that measures time, by a method reference. */
 final class MeasuresTime {
-    long now() {
-        return System.nanoTime();
+    LongSupplier now() {
+        return System::nanoTime;
     }
 }
