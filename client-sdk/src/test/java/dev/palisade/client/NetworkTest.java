@@ -1,0 +1,110 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.proto.v1.Call;
+import io.grpc.Server;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Over real connections: what the in-process transport cannot show. */
+@Timeout(30)
+class NetworkTest {
+    private final ScriptedServer script = new ScriptedServer();
+    private Server server = serve(0);
+
+    @BeforeEach
+    void startsOnAPortOfItsOwn() {
+        assertThat(server.getPort()).isPositive();
+    }
+
+    @AfterEach
+    void close() {
+        server.shutdownNow();
+        script.close();
+    }
+
+    @Test
+    void aLeaseOutlivesAFrozenLinkOnAFreshConnection() throws IOException {
+        try (FreezableProxy proxy = new FreezableProxy(server.getPort());
+                PalisadeClient client = client("127.0.0.1:" + proxy.port())) {
+            Lease lease = client.acquire("orders/42");
+            List<LostReason> lost = new CopyOnWriteArrayList<>();
+            lease.onLost(lost::add);
+            proxy.freezeAll();
+            await().atMost(Duration.ofSeconds(5)).until(() -> script.links.size() == 2);
+            await().atMost(Duration.ofSeconds(1))
+                    .until(() -> !script.link().calls(Call.CallCase.RESUME).isEmpty());
+            long before = script.link().keepAlives();
+            await().atMost(Duration.ofSeconds(5)).until(() -> script.link().keepAlives() >= before + 3);
+            assertThat(lost).isEmpty();
+            assertThat(lease.isValid()).isTrue();
+        }
+    }
+
+    @Test
+    void aLeaseIsLostAtItsDeadlineWhenEveryLinkIsFrozen() throws IOException {
+        try (FreezableProxy proxy = new FreezableProxy(server.getPort());
+                PalisadeClient client = client("127.0.0.1:" + proxy.port())) {
+            Lease lease = client.acquire("orders/42");
+            List<LostReason> lost = new CopyOnWriteArrayList<>();
+            lease.onLost(lost::add);
+            script.welcoming = false;
+            proxy.freezeAll();
+            await().atMost(Duration.ofMillis(1_700)).until(() -> !lost.isEmpty());
+            assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+        }
+    }
+
+    @Test
+    void theClientIsBackSoonAfterTheServer() {
+        try (PalisadeClient client = client("127.0.0.1:" + server.getPort())) {
+            client.acquire("orders/42").close();
+            int port = server.getPort();
+            server.shutdownNow();
+            await().until(server::isTerminated);
+            // Long enough for every backoff to have grown.
+            long start = System.nanoTime();
+            await().until(() -> System.nanoTime() - start > 2_000_000_000L);
+            server = serve(port);
+            await().atMost(Duration.ofMillis(1_500)).until(() -> script.links.size() == 2);
+            client.acquire("orders/42").close();
+        }
+    }
+
+    @Test
+    void theNextAddressIsTriedWhenTheFirstIsDead() {
+        try (PalisadeClient client = client("127.0.0.1:1,127.0.0.1:" + server.getPort())) {
+            assertThat(client.tryAcquire("orders/42")).isInstanceOf(AcquireResult.Granted.class);
+        }
+    }
+
+    private static PalisadeClient client(String addresses) {
+        return PalisadeClient.builder(addresses)
+                .ttl(Duration.ofMillis(1_500))
+                .callTimeout(Duration.ofSeconds(2))
+                .build();
+    }
+
+    private Server serve(int port) {
+        try {
+            return NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+                    .directExecutor()
+                    .addService(script)
+                    .build()
+                    .start();
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+}
