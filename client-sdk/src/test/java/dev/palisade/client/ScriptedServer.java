@@ -39,6 +39,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     static final long TTL_MILLIS = 9_000;
 
     final List<Link> links = new CopyOnWriteArrayList<>();
+    private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
     volatile boolean welcoming = true;
     volatile boolean answersKeepAlives = true;
     volatile int callsInFlightMax = 10_000;
@@ -62,7 +63,10 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     }
 
     ManagedChannel channel(String address) {
-        return InProcessChannelBuilder.forName(name).directExecutor().build();
+        ManagedChannel channel =
+                InProcessChannelBuilder.forName(name).directExecutor().build();
+        channels.add(channel);
+        return channel;
     }
 
     @Override
@@ -74,6 +78,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
 
     @Override
     public void close() {
+        channels.forEach(ManagedChannel::shutdownNow);
         server.shutdownNow();
     }
 
