@@ -4,6 +4,8 @@ import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
 import dev.palisade.scenario.ScenarioFailed;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -41,10 +43,13 @@ final class PauseRace {
         }
     }
 
-    Outcome run(Installation installation, boolean guard) {
+    /** @param options more options for {@code palisade objects} */
+    Outcome run(Installation installation, boolean guard, String... options) {
         Service server = installation.server();
         timeline.say("server", "palisade server on " + server.address() + ", embedded store");
-        Service objects = installation.objects("--guard", guard ? "enforce" : "off");
+        List<String> all = new ArrayList<>(List.of(options));
+        all.addAll(List.of("--guard", guard ? "enforce" : "off"));
+        Service objects = installation.objects(all.toArray(new String[0]));
         timeline.say(
                 "objects",
                 "palisade objects on " + objects.address() + (guard ? ", every write checked" : ", GUARD OFF"));

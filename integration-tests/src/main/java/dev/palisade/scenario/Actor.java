@@ -1,12 +1,18 @@
 package dev.palisade.scenario;
 
 import com.google.protobuf.ByteString;
+import dev.palisade.client.AcquireOptions;
+import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SessionId;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.GetObjectReply;
 import dev.palisade.proto.v1.GetObjectRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ObjectsGrpc;
 import dev.palisade.proto.v1.PutObjectRequest;
 import io.grpc.Grpc;
@@ -17,6 +23,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -32,15 +39,19 @@ import org.jspecify.annotations.Nullable;
  * prepare KEY TEXT                      prepared, then waits for the line "go" and answers as write does
  * look KEY                              read ..., without a sequencer: for onlookers
  * release                               released OUTCOME
+ * valid                                 valid true | valid false REASON
+ * acquire-unary LOCK TTL_MILLIS         granted TOKEN, by one call without a session; nobody renews it
  * </pre>
  */
 public final class Actor {
+    private final String server;
     private final PalisadeClient client;
     private final ObjectsGrpc.ObjectsBlockingStub objects;
     private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     private @Nullable Lease lease;
 
-    private Actor(PalisadeClient client, ManagedChannel channel) {
+    private Actor(String server, PalisadeClient client, ManagedChannel channel) {
+        this.server = server;
         this.client = client;
         this.objects = ObjectsGrpc.newBlockingStub(channel);
     }
@@ -50,7 +61,7 @@ public final class Actor {
                 .build();
         try (PalisadeClient client =
                 PalisadeClient.builder(args[1]).owner(args[0]).build()) {
-            new Actor(client, channel).run();
+            new Actor(args[1], client, channel).run();
         } finally {
             channel.shutdownNow();
         }
@@ -67,6 +78,10 @@ public final class Actor {
                 case "write" -> write(words[1], words[2]);
                 case "prepare" -> prepare(words[1], words[2]);
                 case "release" -> say("released " + held().release());
+                case "valid" ->
+                    say("valid " + held().isValid()
+                            + held().lostReason().map(reason -> " " + reason).orElse(""));
+                case "acquire-unary" -> acquireUnary(words[1], Long.parseLong(words[2]));
                 default -> say("what? " + line);
             }
         }
@@ -75,16 +90,30 @@ public final class Actor {
     private void acquire(String lock, long ttlMillis, long waitMillis) {
         var result = client.tryAcquire(
                 lock,
-                dev.palisade.client.AcquireOptions.defaults()
-                        .ttl(Duration.ofMillis(ttlMillis))
-                        .wait(Duration.ofMillis(waitMillis)));
-        if (result instanceof dev.palisade.client.AcquireResult.Granted granted) {
+                AcquireOptions.defaults().ttl(Duration.ofMillis(ttlMillis)).wait(Duration.ofMillis(waitMillis)));
+        if (result instanceof AcquireResult.Granted granted) {
             Lease taken = granted.lease();
             lease = taken;
             say("granted " + taken.token());
         } else {
             say("not-granted " + result);
         }
+    }
+
+    private void acquireUnary(String lock, long ttlMillis) {
+        ManagedChannel channel = Grpc.newChannelBuilder(server, InsecureChannelCredentials.create())
+                .build();
+        var reply = LocksGrpc.newBlockingStub(channel)
+                .withDeadlineAfter(10, TimeUnit.SECONDS)
+                .acquire(AcquireRequest.newBuilder()
+                        .setLock(lock)
+                        .setMode(Mode.EXCLUSIVE)
+                        .setTtlMillis(ttlMillis)
+                        .setRequestId(1)
+                        .setSessionId(ByteString.copyFrom(new SecureRandom().generateSeed(SessionId.BYTES)))
+                        .build());
+        say(reply.hasGranted() ? "granted " + reply.getGranted().getToken() : "not-granted " + reply);
+        channel.shutdown();
     }
 
     private void prepare(String key, String text) throws IOException {

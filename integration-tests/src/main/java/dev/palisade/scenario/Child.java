@@ -16,11 +16,12 @@ import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
  * A process of our own: what it prints is gathered line by line, and it can be stopped where it stands (SIGSTOP),
- * continued and killed. Every wait is bounded. One thread uses it.
+ * continued and killed. Every wait is bounded. One thread uses it; only {@link #send} is open to several.
  */
 public final class Child implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -32,22 +33,31 @@ public final class Child implements AutoCloseable {
     private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
     private final List<String> seen = new ArrayList<>();
 
-    private Child(String name, Process process) {
+    private Child(String name, Process process, Consumer<String> listener) {
         this.name = name;
         this.process = process;
         this.stdin = process.outputWriter(StandardCharsets.UTF_8);
-        gather(process.getInputStream(), "");
-        gather(process.getErrorStream(), "! ");
+        gather(process.getInputStream(), "", listener);
+        gather(process.getErrorStream(), "! ", line -> {});
     }
 
     /** Starts {@code command} with {@code environment} added to ours. It is killed when this process ends. */
     public static Child start(String name, List<String> command, Map<String, String> environment) {
+        return start(name, command, environment, line -> {});
+    }
+
+    /**
+     * {@link #start(String, List, Map)} with a {@code listener} to every line of standard output, told on a thread of its own
+     * and before anyone who awaits the line.
+     */
+    public static Child start(
+            String name, List<String> command, Map<String, String> environment, Consumer<String> listener) {
         try {
             ProcessBuilder builder = new ProcessBuilder(command);
             builder.environment().putAll(environment);
             Process process = builder.start();
             Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
-            return new Child(name, process);
+            return new Child(name, process, listener);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot start " + name, e);
         }
@@ -74,7 +84,7 @@ public final class Child implements AutoCloseable {
     }
 
     /** Writes a line to the process's standard input; a stopped process reads it when it is continued. */
-    public void send(String line) {
+    public synchronized void send(String line) {
         try {
             stdin.write(line);
             stdin.write('\n');
@@ -207,12 +217,13 @@ public final class Child implements AutoCloseable {
         }
     }
 
-    private void gather(InputStream stream, String prefix) {
+    private void gather(InputStream stream, String prefix, Consumer<String> listener) {
         Thread reader = new Thread(
                 () -> {
                     try (BufferedReader in =
                             new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
                         for (String line = in.readLine(); line != null; line = in.readLine()) {
+                            listener.accept(line);
                             lines.add(prefix + line);
                         }
                     } catch (IOException e) {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** The jars of a checkout and a home of its own for one scenario: ports, data and keys that nothing else uses. */
@@ -21,7 +22,12 @@ public final class Installation implements AutoCloseable {
     private final Path home;
 
     /** A process that listens. */
-    public record Service(Child child, String address) {}
+    public record Service(Child child, String address) {
+        /** The port it listens on; start its successor there. */
+        public String port() {
+            return address.substring(address.lastIndexOf(':') + 1);
+        }
+    }
 
     private Installation(Path root, Path home) {
         this.root = root;
@@ -57,16 +63,43 @@ public final class Installation implements AutoCloseable {
 
     /** A client process: {@link Actor}. */
     public Child actor(String name, Service server, Service objects, String... options) {
+        return client(Actor.class, name, server, objects, line -> {}, options);
+    }
+
+    /** A client process: {@link Worker}, which keeps its history in {@link #histories()}. */
+    public Child worker(String name, Service server, Service objects, Consumer<String> listener, String... options) {
+        List<String> arguments = new ArrayList<>();
+        arguments.add(histories().resolve(name + ".jsonl").toString());
+        arguments.addAll(List.of(options));
+        return client(Worker.class, name, server, objects, listener, arguments.toArray(new String[0]));
+    }
+
+    private static Child client(
+            Class<?> main, String name, Service server, Service objects, Consumer<String> listener, String... options) {
         List<String> command = Child.java(
                 "-Dlogback.configurationFile=logback-demo.xml",
                 "-cp",
                 System.getProperty("java.class.path"),
-                Actor.class.getName());
+                main.getName());
         command.addAll(List.of(name, server.address(), objects.address()));
         command.addAll(List.of(options));
-        Child actor = Child.start(name, command, Map.of());
-        actor.await(line -> line.equals("ready"));
-        return actor;
+        Child client = Child.start(name, command, Map.of(), listener);
+        client.await(line -> line.equals("ready"));
+        return client;
+    }
+
+    /** Where workers leave their histories. */
+    public Path histories() {
+        try {
+            return Files.createDirectories(home.resolve("histories"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The checkout's file of that path. */
+    public Path file(String path) {
+        return root.resolve(path);
     }
 
     private Service service(String name, List<String> java, String... options) {

@@ -1,0 +1,42 @@
+package dev.palisade.check;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * P2 and P4: of two grants of a lock, the one asked for after the other was answered has the larger token. Grants whose
+ * times overlap may have been made in either order, so nothing is asked of them.
+ */
+public final class TokensRise {
+    private TokensRise() {}
+
+    public static List<String> violations(List<Granted> grants) {
+        Map<String, List<Granted>> byLock = new LinkedHashMap<>();
+        grants.forEach(granted -> byLock.computeIfAbsent(granted.lock(), lock -> new ArrayList<>())
+                .add(granted));
+        List<String> found = new ArrayList<>();
+        byLock.values().forEach(ofLock -> check(ofLock, found));
+        return found;
+    }
+
+    private static void check(List<Granted> grants, List<String> found) {
+        List<Granted> byAsked = new ArrayList<>(grants);
+        List<Granted> byAnswered = new ArrayList<>(grants);
+        byAsked.sort(Comparator.comparingLong(Granted::askedNanos));
+        byAnswered.sort(Comparator.comparingLong(Granted::answeredNanos));
+        int answered = 0;
+        Granted largest = null;
+        for (Granted next : byAsked) {
+            while (answered < byAnswered.size() && byAnswered.get(answered).answeredNanos() < next.askedNanos()) {
+                Granted before = byAnswered.get(answered++);
+                largest = largest == null || before.token() > largest.token() ? before : largest;
+            }
+            if (largest != null && next.token() <= largest.token()) {
+                found.add("P2: " + next + " was asked for after " + largest + " had been answered");
+            }
+        }
+    }
+}

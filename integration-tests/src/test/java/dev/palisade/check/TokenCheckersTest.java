@@ -1,0 +1,72 @@
+package dev.palisade.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TokenCheckersTest {
+    private static Granted granted(String lock, long token, String grant, long asked, long answered) {
+        return new Granted("c", lock, false, token, grant, asked, answered);
+    }
+
+    @Test
+    void grantsWithTokensOfTheirOwnPass() {
+        List<Granted> clean =
+                List.of(granted("l", 1, "a", 0, 1), granted("l", 2, "b", 2, 3), granted("m", 1, "c", 4, 5));
+
+        assertThat(TokensUnique.violations(clean)).isEmpty();
+        assertThat(TokensRise.violations(clean)).isEmpty();
+    }
+
+    @Test
+    void oneTokenForTwoGrantsOfALockIsFound() {
+        assertThat(TokensUnique.violations(List.of(granted("l", 1, "a", 0, 1), granted("l", 1, "b", 2, 3))))
+                .singleElement()
+                .asString()
+                .startsWith("P1")
+                .contains("one token");
+    }
+
+    @Test
+    void oneGrantGivenToTwoClientsIsFound() {
+        assertThat(TokensUnique.violations(List.of(granted("l", 1, "a", 0, 1), granted("l", 1, "a", 2, 3))))
+                .singleElement()
+                .asString()
+                .startsWith("P1")
+                .contains("twice");
+    }
+
+    @Test
+    void oneGrantWithTwoTokensIsFound() {
+        assertThat(TokensUnique.violations(List.of(granted("l", 1, "a", 0, 1), granted("l", 2, "a", 2, 3))))
+                .hasSize(1);
+    }
+
+    @Test
+    void aLaterGrantWithASmallerTokenIsFound() {
+        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 1), granted("l", 4, "b", 2, 3))))
+                .singleElement()
+                .asString()
+                .startsWith("P2");
+    }
+
+    @Test
+    void aTokenThatRepeatsAfterOthersIsFound() {
+        assertThat(TokensRise.violations(
+                        List.of(granted("l", 5, "a", 0, 1), granted("l", 6, "b", 2, 3), granted("l", 6, "c", 4, 5))))
+                .hasSize(1);
+    }
+
+    @Test
+    void grantsWhoseTimesOverlapMayComeInEitherOrder() {
+        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 10), granted("l", 4, "b", 2, 3))))
+                .isEmpty();
+    }
+
+    @Test
+    void tokensOfDifferentLocksAreNotCompared() {
+        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 1), granted("m", 4, "b", 2, 3))))
+                .isEmpty();
+    }
+}

@@ -1,0 +1,86 @@
+package dev.palisade.faults;
+
+import static dev.palisade.faults.Observed.is;
+import static dev.palisade.faults.Observed.number;
+import static dev.palisade.faults.Observed.text;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonParser;
+import dev.palisade.check.Granted;
+import dev.palisade.check.Increment;
+import dev.palisade.check.Increment.Fate;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** The clients' history files, read as what the checkers take. An increment without an answer is unknown. */
+record Histories(List<Granted> grants, List<Increment> increments, List<JsonObject> events) {
+    static Histories read(Path directory) throws IOException {
+        List<JsonObject> events = new ArrayList<>();
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.sorted().toList()) {
+                List<String> lines = Files.readAllLines(file);
+                for (int i = 0; i < lines.size(); i++) {
+                    try {
+                        events.add(JsonParser.parseString(lines.get(i)).getAsJsonObject());
+                    } catch (JsonParseException | IllegalStateException e) {
+                        if (i < lines.size() - 1) {
+                            throw new IOException(file + ", line " + (i + 1) + " is no event", e);
+                        } // The last line of a killed client may be cut short.
+                    }
+                }
+            }
+        }
+        return of(events);
+    }
+
+    static Histories of(List<JsonObject> events) {
+        List<Granted> grants = new ArrayList<>();
+        Map<String, Increment> increments = new LinkedHashMap<>();
+        for (JsonObject event : events) {
+            if (is(event, "granted")) {
+                grants.add(new Granted(
+                        text(event, "client"),
+                        text(event, "lock"),
+                        text(event, "mode").equals("SHARED"),
+                        number(event, "token"),
+                        text(event, "grant"),
+                        number(event, "asked"),
+                        number(event, "at")));
+            } else if (is(event, "sending")) {
+                String op = text(event, "op");
+                increments.put(
+                        op, new Increment(op, text(event, "lock"), sha256(text(event, "content")), Fate.UNKNOWN));
+            } else if (is(event, "acknowledged")) {
+                settle(increments, event, Fate.ACKNOWLEDGED);
+            } else if (is(event, "refused")) {
+                settle(increments, event, Fate.REFUSED);
+            }
+        }
+        return new Histories(grants, List.copyOf(increments.values()), events);
+    }
+
+    private static void settle(Map<String, Increment> increments, JsonObject event, Fate fate) {
+        increments.computeIfPresent(
+                text(event, "op"), (op, sent) -> new Increment(op, sent.key(), sent.contentHash(), fate));
+    }
+
+    static String sha256(String text) {
+        try {
+            byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}
