@@ -22,9 +22,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -115,6 +118,7 @@ public final class EmbeddedStore implements LockStore {
         this.journal = new Journal(directory.journal(), fatal);
         Restored restored = new Restored();
         journal.load(restored);
+        restored.refuseIncomplete();
         if (restored.epochIds.isEmpty() && (directory.isMarked() || !slots.isEmpty())) {
             throw new StoreUnusable("data directory " + config.directory()
                     + " has lost its journal; restore it from a copy (starting empty would forget who holds what)");
@@ -379,12 +383,11 @@ public final class EmbeddedStore implements LockStore {
         final Map<Long, LockName> lockOfRecord = new HashMap<>();
         final List<Long> epochIds = new ArrayList<>();
         final List<Long> superseded = new ArrayList<>();
+        /** Records of which a part is missing: their other files may be gone, so they are only wrong if they are not deleted. */
+        final Set<Long> incomplete = new HashSet<>();
+
         long highToken;
         long lastMillis;
-        long tornAdd;
-
-        @Nullable
-        LockName tornUpdate;
 
         @Override
         public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
@@ -397,21 +400,25 @@ public final class EmbeddedStore implements LockStore {
             }
             Entry entry = record.getEntry();
             LockName name = new LockName(entry.getLock());
-            Slot slot = slots.computeIfAbsent(name, fresh -> new Slot(LockState.unused(fresh, 0)));
+            lastMillis = Math.max(lastMillis, entry.getAtMillis());
             if (index == 0) {
+                Slot slot = slots.computeIfAbsent(name, fresh -> new Slot(LockState.unused(fresh, 0)));
                 if (slot.recordId != 0) {
                     superseded.add(slot.recordId);
                 }
                 slot.recordId = id;
-                slot.state = LockState.unused(name, 0);
+                slot.updates = 0;
+                slot.state = EventCodec.apply(LockState.unused(name, 0), entry);
                 lockOfRecord.put(id, name);
-            } else if (slot.recordId != id || index != slot.updates + 1) {
-                throw new StoreUnusable("journal record " + id + " lacks its part " + (slot.updates + 1)
-                        + "; restore the data directory from a copy");
+                return;
+            }
+            Slot slot = slots.get(name);
+            if (slot == null || slot.recordId != id || index != slot.updates + 1) {
+                incomplete.add(id);
+                return;
             }
             slot.updates = index;
             slot.state = EventCodec.apply(slot.state, entry);
-            lastMillis = Math.max(lastMillis, entry.getAtMillis());
         }
 
         @Override
@@ -425,14 +432,13 @@ public final class EmbeddedStore implements LockStore {
             }
             superseded.remove(id);
             epochIds.remove(id);
+            incomplete.remove(id);
         }
 
-        @Override
-        public void torn(long id, boolean update) {
-            if (update) {
-                tornUpdate = lockOfRecord.get(id);
-            } else {
-                tornAdd = id;
+        void refuseIncomplete() throws StoreUnusable {
+            if (!incomplete.isEmpty()) {
+                throw new StoreUnusable("journal record " + Collections.min(incomplete)
+                        + " lacks a part; restore the data directory from a copy");
             }
         }
 
@@ -455,14 +461,8 @@ public final class EmbeddedStore implements LockStore {
         writeEpoch(now);
         restored.epochIds.forEach(journal::delete);
         restored.superseded.forEach(journal::delete);
-        if (restored.tornAdd != 0) {
-            journal.delete(restored.tornAdd);
-        }
         for (Slot slot : slots.values()) {
             slot.state = slot.state.restarted(now);
-            if (slot.state.name().equals(restored.tornUpdate)) {
-                rebase(slot, now);
-            }
             deadlines.schedule(slot, now);
             if (!slot.state.inUse(now)) {
                 slot.unusedTimes++;

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Consumer;
@@ -41,8 +42,8 @@ final class Journal implements AutoCloseable {
     private static final int BUFFER_TIMEOUT_NANOS = 100_000_000;
 
     private static final byte RECORD = 1;
-    /** CRC32C, id, index. */
-    private static final int HEADER_BYTES = 4 + 8 + 4;
+    /** CRC32C of the rest, id, index, checksum of the deletes since the record before. */
+    private static final int HEADER_BYTES = 4 + 8 + 4 + 4;
 
     private final Path path;
     private final Consumer<String> fatal;
@@ -55,6 +56,10 @@ final class Journal implements AutoCloseable {
     });
     private Batch batch;
     private long nextId = 1;
+    /** The library's deletes carry no checksum: each record vouches for those between it and the one before. */
+    private int deletes;
+
+    private volatile boolean broken;
 
     /** What was found on disk, in the order in which it was written. */
     interface Loader {
@@ -62,9 +67,6 @@ final class Journal implements AutoCloseable {
         void record(long id, int index, ByteBuffer body) throws StoreUnusable;
 
         void deleted(long id);
-
-        /** The newest record was cut off in writing, so it was never answered for: it is to be replaced or deleted. */
-        void torn(long id, boolean update);
     }
 
     /**
@@ -76,7 +78,7 @@ final class Journal implements AutoCloseable {
         this.batch = new Batch();
         Files.createDirectories(path);
         IOCriticalErrorListener onError =
-                (cause, message, file) -> fatal.accept("journal " + file + ": " + message + ", " + cause);
+                (cause, message, file) -> broke("journal " + file + ": " + message + ", " + cause);
         this.files =
                 new NIOSequentialFileFactory(
                         path.toFile(), true, BUFFER_BYTES, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {
@@ -105,10 +107,16 @@ final class Journal implements AutoCloseable {
                 1_000);
     }
 
-    /** Reads everything back. Once, first. */
+    /**
+     * Reads everything back. Once, first. A newest record that was cut off in writing was never answered for: it is
+     * wiped out. Any other damage is refused.
+     */
     void load(Loader loader) throws StoreUnusable {
         try {
-            refuseHoles();
+            Optional<Torn> torn = check();
+            if (torn.isPresent()) {
+                torn.get().wipe();
+            }
             journal.start();
             Reading reading = new Reading(loader);
             nextId = journal.load(reading).getMaxID() + 1;
@@ -143,6 +151,7 @@ final class Journal implements AutoCloseable {
     void delete(long id) {
         try {
             journal.appendDeleteRecord(id, true, batch);
+            deletes = withDelete(deletes, id);
         } catch (Exception e) {
             throw failed(e);
         }
@@ -160,6 +169,10 @@ final class Journal implements AutoCloseable {
             // The library takes an interrupt for success.
             throw failed(new InterruptedException("the journal's writer was interrupted"));
         }
+        if (broken) {
+            // The library reports a failed write as done, after it has reported the failure.
+            throw new IllegalStateException("the process should have ended");
+        }
         batch = new Batch();
     }
 
@@ -175,16 +188,23 @@ final class Journal implements AutoCloseable {
     }
 
     private IllegalStateException failed(Exception cause) {
-        fatal.accept("journal " + path + ": " + cause);
+        broke("journal " + path + ": " + cause);
         return new IllegalStateException("the process should have ended", cause);
     }
 
-    private static ByteArrayEncoding pack(long id, int index, byte[] body) {
+    private void broke(String why) {
+        broken = true;
+        fatal.accept(why);
+    }
+
+    private ByteArrayEncoding pack(long id, int index, byte[] body) {
         ByteBuffer record = ByteBuffer.allocate(HEADER_BYTES + body.length)
                 .putInt(0)
                 .putLong(id)
                 .putInt(index)
+                .putInt(deletes)
                 .put(body);
+        deletes = 0;
         return new ByteArrayEncoding(record.putInt(0, checksum(record.array())).array());
     }
 
@@ -194,30 +214,83 @@ final class Journal implements AutoCloseable {
         return (int) crc.getValue();
     }
 
-    /** The library skips what it cannot read. Files have one size and records leave no gaps, so what was skipped shows. */
-    private void refuseHoles() throws Exception {
-        for (JournalFile file : journal.orderFiles()) {
-            String name = file.getFile().getFileName();
-            if (file.getFile().getJavaFile().length() != FILE_BYTES) {
-                throw new StoreUnusable("journal file " + path.resolve(name) + " has "
-                        + file.getFile().getJavaFile().length() + " bytes, not " + FILE_BYTES
-                        + ": it was cut; restore the data directory from a copy");
+    private static int withDelete(int deletes, long id) {
+        CRC32C crc = new CRC32C();
+        crc.update(ByteBuffer.allocate(12).putInt(deletes).putLong(id).flip());
+        return (int) crc.getValue();
+    }
+
+    /**
+     * The library skips what it cannot read. Files have one size, records leave no gaps and nothing follows the last one
+     * of a file, so what was skipped shows.
+     *
+     * @return what was being written last
+     */
+    private Optional<Torn> check() throws Exception {
+        List<JournalFile> ordered = journal.orderFiles();
+        Optional<Torn> torn = Optional.empty();
+        boolean newest = true;
+        for (int i = ordered.size() - 1; i >= 0; i--) {
+            JournalFile file = ordered.get(i);
+            Path name = path.resolve(file.getFile().getFileName());
+            if (Files.size(name) != FILE_BYTES) {
+                throw new StoreUnusable("journal file " + name + " has " + Files.size(name) + " bytes, not "
+                        + FILE_BYTES + ": it was cut; restore the data directory from a copy");
             }
-            Sizes sizes = new Sizes();
-            int end = JournalImpl.readJournalFile(files, file, sizes);
-            if (end - JournalImpl.SIZE_HEADER != sizes.bytes) {
-                throw new StoreUnusable("journal file " + path.resolve(name)
-                        + " has unreadable bytes in its middle; restore the data directory from a copy");
+            int used = lastByteUsed(name);
+            FileCheck check = new FileCheck();
+            int end = JournalImpl.readJournalFile(files, file, check);
+            if (check.damaged || end != check.end || (!newest && (check.lastIsDamaged || used > end))) {
+                throw new StoreUnusable("journal file " + name + " is damaged; restore the data directory from a copy");
+            }
+            int sound = check.lastIsDamaged ? check.lastStart : end;
+            if (newest && used > sound) {
+                torn = Optional.of(new Torn(name, sound, used));
+            }
+            // Files made ready for later are still empty.
+            newest = newest && used <= JournalImpl.SIZE_HEADER;
+        }
+        return torn;
+    }
+
+    private static int lastByteUsed(Path file) throws IOException {
+        byte[] bytes = Files.readAllBytes(file);
+        int used = bytes.length;
+        while (used > 0 && bytes[used - 1] == 0) {
+            used--;
+        }
+        return used;
+    }
+
+    /** The bytes of a record that was never completely written. */
+    private record Torn(Path file, int from, int to) {
+        /** As if it had never been begun; otherwise it would be taken for damage once others follow it. */
+        void wipe() throws IOException {
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                ByteBuffer zeros = ByteBuffer.allocate(to - from);
+                while (zeros.hasRemaining()) {
+                    channel.write(zeros, from + (long) zeros.position());
+                }
+                channel.force(true);
             }
         }
     }
 
-    private static final class Sizes extends JournalReaderCallbackAbstract {
-        long bytes;
+    /** Looks at every record of one file. Only the last may be bad, which its caller judges. */
+    private static final class FileCheck extends JournalReaderCallbackAbstract {
+        int end = JournalImpl.SIZE_HEADER;
+        int lastStart;
+        boolean lastIsDamaged;
+        boolean damaged;
+        private boolean follows;
+        private int deletes;
 
         @Override
         public void onReadAddRecord(RecordInfo record) {
-            bytes += JournalImpl.SIZE_ADD_RECORD + 1L + record.data.length;
+            next(JournalImpl.SIZE_ADD_RECORD + 1 + record.data.length);
+            lastIsDamaged = !isSound(record);
+            follows = record.compactCount == 0;
+            deletes = 0;
         }
 
         @Override
@@ -227,14 +300,32 @@ final class Journal implements AutoCloseable {
 
         @Override
         public void onReadDeleteRecord(long id) {
-            bytes += JournalImpl.SIZE_DELETE_RECORD + 1L;
+            next(JournalImpl.SIZE_DELETE_RECORD + 1);
+            deletes = withDelete(deletes, id);
+        }
+
+        private void next(int bytes) {
+            damaged |= lastIsDamaged;
+            lastIsDamaged = false;
+            lastStart = end;
+            end += bytes;
+        }
+
+        private boolean isSound(RecordInfo record) {
+            ByteBuffer data = ByteBuffer.wrap(record.data);
+            return data.remaining() >= HEADER_BYTES
+                    && record.getUserRecordType() == RECORD
+                    && data.getInt() == checksum(record.data)
+                    && data.getLong() == record.id
+                    && data.getInt() > 0 == record.isUpdate
+                    // The compactor leaves deletes out, and those before a file's first record may be in the last file.
+                    && (data.getInt() == deletes || !follows || record.compactCount > 0);
         }
     }
 
-    /** Checks each record as the library hands it over. Only the very last may be bad: it was being written. */
+    /** Hands the checked records over. */
     private static final class Reading implements LoaderCallback {
         private final Loader loader;
-        private @Nullable RecordInfo torn;
         private @Nullable StoreUnusable refused;
 
         Reading(Loader loader) {
@@ -246,20 +337,10 @@ final class Journal implements AutoCloseable {
             if (refused != null) {
                 return;
             }
-            if (torn != null) {
-                refused = new StoreUnusable("journal record " + torn.id
-                        + " is damaged and not the last one; restore the data directory from a copy");
-                return;
-            }
             ByteBuffer data = ByteBuffer.wrap(record.data);
-            if (data.remaining() < HEADER_BYTES
-                    || data.getInt() != checksum(record.data)
-                    || data.getLong() != record.id) {
-                torn = record;
-                return;
-            }
+            int index = data.getInt(4 + 8);
             try {
-                loader.record(record.id, data.getInt(), data);
+                loader.record(record.id, index, data.position(HEADER_BYTES));
             } catch (StoreUnusable e) {
                 refused = e;
             }
@@ -288,9 +369,6 @@ final class Journal implements AutoCloseable {
         void finish() throws StoreUnusable {
             if (refused != null) {
                 throw refused;
-            }
-            if (torn != null) {
-                loader.torn(torn.id, torn.isUpdate);
             }
         }
     }
@@ -330,7 +408,7 @@ final class Journal implements AutoCloseable {
 
         @Override
         public void onError(int code, String message) {
-            fatal.accept("journal " + path + ": " + message);
+            broke("journal " + path + ": " + message);
         }
 
         synchronized void await() throws InterruptedException {
