@@ -35,6 +35,7 @@ final class DataDirectory implements AutoCloseable {
             }
             Files.createDirectories(path);
             refuseStrangers(path);
+            refuseOtherFormat(path);
             FileChannel lock =
                     FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
             if (!locked(lock)) {
@@ -42,9 +43,7 @@ final class DataDirectory implements AutoCloseable {
                 throw new StoreUnusable("data directory " + path
                         + " is in use by another lock server; stop it or use another directory");
             }
-            DataDirectory directory = new DataDirectory(path, lock);
-            directory.refuseOtherFormat();
-            return directory;
+            return new DataDirectory(path, lock);
         } catch (IOException e) {
             throw new StoreUnusable(
                     "data directory " + path + " cannot be used (" + e + "); check its owner and free space", e);
@@ -74,9 +73,19 @@ final class DataDirectory implements AutoCloseable {
         }
     }
 
-    private void refuseOtherFormat() throws IOException, StoreUnusable {
-        if (isMarked()
-                && !Files.readString(path.resolve(MARK), StandardCharsets.UTF_8).equals(FORMAT)) {
+    /** Whether the journal has any file. */
+    boolean hasJournal() throws IOException {
+        if (!Files.isDirectory(journal())) {
+            return false;
+        }
+        try (Stream<Path> files = Files.list(journal())) {
+            return files.findAny().isPresent();
+        }
+    }
+
+    private static void refuseOtherFormat(Path path) throws IOException, StoreUnusable {
+        Path mark = path.resolve(MARK);
+        if (Files.exists(mark) && !new String(Files.readAllBytes(mark), StandardCharsets.ISO_8859_1).equals(FORMAT)) {
             throw new StoreUnusable("data directory " + path + " was written by another release of Palisade (see "
                     + MARK + "); use that release or another directory");
         }

@@ -41,7 +41,8 @@ final class Deadlines {
                 continue; // Queued again for earlier since.
             }
             slot.queuedDeadlineMillis = Long.MAX_VALUE;
-            if (slot.state.nextDeadlineMillis(nowMillis) <= nowMillis) {
+            // Seen from just before: the end of a lock-delay is no deadline any more once it has come.
+            if (slot.state.nextDeadlineMillis(due.atMillis() - 1) <= nowMillis) {
                 return slot;
             }
             schedule(slot, nowMillis);

@@ -20,11 +20,13 @@ import dev.palisade.server.store.embedded.format.Epoch;
 import dev.palisade.server.store.embedded.format.Record;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -36,12 +38,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Locks in memory, events in a journal. One thread takes whatever has come in while the last batch was synced, decides
  * all of it, writes what must last, syncs once, and only then answers: nothing is told that a {@code kill -9} can undo.
  */
 public final class EmbeddedStore implements LockStore {
+    private static final Logger LOG = LoggerFactory.getLogger(EmbeddedStore.class);
     private static final int BATCH_MAX = 4_096;
 
     private final EmbeddedConfig config;
@@ -54,20 +59,21 @@ public final class EmbeddedStore implements LockStore {
     private final BlockingQueue<Pending> queue;
     private final Thread writer = new Thread(this::run, "palisade-store");
     private volatile boolean closing;
+    private volatile boolean closed;
     private volatile @Nullable Listener listener;
 
     // Touched by the writer thread only, once it runs.
     private final Map<LockName, Slot> slots = new HashMap<>();
     private final Deadlines deadlines = new Deadlines();
-    private final ArrayDeque<Unused> unused = new ArrayDeque<>();
+    /** Idle slots, the one that was touched longest ago first. */
+    private final Set<Slot> unused = new LinkedHashSet<>();
+
     private long epochRecordId;
     private long forgottenUntilMillis;
 
     private record Pending(Command command, CompletableFuture<Answer> future) {}
 
     private record Told(LockState state, List<LockEvent> events, long atMillis) {}
-
-    private record Unused(Slot slot, int times) {}
 
     private record Answered(CompletableFuture<Answer> future, Answer answer) {}
 
@@ -115,13 +121,20 @@ public final class EmbeddedStore implements LockStore {
         this.fatal = fatal;
         this.directory = directory;
         this.queue = new LinkedBlockingQueue<>(config.queueMax());
+        if (directory.isMarked() && !directory.hasJournal()) {
+            throw lostJournal();
+        }
         this.journal = new Journal(directory.journal(), fatal);
         Restored restored = new Restored();
-        journal.load(restored);
-        restored.refuseIncomplete();
-        if (restored.epochIds.isEmpty() && (directory.isMarked() || !slots.isEmpty())) {
-            throw new StoreUnusable("data directory " + config.directory()
-                    + " has lost its journal; restore it from a copy (starting empty would forget who holds what)");
+        try {
+            journal.load(restored);
+            restored.refuseIncomplete();
+            if (restored.epochIds.isEmpty() && (directory.isMarked() || !slots.isEmpty())) {
+                throw lostJournal();
+            }
+        } catch (StoreUnusable e) {
+            journal.close();
+            throw e;
         }
         this.clock = new StoreClock(wallMillis.getAsLong(), restored.lastMillis, nanoTime);
         this.tokens = new TokenCounter(clock.nowMillis(), restored.highToken, epochId);
@@ -129,6 +142,11 @@ public final class EmbeddedStore implements LockStore {
         if (!directory.isMarked()) {
             directory.mark();
         }
+    }
+
+    private StoreUnusable lostJournal() {
+        return new StoreUnusable("data directory " + config.directory()
+                + " has lost its journal; restore it from a copy (starting empty would forget who holds what)");
     }
 
     // ---- from any thread ----
@@ -141,6 +159,8 @@ public final class EmbeddedStore implements LockStore {
         } else if (!queue.offer(new Pending(command, future))) {
             future.completeExceptionally(StoreFailure.unavailable(
                     "the lock server is overloaded (queueMax is " + config.queueMax() + "); try later"));
+        } else if (closed) {
+            failLate(); // It came in between the last look at the queue and now.
         }
         return future;
     }
@@ -173,13 +193,18 @@ public final class EmbeddedStore implements LockStore {
                 interrupted = true;
             }
         }
-        for (Pending late = queue.poll(); late != null; late = queue.poll()) {
-            late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
-        }
+        closed = true;
+        failLate();
         journal.close();
         directory.close();
         if (interrupted) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private void failLate() {
+        for (Pending late = queue.poll(); late != null; late = queue.poll()) {
+            late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
         }
     }
 
@@ -228,6 +253,7 @@ public final class EmbeddedStore implements LockStore {
         for (Slot slot = deadlines.poll(now); slot != null; slot = deadlines.poll(now)) {
             Decision decision = step(slot, new Expire(slot.state.name()), now);
             written |= take(slot, decision, now, told);
+            deadlines.schedule(slot, now);
         }
         for (Pending pending : batch) {
             Command command = pending.command();
@@ -259,13 +285,12 @@ public final class EmbeddedStore implements LockStore {
         if (decision.events().isEmpty()) {
             return false;
         }
-        boolean wasUsed = slot.state.inUse(now);
         slot.state = decision.next();
         slots.putIfAbsent(slot.state.name(), slot);
         deadlines.schedule(slot, now);
-        if (!slot.state.inUse(now) && (wasUsed || slot.unusedTimes == 0)) {
-            slot.unusedTimes++;
-            unused.add(new Unused(slot, slot.unusedTimes));
+        unused.remove(slot);
+        if (slot.isIdle()) {
+            unused.add(slot);
         }
         told.add(new Told(decision.next(), decision.events(), now));
         boolean written = false;
@@ -308,7 +333,8 @@ public final class EmbeddedStore implements LockStore {
                 .setEpoch(Epoch.newBuilder()
                         .setBaseToken(tokens.base())
                         .setReservedToken(tokens.reserved())
-                        .setWrittenAtMillis(now))
+                        .setWrittenAtMillis(now)
+                        .setForgottenUntilMillis(forgottenUntilMillis))
                 .build()
                 .toByteArray());
         if (old != 0) {
@@ -329,10 +355,19 @@ public final class EmbeddedStore implements LockStore {
             return;
         }
         for (Told change : told) {
-            hears.changed(change.state(), change.events(), change.atMillis());
+            safely(() -> hears.changed(change.state(), change.events(), change.atMillis()));
         }
         if (!answers.isEmpty() || !told.isEmpty()) {
-            hears.told();
+            safely(hears::told);
+        }
+    }
+
+    /** What is durable stays so whatever a listener makes of it. */
+    private static void safely(Runnable telling) {
+        try {
+            telling.run();
+        } catch (RuntimeException e) {
+            LOG.error("telling of a change failed", e);
         }
     }
 
@@ -346,32 +381,38 @@ public final class EmbeddedStore implements LockStore {
     // ---- forgetting ----
 
     private long nextForgettableMillis() {
-        Unused first = unused.peek();
-        return first == null ? Long.MAX_VALUE : first.slot().state.forgettableAtMillis();
+        Iterator<Slot> oldest = unused.iterator();
+        return oldest.hasNext() ? oldest.next().state.forgettableAtMillis() : Long.MAX_VALUE;
     }
 
     /** Drops locks whose last end no duplicate can ask about any more, and the oldest of too many. */
     private boolean forget(long now) {
         boolean written = false;
-        while (!unused.isEmpty()) {
-            Unused oldest = unused.element();
-            Slot slot = oldest.slot();
-            if (slot.unusedTimes == oldest.times() && !slot.state.inUse(now)) {
-                boolean early = slot.state.forgettableAtMillis() > now;
-                if (early && unused.size() <= config.unusedMax()) {
-                    return written;
-                }
-                if (early) {
-                    forgottenUntilMillis =
-                            Math.max(forgottenUntilMillis, slot.state.forgettableAtMillis() - Limits.TOMBSTONE_MILLIS);
-                }
-                slots.remove(slot.state.name());
-                if (slot.recordId != 0) {
-                    journal.delete(slot.recordId);
-                    written = true;
-                }
+        long forgottenBefore = forgottenUntilMillis;
+        int excess = unused.size() - config.unusedMax();
+        for (Iterator<Slot> oldest = unused.iterator(); oldest.hasNext(); excess--) {
+            Slot slot = oldest.next();
+            boolean early = slot.state.forgettableAtMillis() > now;
+            if (early && excess <= 0) {
+                break;
             }
-            unused.remove();
+            if (early && slot.state.closedUntilMillis() > now) {
+                continue; // A lock-delay is a promise; it lasts a minute at most.
+            }
+            if (early) {
+                forgottenUntilMillis =
+                        Math.max(forgottenUntilMillis, slot.state.forgettableAtMillis() - Limits.TOMBSTONE_MILLIS);
+            }
+            oldest.remove();
+            slots.remove(slot.state.name());
+            if (slot.recordId != 0) {
+                journal.delete(slot.recordId);
+                written = true;
+            }
+        }
+        if (forgottenUntilMillis != forgottenBefore) {
+            writeEpoch(now);
+            written = true;
         }
         return written;
     }
@@ -396,6 +437,8 @@ public final class EmbeddedStore implements LockStore {
                 epochIds.add(id);
                 highToken = Math.max(highToken, record.getEpoch().getReservedToken());
                 lastMillis = Math.max(lastMillis, record.getEpoch().getWrittenAtMillis());
+                forgottenUntilMillis =
+                        Math.max(forgottenUntilMillis, record.getEpoch().getForgottenUntilMillis());
                 return;
             }
             Entry entry = record.getEntry();
@@ -456,19 +499,30 @@ public final class EmbeddedStore implements LockStore {
         }
     }
 
+    private LockState withForgottenUntil(LockState state) {
+        return new LockState(
+                state.name(),
+                state.holders(),
+                state.offers(),
+                state.waiters(),
+                state.tombstones(),
+                state.closedUntilMillis(),
+                Math.max(forgottenUntilMillis, state.forgottenUntilMillis()));
+    }
+
     private void restart(Restored restored) {
         long now = clock.nowMillis();
         writeEpoch(now);
         restored.epochIds.forEach(journal::delete);
         restored.superseded.forEach(journal::delete);
         for (Slot slot : slots.values()) {
-            slot.state = slot.state.restarted(now);
+            slot.state = withForgottenUntil(slot.state.restarted(now));
             deadlines.schedule(slot, now);
-            if (!slot.state.inUse(now)) {
-                slot.unusedTimes++;
-                unused.add(new Unused(slot, slot.unusedTimes));
-            }
         }
+        slots.values().stream()
+                .filter(Slot::isIdle)
+                .sorted(Comparator.comparingLong(slot -> slot.state.forgettableAtMillis()))
+                .forEach(unused::add);
         journal.sync();
     }
 }

@@ -11,11 +11,16 @@ final class Slot {
     int updates;
     /** The earliest deadline that is queued for it; {@link Long#MAX_VALUE} for none. */
     long queuedDeadlineMillis = Long.MAX_VALUE;
-    /** Counts the times it fell out of use, so that an old place in the queue of unused locks can be told. */
-    int unusedTimes;
 
     Slot(LockState state) {
         this.state = state;
+    }
+
+    /** Nobody holds, was offered or waits for the lock. A lock-delay may still run; it ends before the slot is forgettable. */
+    boolean isIdle() {
+        return state.holders().isEmpty()
+                && state.offers().isEmpty()
+                && state.waiters().isEmpty();
     }
 
     /** A record this long is worth writing anew: what is in it, twice over, and never for a few updates. */
