@@ -16,6 +16,8 @@ import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.file.FileSystemException;
 import java.security.SecureRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
@@ -86,7 +88,7 @@ final class RunningServer implements AutoCloseable {
                 .build();
         try {
             server.start();
-        } catch (IOException e) {
+        } catch (IOException | UnresolvedAddressException e) {
             store.close();
             timer.shutdownNow();
             throw new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
@@ -123,17 +125,16 @@ final class RunningServer implements AutoCloseable {
         say("stopping");
         health.enterTerminalState();
         server.shutdown();
+        timer.shutdownNow();
+        // Before the calls are cut: a waiter whose call a stop cuts has not left the queue.
+        store.close();
+        // Session streams and waiting calls do not end by themselves; clients reconnect elsewhere or after the restart.
+        server.shutdownNow();
         try {
-            if (!server.awaitTermination(0, TimeUnit.SECONDS)) {
-                // Session streams do not end by themselves; their clients reconnect elsewhere or after the restart.
-                server.shutdownNow();
-                var unused = server.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS);
-            }
+            var unused = server.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        timer.shutdownNow();
-        store.close();
         say("stopped");
         System.out.flush();
         stopped.countDown();
@@ -146,6 +147,9 @@ final class RunningServer implements AutoCloseable {
     private static KeysetFile openKeyset(ServerCommand config) throws CannotStart {
         try {
             return KeysetFile.openOrCreate(config.keyset);
+        } catch (FileSystemException e) {
+            throw new CannotStart("signing keyset " + config.keyset + " cannot be made or read (" + e
+                    + "); name another with --keyset");
         } catch (IOException e) {
             throw new CannotStart(rootMessage(e));
         }

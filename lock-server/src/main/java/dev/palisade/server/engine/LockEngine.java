@@ -137,7 +137,7 @@ public final class LockEngine implements LockStore.Listener {
         session.frameArrived(store.nowMillis(), sentNanos);
     }
 
-    /** Renews every lease of the stream. Completes with the grants that could not be renewed. */
+    /** Renews every lease of the stream. Completes with the grants that are lost; fails when that cannot be told now. */
     public CompletionStage<List<Lost>> keepAlive(Session session) {
         List<CompletableFuture<Answer>> renewals = new ArrayList<>();
         List<Lost> leases = new ArrayList<>();
@@ -150,13 +150,23 @@ public final class LockEngine implements LockStore.Listener {
                 .thenApply(all -> {
                     List<Lost> lost = new ArrayList<>();
                     for (int i = 0; i < leases.size(); i++) {
-                        if (!(renewals.get(i).join() instanceof Answer.Renewed)) {
+                        Answer answer = renewals.get(i).join();
+                        if (answer instanceof Answer.Refused refused && !isFinal(refused)) {
+                            // Neither renewed nor lost. No reply says so: the client asks again while the lease lasts.
+                            throw refused.rejection().asException();
+                        }
+                        if (!(answer instanceof Answer.Renewed)) {
                             lost.add(leases.get(i));
                             session.ended(leases.get(i).grant(), 0);
                         }
                     }
                     return lost;
                 });
+    }
+
+    private static boolean isFinal(Answer.Refused refused) {
+        Reason reason = refused.rejection().reason();
+        return reason != Reason.STORE_UNAVAILABLE && reason != Reason.OUTCOME_UNKNOWN;
     }
 
     /** A lease that a keep-alive could not renew. */
@@ -192,26 +202,41 @@ public final class LockEngine implements LockStore.Listener {
                 holds(session, asked.lock(), granted.grant());
             } else if (!(answer instanceof Answer.Queued)) {
                 session.ended(new GrantId(0, 0), asked.id().number());
+            } else if (session.isAbandoned()) {
+                abandon(session);
             }
             return answer;
         });
     }
 
-    /** Acquires for a caller without a stream: completes when the wait is over, accepting an offer on its behalf. */
+    /**
+     * Acquires for a caller without a stream: completes when the wait is over, accepting an offer on its behalf. Whoever
+     * calls this also calls {@link #callEnded} or {@link #callBroke}.
+     */
     public CompletableFuture<Answer> acquireParked(Asked asked) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
         CompletableFuture<Answer> earlier = parked.put(asked.id(), result);
         if (earlier != null) {
             earlier.cancel(false);
         }
-        execute(command(asked, 0)).whenComplete((answer, failure) -> {
-            if (failure != null) {
-                result.completeExceptionally(failure);
-            } else if (!(answer instanceof Answer.Queued)) {
+        execute(command(asked, 0)).thenAccept(answer -> {
+            if (!(answer instanceof Answer.Queued)) {
                 result.complete(answer);
             }
         });
-        return result.whenComplete((answer, failure) -> parked.remove(asked.id(), result));
+        return result;
+    }
+
+    /** The caller has its answer. */
+    public void callEnded(Asked asked, CompletableFuture<Answer> call) {
+        parked.remove(asked.id(), call);
+    }
+
+    /** The caller hung up: takes back what it asked for, unless it has asked again by another call. */
+    public void callBroke(Asked asked, CompletableFuture<Answer> call) {
+        if (parked.remove(asked.id(), call)) {
+            execute(new Leave(asked.lock(), asked.id(), Long.MAX_VALUE));
+        }
     }
 
     public CompletionStage<Answer> accept(Session session, LockName lock, GrantId grant, FencingToken token) {
@@ -227,7 +252,7 @@ public final class LockEngine implements LockStore.Listener {
         return execute(new Resume(lock, grant, token, session.id(), session.gen()))
                 .thenApply(answer -> {
                     if (answer instanceof Answer.Resumed resumed) {
-                        session.holds(resumed.grant(), lock);
+                        holds(session, lock, resumed.grant());
                     }
                     return answer;
                 });
@@ -295,7 +320,7 @@ public final class LockEngine implements LockStore.Listener {
         if (promised == null) {
             return; // Taken back in the same step.
         }
-        if (waiting != null) {
+        if (waiting != null && !waiting.isDone()) {
             execute(new Accept(
                             next.name(),
                             promised.id(),
@@ -324,7 +349,7 @@ public final class LockEngine implements LockStore.Listener {
         RequestId request = ended.tombstone().request();
         End end = ended.tombstone().end();
         CompletableFuture<Answer> waiting = parked.get(request);
-        if (waiting != null) {
+        if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             waiting.complete(new Answer.WaitEnded(end));
         }
         Session session = sessions.get(request.session());

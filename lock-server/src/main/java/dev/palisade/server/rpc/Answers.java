@@ -3,6 +3,7 @@ package dev.palisade.server.rpc;
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.AcceptReply;
 import dev.palisade.proto.v1.AcquireReply;
@@ -26,9 +27,13 @@ import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.engine.LockEngine;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Answers to messages. */
 final class Answers {
+    private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
     private static final int WAITERS_LISTED_MAX = 100;
 
     private final LockEngine engine;
@@ -192,6 +197,15 @@ final class Answers {
 
     private static dev.palisade.proto.v1.Mode mode(Mode mode) {
         return mode == Mode.EXCLUSIVE ? dev.palisade.proto.v1.Mode.EXCLUSIVE : dev.palisade.proto.v1.Mode.SHARED;
+    }
+
+    /** For an answer that was decided and could not be put into a message; signing can fail. */
+    static Rejection unsaid(RuntimeException failure) {
+        LOG.error("an answer could not be sent", failure);
+        return new Rejection(
+                Reason.OUTCOME_UNKNOWN,
+                "the lock server could not put its answer into words (see its log); ask again with the same request id",
+                Map.of(Rejection.APPLIED, "unknown"));
     }
 
     private static RuntimeException unexpected(Answer answer) {

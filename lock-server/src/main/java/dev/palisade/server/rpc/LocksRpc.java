@@ -34,6 +34,7 @@ import dev.palisade.server.core.Resume;
 import dev.palisade.server.engine.LockEngine;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -73,11 +74,12 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 () -> {
                     SessionId session = ProtoCodec.session(request.getSessionId());
                     LockEngine.Asked asked = codec.acquire(request, session, request.getOwner());
+                    CompletableFuture<Answer> call = engine.acquireParked(asked);
                     // A caller that hangs up, or whose deadline passes, leaves the queue.
-                    ((ServerCallStreamObserver<AcquireReply>) out).setOnCancelHandler(() -> {
-                        var unused = engine.execute(new Leave(asked.lock(), asked.id(), Long.MAX_VALUE));
-                    });
-                    return engine.acquireParked(asked);
+                    ServerCallStreamObserver<AcquireReply> caller = (ServerCallStreamObserver<AcquireReply>) out;
+                    caller.setOnCancelHandler(() -> engine.callBroke(asked, call));
+                    caller.setOnCloseHandler(() -> engine.callEnded(asked, call));
+                    return call;
                 },
                 answer -> answers.acquire(ProtoCodec.lock(request.getLock()), answer));
     }
@@ -160,6 +162,8 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     out.onCompleted();
                 } catch (RejectedException e) {
                     out.onError(Rejections.toStatus(e.rejection()));
+                } catch (RuntimeException e) {
+                    out.onError(Rejections.toStatus(Answers.unsaid(e)));
                 }
             });
         } catch (RejectedException e) {

@@ -1,6 +1,7 @@
 package dev.palisade.server.rpc;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
@@ -33,6 +34,8 @@ import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
@@ -55,14 +58,15 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final AtomicInteger inFlight = new AtomicInteger();
     private final Object lock = new Object();
     // Guarded by lock.
-    private ServerFrame.Builder gathered = ServerFrame.newBuilder();
-    private int gatheredReplies;
-    private int gatheredOffers;
-    private boolean empty = true;
+    /** Frames that are full and wait for the transport, then the one being filled. */
+    private final Deque<Gathered> waiting = new ArrayDeque<>();
+
+    private Gathered gathered = new Gathered();
+    private boolean halfClosed;
     private boolean ended;
     private boolean frameOwed;
-    // Only touched by the transport's thread of this stream.
-    private @Nullable Session session;
+    // Only set by the transport's thread of this stream.
+    private volatile @Nullable Session session;
 
     SessionStream(
             LockEngine engine,
@@ -81,6 +85,20 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         out.setOnReadyHandler(this::flush);
         out.setOnCancelHandler(this::detach);
         out.request(1);
+    }
+
+    /** What goes out together. Guarded by lock. */
+    private static final class Gathered {
+        final ServerFrame.Builder frame = ServerFrame.newBuilder();
+        int replies;
+        int offers;
+        int bytes;
+        boolean empty = true;
+
+        /** A client refuses a frame of more than 4 MiB. */
+        boolean isFull() {
+            return bytes >= 1 << 20;
+        }
     }
 
     // ---- from the client ----
@@ -117,7 +135,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             frameOwed = true;
         }
         for (Call call : frame.getCallsList()) {
-            submit(attached, call);
+            // Under the lock, so that no event of the store's thread overtakes the reply to the call that caused it.
+            synchronized (lock) {
+                submit(attached, call);
+            }
         }
         if (frame.hasKeepAlive()) {
             keepAlive(attached, frame.getKeepAlive().getKeepAliveId());
@@ -137,13 +158,16 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 hello.getKeepLeasesOnDisconnect(),
                 this);
         session = attached;
-        gather(first -> first.setWelcome(Welcome.newBuilder()
-                .setIssuer(engine.config().issuer())
-                .setServerVersion(version)
-                .setGraceMillis(engine.config().graceMillis())
-                .setTtlMinMillis(limits.ttlMinMillis())
-                .setTtlMaxMillis(limits.ttlMaxMillis())
-                .setCallsInFlightMax(callsInFlightMax)));
+        gather(
+                Welcome.newBuilder()
+                        .setIssuer(engine.config().issuer())
+                        .setServerVersion(version)
+                        .setGraceMillis(engine.config().graceMillis())
+                        .setTtlMinMillis(limits.ttlMinMillis())
+                        .setTtlMaxMillis(limits.ttlMaxMillis())
+                        .setCallsInFlightMax(callsInFlightMax)
+                        .build(),
+                (out, welcome) -> out.frame.setWelcome(welcome));
         return attached;
     }
 
@@ -233,24 +257,36 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     private void reply(Call call, Consumer<Reply.Builder> encode) {
         Reply.Builder reply = Reply.newBuilder().setCallId(call.getCallId());
-        encode.accept(reply);
-        gather(frame -> {
-            frame.addReplies(reply);
-            gatheredReplies++;
+        try {
+            encode.accept(reply);
+        } catch (RuntimeException e) {
+            reply.setRejected(Answers.rejected(Answers.unsaid(e)));
+        }
+        gather(reply.build(), (out, said) -> {
+            out.frame.addReplies(said);
+            out.replies++;
         });
         engine.flushLater(this);
     }
 
     private void keepAlive(Session attached, long id) {
-        var unused = engine.keepAlive(attached).thenAccept(lost -> {
-            KeepAliveReply.Builder reply = KeepAliveReply.newBuilder().setKeepAliveId(id);
-            lost.forEach(lease -> reply.addLost(lostEvent(lease.lock(), lease.grant(), LostReason.LOST_EXPIRED)));
-            gather(frame -> {
-                frame.setKeepAlive(reply);
-                gatheredReplies++;
-            });
+        var unused = engine.keepAlive(attached).whenComplete((lost, failure) -> {
+            if (failure != null) {
+                inFlight.decrementAndGet();
+            } else {
+                KeepAliveReply.Builder reply = KeepAliveReply.newBuilder().setKeepAliveId(id);
+                lost.forEach(lease -> reply.addLost(lostEvent(lease.lock(), lease.grant(), LostReason.LOST_EXPIRED)));
+                gather(reply.build(), SessionStream::addKeepAlive);
+            }
             flush();
         });
+    }
+
+    /** A frame has room for one: the newer says all that the older does, and what the older lost stays lost. */
+    private static void addKeepAlive(Gathered out, KeepAliveReply reply) {
+        out.frame.setKeepAlive(
+                reply.toBuilder().addAllLost(out.frame.getKeepAlive().getLostList()));
+        out.replies++;
     }
 
     @Override
@@ -262,19 +298,18 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     public void onCompleted() {
         detach();
         synchronized (lock) {
-            if (!ended) {
-                ended = true;
-                out.onCompleted();
-            }
+            halfClosed = true;
         }
+        flush();
     }
 
     private void detach() {
         synchronized (lock) {
             ended = ended || out.isCancelled();
         }
-        if (session != null) {
-            engine.detach(session);
+        Session attached = session;
+        if (attached != null) {
+            engine.detach(attached);
         }
     }
 
@@ -287,11 +322,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                         .setRequestId(grant.request().id().number())
                         .setGranted(answers.granted(name, grant))
                         .setOfferMillis(offerMillis));
-        gather(frame -> {
-            frame.setSeenSentNanos(
-                    gatheredOffers == 0 ? seenSentNanos : older(frame.getSeenSentNanos(), seenSentNanos));
-            gatheredOffers++;
-            frame.addEvents(event);
+        gather(event.build(), (out, offer) -> {
+            out.frame.setSeenSentNanos(
+                    out.offers == 0 ? seenSentNanos : older(out.frame.getSeenSentNanos(), seenSentNanos));
+            out.offers++;
+            out.frame.addEvents(offer);
         });
     }
 
@@ -302,14 +337,22 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void lost(LockName name, GrantId grant, End end) {
-        gather(frame -> frame.addEvents(Event.newBuilder().setLost(lostEvent(name, grant, Answers.lostReason(end)))));
+        gather(
+                Event.newBuilder()
+                        .setLost(lostEvent(name, grant, Answers.lostReason(end)))
+                        .build(),
+                (out, event) -> out.frame.addEvents(event));
     }
 
     @Override
     public void waitEnded(long requestNumber, End end) {
-        gather(frame -> frame.addEvents(Event.newBuilder()
-                .setWaitEnded(
-                        WaitEndedEvent.newBuilder().setRequestId(requestNumber).setEnd(Answers.waitEnd(end)))));
+        gather(
+                Event.newBuilder()
+                        .setWaitEnded(WaitEndedEvent.newBuilder()
+                                .setRequestId(requestNumber)
+                                .setEnd(Answers.waitEnd(end)))
+                        .build(),
+                (out, event) -> out.frame.addEvents(event));
     }
 
     @Override
@@ -327,10 +370,18 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     // ---- out ----
 
-    private void gather(Consumer<ServerFrame.Builder> add) {
+    private <T extends MessageLite> void gather(T part, BiConsumer<Gathered, T> add) {
         synchronized (lock) {
-            add.accept(gathered);
-            empty = false;
+            if (ended) {
+                return;
+            }
+            if (gathered.isFull()) {
+                waiting.add(gathered);
+                gathered = new Gathered();
+            }
+            add.accept(gathered, part);
+            gathered.bytes += part.getSerializedSize();
+            gathered.empty = false;
         }
     }
 
@@ -340,19 +391,28 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             if (ended) {
                 return;
             }
-            if (!empty && out.isReady()) {
-                out.onNext(gathered.build());
-                inFlight.addAndGet(-gatheredReplies);
-                gathered = ServerFrame.newBuilder();
-                gatheredReplies = 0;
-                gatheredOffers = 0;
-                empty = true;
+            while (!waiting.isEmpty() && out.isReady()) {
+                send(waiting.remove());
             }
-            if (frameOwed && inFlight.get() < callsInFlightMax) {
+            if (waiting.isEmpty() && !gathered.empty && out.isReady()) {
+                Gathered full = gathered;
+                gathered = new Gathered();
+                send(full);
+            }
+            if (frameOwed && inFlight.get() < callsInFlightMax && waiting.isEmpty()) {
                 frameOwed = false;
                 out.request(1);
             }
+            if (halfClosed && inFlight.get() == 0 && waiting.isEmpty() && gathered.empty) {
+                ended = true;
+                out.onCompleted();
+            }
         }
+    }
+
+    private void send(Gathered full) {
+        out.onNext(full.frame.build());
+        inFlight.addAndGet(-full.replies);
     }
 
     private void end(Rejection rejection) {
@@ -362,8 +422,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 out.onError(Rejections.toStatus(rejection));
             }
         }
-        if (session != null) {
-            engine.detach(session);
+        Session attached = session;
+        if (attached != null) {
+            engine.detach(attached);
         }
     }
 }
