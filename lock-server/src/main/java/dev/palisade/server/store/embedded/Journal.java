@@ -2,6 +2,7 @@ package dev.palisade.server.store.embedded;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import java.util.zip.CRC32C;
+import org.apache.activemq.artemis.core.io.IOCallback;
 import org.apache.activemq.artemis.core.io.IOCriticalErrorListener;
 import org.apache.activemq.artemis.core.io.SequentialFile;
 import org.apache.activemq.artemis.core.io.nio.NIOSequentialFile;
@@ -37,7 +39,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Journal implements AutoCloseable {
     private static final int FILE_BYTES = 16 << 20;
-    private static final int BUFFER_BYTES = 4 << 20;
     /** The timer that the library flushes by when nobody else does. We flush at the end of each batch. */
     private static final int BUFFER_TIMEOUT_NANOS = 100_000_000;
 
@@ -46,6 +47,7 @@ final class Journal implements AutoCloseable {
     private static final int HEADER_BYTES = 4 + 8 + 4 + 4;
 
     private final Path path;
+    private final int fileBytes;
     private final Consumer<String> fatal;
     private final NIOSequentialFileFactory files;
     private final JournalImpl journal;
@@ -73,7 +75,13 @@ final class Journal implements AutoCloseable {
      * @param fatal ends the process; does not return
      */
     Journal(Path path, Consumer<String> fatal) throws IOException {
+        this(path, FILE_BYTES, fatal);
+    }
+
+    /** @param fileBytes of each file; a record can have a quarter of it */
+    Journal(Path path, int fileBytes, Consumer<String> fatal) throws IOException {
         this.path = path;
+        this.fileBytes = fileBytes;
         this.fatal = fatal;
         this.batch = new Batch();
         Files.createDirectories(path);
@@ -81,7 +89,7 @@ final class Journal implements AutoCloseable {
                 (cause, message, file) -> broke("journal " + file + ": " + message + ", " + cause);
         this.files =
                 new NIOSequentialFileFactory(
-                        path.toFile(), true, BUFFER_BYTES, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {
+                        path.toFile(), true, fileBytes / 4, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {
                     @Override
                     public SequentialFile createSequentialFile(String name) {
                         return new DurableNameFile(this, name);
@@ -92,7 +100,7 @@ final class Journal implements AutoCloseable {
         // The library asks for executors for: files, compactor, appends. Appends run on our thread: no hop per record.
         this.journal = new JournalImpl(
                 () -> ++asked[0] == 3 ? ArtemisExecutor.delegate(Runnable::run) : ordered.getExecutor(),
-                FILE_BYTES,
+                fileBytes,
                 2,
                 0, // No file is used twice: stale bytes of an earlier life can complete a torn record.
                 10,
@@ -228,33 +236,43 @@ final class Journal implements AutoCloseable {
      */
     private Optional<Torn> check() throws Exception {
         List<JournalFile> ordered = journal.orderFiles();
-        Optional<Torn> torn = Optional.empty();
-        boolean newest = true;
-        for (int i = ordered.size() - 1; i >= 0; i--) {
-            JournalFile file = ordered.get(i);
-            Path name = path.resolve(file.getFile().getFileName());
-            if (Files.size(name) != FILE_BYTES) {
-                throw new StoreUnusable("journal file " + name + " has " + Files.size(name) + " bytes, not "
-                        + FILE_BYTES + ": it was cut; restore the data directory from a copy");
+        int[] used = new int[ordered.size()];
+        int newest = 0;
+        for (int i = 0; i < used.length; i++) {
+            used[i] = lastByteUsed(nameOf(ordered.get(i)));
+            if (used[i] > JournalImpl.SIZE_HEADER) {
+                newest = i; // Files made ready for later are still empty.
             }
-            int used = lastByteUsed(name);
-            FileCheck check = new FileCheck();
+        }
+        Optional<Torn> torn = Optional.empty();
+        FileCheck check = new FileCheck(0, false, 0);
+        for (int i = 0; i < used.length; i++) {
+            JournalFile file = ordered.get(i);
+            check = check.next(file.getFileID());
             int end = JournalImpl.readJournalFile(files, file, check);
-            if (check.damaged || end != check.end || (!newest && (check.lastIsDamaged || used > end))) {
-                throw new StoreUnusable("journal file " + name + " is damaged; restore the data directory from a copy");
+            if (check.damaged || end != check.end || (i != newest && (check.lastIsDamaged || used[i] > end))) {
+                throw new StoreUnusable(
+                        "journal file " + nameOf(file) + " is damaged; restore the data directory from a copy");
             }
             int sound = check.lastIsDamaged ? check.lastStart : end;
-            if (newest && used > sound) {
-                torn = Optional.of(new Torn(name, sound, used));
+            if (used[i] > sound) {
+                torn = Optional.of(new Torn(nameOf(file), sound, used[i]));
             }
-            // Files made ready for later are still empty.
-            newest = newest && used <= JournalImpl.SIZE_HEADER;
         }
+        deletes = check.deletes;
         return torn;
     }
 
-    private static int lastByteUsed(Path file) throws IOException {
+    private Path nameOf(JournalFile file) {
+        return path.resolve(file.getFile().getFileName());
+    }
+
+    private int lastByteUsed(Path file) throws IOException, StoreUnusable {
         byte[] bytes = Files.readAllBytes(file);
+        if (bytes.length != fileBytes) {
+            throw new StoreUnusable("journal file " + file + " has " + bytes.length + " bytes, not " + fileBytes
+                    + ": it was cut; restore the data directory from a copy");
+        }
         int used = bytes.length;
         while (used > 0 && bytes[used - 1] == 0) {
             used--;
@@ -282,15 +300,30 @@ final class Journal implements AutoCloseable {
         int lastStart;
         boolean lastIsDamaged;
         boolean damaged;
+        private final long fileId;
+        /** Whether all deletes since the record before are known. The compactor leaves deletes out, and files go. */
         private boolean follows;
+
         private int deletes;
+
+        FileCheck(long fileId, boolean follows, int deletes) {
+            this.fileId = fileId;
+            this.follows = follows;
+            this.deletes = deletes;
+        }
+
+        FileCheck next(long next) {
+            return new FileCheck(next, follows && next == fileId + 1, deletes);
+        }
 
         @Override
         public void onReadAddRecord(RecordInfo record) {
-            next(JournalImpl.SIZE_ADD_RECORD + 1 + record.data.length);
+            advance(JournalImpl.SIZE_ADD_RECORD + 1 + record.data.length);
             lastIsDamaged = !isSound(record);
-            follows = record.compactCount == 0;
-            deletes = 0;
+            if (!lastIsDamaged) {
+                follows = record.compactCount == 0;
+                deletes = 0;
+            }
         }
 
         @Override
@@ -300,11 +333,11 @@ final class Journal implements AutoCloseable {
 
         @Override
         public void onReadDeleteRecord(long id) {
-            next(JournalImpl.SIZE_DELETE_RECORD + 1);
+            advance(JournalImpl.SIZE_DELETE_RECORD + 1);
             deletes = withDelete(deletes, id);
         }
 
-        private void next(int bytes) {
+        private void advance(int bytes) {
             damaged |= lastIsDamaged;
             lastIsDamaged = false;
             lastStart = end;
@@ -318,7 +351,6 @@ final class Journal implements AutoCloseable {
                     && data.getInt() == checksum(record.data)
                     && data.getLong() == record.id
                     && data.getInt() > 0 == record.isUpdate
-                    // The compactor leaves deletes out, and those before a file's first record may be in the last file.
                     && (data.getInt() == deletes || !follows || record.compactCount > 0);
         }
     }
@@ -373,7 +405,10 @@ final class Journal implements AutoCloseable {
         }
     }
 
-    /** A new file's name must survive a power cut as well as its content. */
+    /**
+     * A new file's name must survive a power cut as well as its content. And the compactor writes whole buffers that still
+     * hold parts of the file it wrote before: what follows the last record is blanked, so that {@link #check} can tell.
+     */
     private final class DurableNameFile extends NIOSequentialFile {
         DurableNameFile(NIOSequentialFileFactory factory, String name) {
             super(factory, path.toFile(), name, 1);
@@ -384,6 +419,53 @@ final class Journal implements AutoCloseable {
             super.open(maxIo, useExecutor);
             try (FileChannel directory = FileChannel.open(path, StandardOpenOption.READ)) {
                 directory.force(true);
+            }
+        }
+
+        /** The library loses some failures here: with a closed channel it writes nothing, syncs nothing and calls it done. */
+        @Override
+        public void writeDirect(ByteBuffer bytes, boolean sync, IOCallback callback) {
+            super.writeDirect(bytes, sync, new IOCallback() {
+                @Override
+                public void done() {
+                    callback.done();
+                }
+
+                @Override
+                public void onError(int code, String message) {
+                    broke("journal " + getFile() + ": " + message);
+                    callback.onError(code, message);
+                }
+            });
+        }
+
+        @Override
+        public void sync() throws IOException {
+            FileChannel open = channel;
+            if (open == null || !open.isOpen()) {
+                broke("journal " + getFile() + ": closed before it was synced");
+                throw new ClosedChannelException();
+            }
+            super.sync();
+        }
+
+        @Override
+        public void blockingWriteDirect(ByteBuffer bytes, boolean sync, boolean releaseBuffer) throws Exception {
+            if (getFileName().endsWith(".cmp") && bytes.position() == 0 && bytes.limit() == fileBytes) {
+                blankUnused(bytes);
+            }
+            super.blockingWriteDirect(bytes, sync, releaseBuffer);
+        }
+
+        private static void blankUnused(ByteBuffer bytes) {
+            int fileId = (int) bytes.getLong(2 * Integer.BYTES);
+            int at = JournalImpl.SIZE_HEADER;
+            // Type, file id, times compacted, id, length of the body.
+            while (at + 18 <= bytes.limit() && bytes.get(at) != 0 && bytes.getInt(at + 1) == fileId) {
+                at += JournalImpl.SIZE_ADD_RECORD + 1 + bytes.getInt(at + 14);
+            }
+            for (int i = at; i < bytes.limit(); i++) {
+                bytes.put(i, (byte) 0);
             }
         }
     }
@@ -412,8 +494,8 @@ final class Journal implements AutoCloseable {
         }
 
         synchronized void await() throws InterruptedException {
-            while (done < wanted) {
-                wait();
+            while (done < wanted && !broken) { // Some failed writes are reported to the factory only.
+                wait(1_000);
             }
         }
     }

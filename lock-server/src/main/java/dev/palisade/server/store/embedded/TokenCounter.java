@@ -9,7 +9,7 @@ import dev.palisade.server.core.LockMachine;
  */
 final class TokenCounter {
     /** Tokens reserved by one write. */
-    static final long RESERVE = 1L << 20;
+    static final long RESERVE = 1L << 16;
     /** 2024-01-01T00:00Z. */
     private static final long ERA_MILLIS = 1_704_067_200_000L;
 
