@@ -1,0 +1,350 @@
+package dev.palisade.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.cli.Commands;
+import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.contract.crypto.SequencerKeys;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.ClientFrame;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.ServerFrame;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.StreamObserver;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CommandLineTest {
+    private record Misuse(int exitCode, List<String> words, Map<String, String> environment, List<String> arguments) {
+        static Misuse usage(String words, String... arguments) {
+            return new Misuse(2, List.of(words), Map.of(), List.of(arguments));
+        }
+
+        static Misuse cannotStart(String words, String... arguments) {
+            return new Misuse(3, List.of(words), Map.of(), List.of(arguments));
+        }
+
+        /** A misuse that is told before anything is opened. */
+        boolean needsNoProcess() {
+            return exitCode == Commands.USAGE
+                    && environment.isEmpty()
+                    && !arguments.isEmpty()
+                    && !arguments.get(0).equals("serve");
+        }
+
+        int run() {
+            String[] rest = arguments.subList(1, arguments.size()).toArray(new String[0]);
+            return arguments.get(0).equals("server")
+                    ? Commands.run(new ServerCommand(), rest)
+                    : Commands.run(new KeysCommand(), rest);
+        }
+
+        Misuse with(String name, String value) {
+            return new Misuse(exitCode, words, Map.of(name, value), arguments);
+        }
+    }
+
+    @Test
+    void misuseIsToldInOneLine(@TempDir Path home) throws Exception {
+        Path file = Files.writeString(home.resolve("file"), "x");
+        Path foreign = Files.createDirectory(home.resolve("foreign"));
+        Files.writeString(foreign.resolve("photo.jpg"), "x");
+        Path shared = Files.writeString(
+                home.resolve("shared.json"), SequencerKeys.generate().toJson());
+        Files.setPosixFilePermissions(shared, PosixFilePermissions.fromString("rw-r--r--"));
+        Path corrupt = Files.writeString(home.resolve("corrupt.json"), "{\"primaryKeyId\": 7}\n{");
+        Files.setPosixFilePermissions(corrupt, PosixFilePermissions.fromString("rw-------"));
+        Path typo = Files.writeString(home.resolve("typo.properties"), "server.prot=1\n");
+        Path badValue = Files.writeString(home.resolve("bad.properties"), "server.port=many\n");
+        Path escape = Files.writeString(home.resolve("escape.properties"), "server.port=\\u12\n");
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            List<Misuse> table = List.of(
+                    Misuse.usage("--prot", "server", "--prot", "1"),
+                    Misuse.usage("--port", "server", "--port", "many"),
+                    Misuse.usage("0 to 65535", "server", "--port", "65536"),
+                    Misuse.usage("0 to 65535", "server", "--port", "-1"),
+                    Misuse.usage("--grace", "server", "--grace", "301s"),
+                    Misuse.usage("not a time", "server", "--grace", "soon"),
+                    Misuse.usage("--locks-max", "server", "--locks-max", "0"),
+                    Misuse.usage("--issuer", "server", "--issuer", "two words"),
+                    Misuse.usage("--allow-remote", "server", "--host", "0.0.0.0"),
+                    Misuse.usage("--allow-remote", "server", "--host", "no-such-host.invalid"),
+                    Misuse.usage("surplus", "server", "surplus"),
+                    Misuse.usage("cannot read config file", "server", "--config", home + "/none.properties"),
+                    Misuse.usage("cannot read config file", "server", "--config", escape.toString()),
+                    Misuse.usage("server.prot", "server", "--config", typo.toString()),
+                    Misuse.usage("many", "server", "--config", badValue.toString()),
+                    Misuse.usage("0 to 65535", "server").with("PALISADE_SERVER_PORT", "70000"),
+                    Misuse.usage("cannot read config file", "server").with("PALISADE_CONFIG", home + "/none"),
+                    Misuse.usage("not a command", "serve"),
+                    Misuse.usage("not a command"),
+                    Misuse.cannotStart("cannot listen on", "server", "--port", "" + taken.getLocalPort()),
+                    Misuse.cannotStart(
+                            "cannot listen on",
+                            "server",
+                            "--port",
+                            "0",
+                            "--allow-remote",
+                            "--host",
+                            "no-such-host.invalid"),
+                    Misuse.cannotStart("not a directory", "server", "--port", "0", "--data-dir", file.toString()),
+                    Misuse.cannotStart("cannot be used", "server", "--port", "0", "--data-dir", file + "/below"),
+                    Misuse.cannotStart("cannot be used", "server", "--port", "0", "--data-dir", "/proc/palisade"),
+                    Misuse.cannotStart("photo.jpg", "server", "--port", "0", "--data-dir", foreign.toString()),
+                    Misuse.cannotStart("can be used by others", "server", "--port", "0", "--keyset", shared.toString()),
+                    Misuse.cannotStart("not a usable keyset", "server", "--port", "0", "--keyset", corrupt.toString()),
+                    Misuse.cannotStart("signing keyset", "server", "--port", "0", "--keyset", file + "/keys.json"),
+                    Misuse.cannotStart("signing keyset", "server", "--port", "0", "--keyset", foreign.toString()),
+                    Misuse.usage("rotate", "keys", "rotate"),
+                    Misuse.usage("list|add", "keys"),
+                    Misuse.cannotStart("does not exist", "keys", "list"),
+                    Misuse.cannotStart("not a usable keyset", "keys", "list", "--keyset", corrupt.toString()));
+            for (int i = 0; i < table.size(); i++) {
+                Misuse misuse = table.get(i);
+                String told = misuse.arguments() + " " + misuse.environment();
+                int exitCode;
+                String err;
+                if (misuse.needsNoProcess()) {
+                    PrintStream before = System.err;
+                    ByteArrayOutputStream captured = new ByteArrayOutputStream();
+                    System.setErr(new PrintStream(captured, true, StandardCharsets.UTF_8));
+                    try {
+                        exitCode = misuse.run();
+                    } finally {
+                        System.setErr(before);
+                    }
+                    err = captured.toString(StandardCharsets.UTF_8);
+                } else {
+                    try (ServerProcess process = ServerProcess.start(
+                            home.resolve("home" + i),
+                            misuse.environment(),
+                            misuse.arguments().toArray(new String[0]))) {
+                        exitCode = process.exitCode();
+                        err = process.err();
+                        assertThat(process.out()).as(told).doesNotContain("listening");
+                    }
+                }
+                assertThat(err.lines().toList()).as(told + ": " + err).hasSize(1);
+                assertThat(err).as(told).contains(misuse.words()).startsWith("palisade");
+                assertThat(exitCode).as(told).isEqualTo(misuse.exitCode());
+            }
+        }
+    }
+
+    @Test
+    void flagsWinOverTheEnvironmentAndTheEnvironmentOverTheFile(@TempDir Path home) throws Exception {
+        Path file = Files.writeString(
+                home.resolve("palisade.properties"), "server.port=0\nserver.issuer=from-file\nguard.port=1\n");
+        try (ServerProcess server = ServerProcess.start(
+                home,
+                Map.of("PALISADE_SERVER_ISSUER", "from-environment", "PALISADE_CONFIG", file.toString()),
+                "server")) {
+            assertThat(server.port()).isPositive();
+            assertThat(server.out()).contains("issuer from-environment");
+        }
+        try (ServerProcess server = ServerProcess.start(
+                home.resolve("other"),
+                Map.of("PALISADE_SERVER_ISSUER", "from-environment", "PALISADE_CONFIG", file.toString()),
+                "server",
+                "--issuer=from-flag")) {
+            assertThat(server.port()).isPositive();
+            assertThat(server.out()).contains("issuer from-flag");
+        }
+    }
+
+    @Test
+    void aSecondServerOnTheSameDirectoryCannotStart(@TempDir Path home) throws Exception {
+        try (ServerProcess first = ServerProcess.server(home)) {
+            assertThat(first.port()).isPositive();
+            try (ServerProcess second = ServerProcess.server(home)) {
+                assertThat(second.exitCode()).isEqualTo(3);
+                assertThat(second.err()).contains("in use by another lock server");
+                assertThat(second.err().lines()).hasSize(1);
+            }
+            assertThat(first.process.isAlive()).isTrue();
+        }
+    }
+
+    private static ManagedChannel channel(ServerProcess server) {
+        return NettyChannelBuilder.forAddress("127.0.0.1", server.port())
+                .usePlaintext()
+                .build();
+    }
+
+    private static AcquireRequest.Builder acquire(String lock, int session, long wait) {
+        byte[] id = new byte[16];
+        id[0] = (byte) session;
+        return AcquireRequest.newBuilder()
+                .setLock(lock)
+                .setMode(Mode.EXCLUSIVE)
+                .setSessionId(ByteString.copyFrom(id))
+                .setTtlMillis(60_000)
+                .setWaitMillis(wait)
+                .setOwner("session " + session)
+                .setRequestId(1);
+    }
+
+    @Test
+    void aStoppedServerSaysSoAndItsWaitersKeepTheirPlaces(@TempDir Path home) throws Exception {
+        CompletableFuture<Throwable> parked = new CompletableFuture<>();
+        try (ServerProcess server = ServerProcess.server(home)) {
+            ManagedChannel channel = channel(server);
+            HealthGrpc.HealthBlockingStub health = HealthGrpc.newBlockingStub(channel);
+            assertThat(health.check(HealthCheckRequest.getDefaultInstance()).getStatus())
+                    .isEqualTo(HealthCheckResponse.ServingStatus.SERVING);
+            List<HealthCheckResponse.ServingStatus> watched = new java.util.concurrent.CopyOnWriteArrayList<>();
+            HealthGrpc.newStub(channel).watch(HealthCheckRequest.getDefaultInstance(), new StreamObserver<>() {
+                @Override
+                public void onNext(HealthCheckResponse response) {
+                    watched.add(response.getStatus());
+                }
+
+                @Override
+                public void onError(Throwable failure) {}
+
+                @Override
+                public void onCompleted() {}
+            });
+            LocksGrpc.newBlockingStub(channel).acquire(acquire("a", 1, 0).build());
+            LocksGrpc.newStub(channel).acquire(acquire("a", 2, 3_600_000).build(), new StreamObserver<>() {
+                @Override
+                public void onNext(dev.palisade.proto.v1.AcquireReply reply) {}
+
+                @Override
+                public void onError(Throwable failure) {
+                    parked.complete(failure);
+                }
+
+                @Override
+                public void onCompleted() {}
+            });
+            await().until(() -> waiters(channel) == 1 && !watched.isEmpty());
+            server.process.destroy();
+            assertThat(server.exitCode()).isZero();
+            assertThat(server.out().lines().toList()).endsWith("palisade server: stopping", "palisade server: stopped");
+            assertThat(server.err()).isEmpty();
+            await().until(() -> watched.contains(HealthCheckResponse.ServingStatus.NOT_SERVING));
+            assertThat(parked).succeedsWithin(5, TimeUnit.SECONDS);
+            channel.shutdownNow();
+        }
+        try (ServerProcess server = ServerProcess.server(home)) {
+            ManagedChannel channel = channel(server);
+            assertThat(waiters(channel)).isEqualTo(1);
+            channel.shutdownNow();
+        }
+    }
+
+    private static int waiters(ManagedChannel channel) {
+        return LocksGrpc.newBlockingStub(channel)
+                .describe(dev.palisade.proto.v1.DescribeRequest.newBuilder()
+                        .setLock("a")
+                        .build())
+                .getWaitersTotal();
+    }
+
+    @Test
+    void aRunningServerTakesUpAPromotedKeyAndAnOversizeFrameHarmsNobody(@TempDir Path home) throws Exception {
+        Path keyset = home.resolve("palisade/keys/sequencers.json");
+        try (ServerProcess server = ServerProcess.server(home)) {
+            ManagedChannel channel = channel(server);
+            LocksGrpc.LocksBlockingStub locks = LocksGrpc.newBlockingStub(channel);
+            oversize(channel);
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(keyset)))
+                    .isEqualTo("rw-------");
+            SequencerKeys old = KeysetFile.open(keyset).keys();
+            Granted signedByOld = locks.acquire(acquire("a", 1, 0).build()).getGranted();
+            assertThat(keyOf(signedByOld)).isEqualTo(signing(old));
+            assertThat(keys(home, 0, "add").lines()).hasSize(2);
+            String added =
+                    keys(home, 0, "list").lines().reduce((one, last) -> last).orElse("");
+            String id = added.substring(0, added.indexOf(' '));
+            keys(home, 3, "retire", Integer.toUnsignedString(signing(old)));
+            keys(home, 3, "promote", "12");
+            keys(home, 3, "promote", "twelve");
+            keys(home, 3, "promote");
+            keys(home, 0, "promote", id);
+            await().atMost(5, TimeUnit.SECONDS)
+                    .until(() -> Integer.toUnsignedString(keyOf(
+                                    locks.acquire(acquire("a", 1, 0).build()).getGranted()))
+                            .equals(id));
+            assertThat(keys(home, 0, "retire", Integer.toUnsignedString(signing(old)))
+                            .lines())
+                    .hasSize(1);
+            channel.shutdownNow();
+        }
+    }
+
+    private static void oversize(ManagedChannel channel) throws Exception {
+        CompletableFuture<Throwable> ended = new CompletableFuture<>();
+        StreamObserver<ClientFrame> out = LocksGrpc.newStub(channel).session(new StreamObserver<>() {
+            @Override
+            public void onNext(ServerFrame frame) {}
+
+            @Override
+            public void onError(Throwable failure) {
+                ended.complete(failure);
+            }
+
+            @Override
+            public void onCompleted() {}
+        });
+        out.onNext(ClientFrame.newBuilder()
+                .addCalls(
+                        Call.newBuilder().setAcquire(AcquireRequest.newBuilder().setLock("x".repeat(2 << 20))))
+                .build());
+        Throwable failure = ended.get(10, TimeUnit.SECONDS);
+        assertThat(Status.fromThrowable(failure).getCode())
+                .isIn(Status.Code.RESOURCE_EXHAUSTED, Status.Code.CANCELLED, Status.Code.UNKNOWN);
+        assertThat(Rejections.ofThrowable(failure)).isEmpty();
+    }
+
+    private static int signing(SequencerKeys keys) {
+        return keys.keys().stream()
+                .filter(SequencerKeys.KeyInfo::signs)
+                .findFirst()
+                .orElseThrow()
+                .id();
+    }
+
+    /** The tag's prefix names the key: one byte of version, four of the id. */
+    private static int keyOf(Granted granted) {
+        byte[] bytes = SignedSequencer.of(granted.getSequencer().toByteArray()).toBytes();
+        return java.nio.ByteBuffer.wrap(bytes, bytes.length - 36, 4).getInt();
+    }
+
+    private static String keys(Path home, int exitCode, String... arguments) throws IOException, InterruptedException {
+        String[] line = new String[arguments.length + 1];
+        line[0] = "keys";
+        System.arraycopy(arguments, 0, line, 1, arguments.length);
+        try (ServerProcess process = ServerProcess.start(home, Map.of(), line)) {
+            assertThat(process.exitCode()).as(process.err()).isEqualTo(exitCode);
+            assertThat(process.err().lines()).hasSize(exitCode == 0 ? 0 : 1);
+            return process.out();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package dev.palisade.server.store.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DataDirectoryTest {
+    private final Asking asking = new Asking();
+
+    private static Map<String, Integer> contents(Path directory) throws IOException {
+        Map<String, Integer> contents = new TreeMap<>();
+        if (Files.isDirectory(directory)) {
+            try (Stream<Path> files = Files.walk(directory)) {
+                for (Path file : files.toList()) {
+                    contents.put(
+                            directory.relativize(file).toString(),
+                            Files.isRegularFile(file) ? Arrays.hashCode(Files.readAllBytes(file)) : 0);
+                }
+            }
+        }
+        return contents;
+    }
+
+    private void refused(Path directory, String... words) throws IOException {
+        Map<String, Integer> before = contents(directory);
+        assertThatThrownBy(() -> asking.open(directory).close())
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContainingAll(words)
+                .message()
+                .doesNotContain("\n");
+        assertThat(contents(directory)).as("nothing was changed").isEqualTo(before);
+    }
+
+    @Test
+    void aSecondStoreOnTheSameDirectoryIsRefused(@TempDir Path directory) throws Exception {
+        try (EmbeddedStore store = asking.open(directory)) {
+            assertThat(store.nowMillis()).isPositive();
+            assertThatThrownBy(() -> asking.open(directory))
+                    .isInstanceOf(StoreUnusable.class)
+                    .hasMessageContaining("in use by another lock server");
+        }
+        asking.open(directory).close();
+    }
+
+    @Test
+    void aFileIsNotADirectory(@TempDir Path temp) throws Exception {
+        Path file = Files.writeString(temp.resolve("file"), "x");
+        refused(file, "is not a directory", "--data-dir");
+        refused(file.resolve("below"), "cannot be used");
+    }
+
+    @Test
+    void aPlaceWhereNothingCanBeWrittenIsRefused() throws Exception {
+        refused(Path.of("/proc/palisade"), "cannot be used");
+    }
+
+    @Test
+    void aDirectoryWithForeignFilesIsRefused(@TempDir Path directory) throws Exception {
+        Files.writeString(directory.resolve("holiday.jpg"), "x");
+        refused(directory, "other files (holiday.jpg)");
+    }
+
+    @Test
+    void aLostJournalIsNeverBegunAnew(@TempDir Path directory) throws Exception {
+        asking.open(directory).close();
+        JournalTest.deleteAll(directory.resolve("journal"));
+        refused(directory, "has lost its journal");
+        Files.createDirectories(directory.resolve("journal"));
+        refused(directory, "has lost its journal");
+    }
+
+    @Test
+    void aStoreOfAnotherReleaseIsRefused(@TempDir Path directory) throws Exception {
+        asking.open(directory).close();
+        Files.write(directory.resolve("PALISADE-STORE"), new byte[] {(byte) 0xff, 'x'});
+        refused(directory, "another release");
+        assertThatThrownBy(() -> asking.open(directory))
+                .as("and the lock on the directory was given back")
+                .hasMessageContaining("another release");
+    }
+
+    @Test
+    void aDamagedJournalIsRefused(@TempDir Path directory) throws Exception {
+        try (EmbeddedStore store = asking.open(directory)) {
+            for (int i = 1; i < 20; i++) {
+                Asking.granted(store, Asking.acquire("lock" + i, 1, i, Duration.ZERO));
+            }
+        }
+        Path journal = directory.resolve("journal").resolve("palisade-1.log");
+        byte[] bytes = Files.readAllBytes(journal);
+        bytes[1_000] ^= 4;
+        Files.write(journal, bytes);
+        refused(directory, "is damaged", "restore");
+    }
+
+    @Test
+    void aStoreThatDiedBeforeItWasMarkedIsBegunAgain(@TempDir Path directory) throws Exception {
+        asking.open(directory).close();
+        Files.delete(directory.resolve("PALISADE-STORE"));
+        asking.open(directory).close();
+        assertThat(directory.resolve("PALISADE-STORE")).exists();
+    }
+}
