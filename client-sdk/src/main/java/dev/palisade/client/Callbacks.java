@@ -46,6 +46,11 @@ final class Callbacks {
         own.execute(guarded);
     }
 
+    /** Few callbacks will come now; the thread need not stay for them. */
+    void close() {
+        own.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+    }
+
     static Thread daemon(String name, Runnable task) {
         Thread thread = new Thread(task, name);
         thread.setDaemon(true);

@@ -72,9 +72,8 @@ final class Connection {
         }
         generation++;
         ManagedChannel target = channels.next();
-        // A fresh transport: the old one may be the frozen link, or wait out a backoff of its own.
+        // A fresh transport and no backoff of gRPC's own: the old connection may be the frozen one.
         target.enterIdle();
-        target.resetConnectBackoff();
         SessionStream opening =
                 new SessionStream(loop, session, this, settings.callTimeout().toNanos());
         channel = target;

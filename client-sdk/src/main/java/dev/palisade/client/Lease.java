@@ -47,7 +47,7 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Gives the lock up; this lease counts as over from the call on. Blocks at most for the call timeout, also when
-     * interrupted. The same outcome each time; never throws for a lost lease.
+     * interrupted. The same outcome each time, except that UNKNOWN may settle; never throws for a lost lease.
      */
     ReleaseOutcome release();
 

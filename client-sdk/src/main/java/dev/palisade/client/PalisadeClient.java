@@ -158,6 +158,7 @@ public final class PalisadeClient implements AutoCloseable {
         session.stop();
         channels.close();
         alarm.stop();
+        callbacks.close();
     }
 
     private static byte[] randomBytes() {

@@ -5,11 +5,9 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
-import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.KeepAliveReply;
-import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.OfferedEvent;
 import dev.palisade.proto.v1.Reply;
@@ -31,15 +29,13 @@ import org.jspecify.annotations.Nullable;
 final class Session {
     private static final System.Logger LOG = System.getLogger(Session.class.getName());
 
-    /** Longer than any grace: by then the server has ended the request itself. */
-    private static final long FAREWELL_NANOS = 300_000_000_000L;
-
     private final Loop loop;
     private final Settings settings;
     private final Callbacks callbacks;
     private final Channels channels;
     private final Connection connection;
     private final Leases leases = new Leases();
+    private final Farewells farewells = new Farewells(this);
     private final Map<Long, Acquire> acquires = new HashMap<>();
     private final Set<Errand> errands = new LinkedHashSet<>();
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
@@ -216,37 +212,12 @@ final class Session {
 
     /** Leaves the queue; undoes a grant or an offer that raced it. */
     void leave(String lock, long requestId) {
-        sayUntilAnswered(Call.newBuilder()
-                .setLeave(LeaveRequest.newBuilder()
-                        .setLock(lock)
-                        .setRequestId(requestId)
-                        .setSessionId(Calls.bytes(id())))
-                .build());
+        farewells.leave(lock, requestId);
     }
 
     /** Frees a grant that nobody here wants. */
     void giveBack(Granted granted) {
-        sayUntilAnswered(Call.newBuilder().setRelease(Wire.release(granted)).build());
-    }
-
-    private void sayUntilAnswered(Call call) {
-        Retry retry = new Retry();
-        Errand[] self = new Errand[1];
-        Timeline.Entry[] limit = new Timeline.Entry[1];
-        self[0] = Ask.lasting(call::toBuilder, (reply, sent) -> {
-            if (reply.hasRejected()) {
-                Rejection rejection = Wire.rejection(reply.getRejected());
-                Remedy remedy = Remedy.of(rejection.reason());
-                if (remedy == Remedy.RETRY || remedy == Remedy.ASK_AGAIN) {
-                    again(self[0], retry.delayNanos(rejection));
-                    return;
-                }
-            }
-            loop.cancel(limit[0]);
-            finish(self[0]);
-        });
-        limit[0] = loop.in(FAREWELL_NANOS, () -> finish(self[0]));
-        start(self[0]);
+        farewells.release(granted);
     }
 
     /**

@@ -18,6 +18,8 @@ import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.WaitEnd;
 import dev.palisade.proto.v1.WaitEndedEvent;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -106,6 +108,21 @@ class AcquireTest extends Fixture {
         server.link().answer(last(CallCase.ACQUIRE), ScriptedServer.granted(granted));
         assertThat(last(CallCase.RELEASE).getRelease().getGrantId()).isEqualTo(granted.getGrantId());
         assertThat(count(CallCase.LEAVE)).isEqualTo(1);
+    }
+
+    @Test
+    void aGrantIsReleasedWhenTheFutureWasCompletedByItsOwnerMeanwhile() {
+        List<Runnable> later = new ArrayList<>();
+        try (PalisadeClient other = PalisadeClient.builder("scripted:1")
+                .channelFactory(server::channel)
+                .callbackExecutor(later::add)
+                .build()) {
+            CompletableFuture<AcquireResult> result = other.acquireAsync(LOCK, TRY);
+            result.complete(new AcquireResult.TimedOut());
+            assertThat(count(CallCase.RELEASE)).isZero();
+            List.copyOf(later).forEach(Runnable::run);
+            assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        }
     }
 
     @Test

@@ -30,6 +30,17 @@ class LossTest extends Fixture {
     }
 
     @Test
+    void afterAnIdleHourTheFirstKeepAliveComesAThirdOfTheTtlAfterTheGrant() {
+        time.advance(Duration.ofHours(1));
+        Lease lease = held();
+        time.advanceMillis(2_999);
+        assertThat(server.link().keepAlives()).isZero();
+        time.advanceMillis(1);
+        assertThat(server.link().keepAlives()).isEqualTo(1);
+        assertThat(lease.isValid()).isTrue();
+    }
+
+    @Test
     void theSmallestTtlSetsThePace() {
         Lease slow = held();
         Lease fast = leaseOf(client.acquireAsync("fast", TRY.ttl(Duration.ofSeconds(3))));
@@ -157,6 +168,7 @@ class LossTest extends Fixture {
     void aSteppedWallClockIsNoticedWithoutAnybodyLooking() {
         Lease lease = held();
         lease.onLost(lost::add);
+        server.answersKeepAlives = false;
         time.stepWallMillis(60_000);
         time.advanceMillis(3_000);
         assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);

@@ -144,6 +144,21 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
+    void whatIsReleasedBeforeItsResumeIsAnsweredIsNotResumedAgain() {
+        Lease lease = held();
+        server.script = call -> null;
+        server.link().breakOff();
+        time.advanceMillis(50);
+        ((HeldLease) lease).giveBack();
+        server.script = server::grantAll;
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(server.links).hasSize(3);
+        assertThat(count(CallCase.RESUME)).isZero();
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+    }
+
+    @Test
     void aHandedOverOfferIsAcceptedAgainAndThenResumed() {
         server.script = ScriptedServer.silentOn(Call::hasAccept, server::queueAll);
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
