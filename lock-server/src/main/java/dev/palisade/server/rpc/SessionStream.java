@@ -1,7 +1,6 @@
 package dev.palisade.server.rpc;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.MessageLite;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
@@ -34,18 +33,15 @@ import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One session stream. Client frames are asked for one by one and only while few enough calls are unanswered, and replies
- * wait here until the transport takes them: a client that floods, or does not read, stops being read. What can gather is
- * bounded by the calls in flight and by the locks of the session.
+ * wait in the {@link Outbox} until the transport takes them: a client that floods, or does not read, stops being read.
+ * What can gather is bounded by the calls in flight and by the locks of the session.
  */
 final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final LockEngine engine;
@@ -54,17 +50,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final Limits limits;
     private final String version;
     private final int callsInFlightMax;
-    private final ServerCallStreamObserver<ServerFrame> out;
-    private final AtomicInteger inFlight = new AtomicInteger();
-    private final Object lock = new Object();
-    // Guarded by lock.
-    /** Frames that are full and wait for the transport, then the one being filled. */
-    private final Deque<Gathered> waiting = new ArrayDeque<>();
-
-    private Gathered gathered = new Gathered();
-    private boolean halfClosed;
-    private boolean ended;
-    private boolean frameOwed;
+    private final Outbox outbox;
     // Only set by the transport's thread of this stream.
     private volatile @Nullable Session session;
 
@@ -80,25 +66,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         this.limits = limits;
         this.version = version;
         this.callsInFlightMax = callsInFlightMax;
-        this.out = out;
-        out.disableAutoRequest();
-        out.setOnReadyHandler(this::flush);
+        this.outbox = new Outbox(out, callsInFlightMax);
         out.setOnCancelHandler(this::detach);
-        out.request(1);
-    }
-
-    /** What goes out together. Guarded by lock. */
-    private static final class Gathered {
-        final ServerFrame.Builder frame = ServerFrame.newBuilder();
-        int replies;
-        int offers;
-        int bytes;
-        boolean empty = true;
-
-        /** A client refuses a frame of more than 4 MiB. */
-        boolean isFull() {
-            return bytes >= 1 << 20;
-        }
     }
 
     // ---- from the client ----
@@ -129,16 +98,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                     + callsInFlightMax)
                     .asException();
         }
-        inFlight.addAndGet(calls);
-        // Before anything is submitted, so that the offers it causes can count on this frame.
-        synchronized (lock) {
-            frameOwed = true;
-        }
+        outbox.took(calls);
         for (Call call : frame.getCallsList()) {
-            // Under the lock, so that no event of the store's thread overtakes the reply to the call that caused it.
-            synchronized (lock) {
-                submit(attached, call);
-            }
+            // No event of the store's thread may overtake the reply to the call that caused it.
+            outbox.inOrder(() -> submit(attached, call));
         }
         if (frame.hasKeepAlive()) {
             keepAlive(attached, frame.getKeepAlive().getKeepAliveId());
@@ -151,6 +114,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         }
         Hello hello = frame.getHello();
         ProtoCodec.within("session_gen", hello.getSessionGen(), 1, Long.MAX_VALUE - 1);
+        // Before anybody can push an event: the first frame has the welcome, or the stream ends without one.
+        outbox.welcome(Welcome.newBuilder()
+                .setIssuer(engine.config().issuer())
+                .setServerVersion(version)
+                .setGraceMillis(engine.config().graceMillis())
+                .setTtlMinMillis(limits.ttlMinMillis())
+                .setTtlMaxMillis(limits.ttlMaxMillis())
+                .setCallsInFlightMax(callsInFlightMax));
         Session attached = engine.attach(
                 ProtoCodec.session(hello.getSessionId()),
                 hello.getSessionGen(),
@@ -158,16 +129,6 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 hello.getKeepLeasesOnDisconnect(),
                 this);
         session = attached;
-        gather(
-                Welcome.newBuilder()
-                        .setIssuer(engine.config().issuer())
-                        .setServerVersion(version)
-                        .setGraceMillis(engine.config().graceMillis())
-                        .setTtlMinMillis(limits.ttlMinMillis())
-                        .setTtlMaxMillis(limits.ttlMaxMillis())
-                        .setCallsInFlightMax(callsInFlightMax)
-                        .build(),
-                (out, welcome) -> out.frame.setWelcome(welcome));
         return attached;
     }
 
@@ -262,31 +223,21 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         } catch (RuntimeException e) {
             reply.setRejected(Answers.rejected(Answers.unsaid(e)));
         }
-        gather(reply.build(), (out, said) -> {
-            out.frame.addReplies(said);
-            out.replies++;
-        });
+        outbox.reply(reply.build());
         engine.flushLater(this);
     }
 
     private void keepAlive(Session attached, long id) {
         var unused = engine.keepAlive(attached).whenComplete((lost, failure) -> {
             if (failure != null) {
-                inFlight.decrementAndGet();
+                outbox.noReply();
             } else {
                 KeepAliveReply.Builder reply = KeepAliveReply.newBuilder().setKeepAliveId(id);
                 lost.forEach(lease -> reply.addLost(lostEvent(lease.lock(), lease.grant(), LostReason.LOST_EXPIRED)));
-                gather(reply.build(), SessionStream::addKeepAlive);
+                outbox.keepAlive(reply.build());
             }
             flush();
         });
-    }
-
-    /** A frame has room for one: the newer says all that the older does, and what the older lost stays lost. */
-    private static void addKeepAlive(Gathered out, KeepAliveReply reply) {
-        out.frame.setKeepAlive(
-                reply.toBuilder().addAllLost(out.frame.getKeepAlive().getLostList()));
-        out.replies++;
     }
 
     @Override
@@ -297,16 +248,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     @Override
     public void onCompleted() {
         detach();
-        synchronized (lock) {
-            halfClosed = true;
-        }
-        flush();
+        outbox.halfClose();
     }
 
     private void detach() {
-        synchronized (lock) {
-            ended = ended || out.isCancelled();
-        }
+        outbox.broke();
         Session attached = session;
         if (attached != null) {
             engine.detach(attached);
@@ -322,37 +268,22 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                         .setRequestId(grant.request().id().number())
                         .setGranted(answers.granted(name, grant))
                         .setOfferMillis(offerMillis));
-        gather(event.build(), (out, offer) -> {
-            out.frame.setSeenSentNanos(
-                    out.offers == 0 ? seenSentNanos : older(out.frame.getSeenSentNanos(), seenSentNanos));
-            out.offers++;
-            out.frame.addEvents(offer);
-        });
-    }
-
-    /** One echo serves all offers of a frame: the oldest, and none when any has none. */
-    private static long older(long one, long other) {
-        return one == 0 || other == 0 ? 0 : Math.min(one, other);
+        outbox.offer(event.build(), seenSentNanos);
     }
 
     @Override
     public void lost(LockName name, GrantId grant, End end) {
-        gather(
-                Event.newBuilder()
-                        .setLost(lostEvent(name, grant, Answers.lostReason(end)))
-                        .build(),
-                (out, event) -> out.frame.addEvents(event));
+        outbox.event(Event.newBuilder()
+                .setLost(lostEvent(name, grant, Answers.lostReason(end)))
+                .build());
     }
 
     @Override
     public void waitEnded(long requestNumber, End end) {
-        gather(
-                Event.newBuilder()
-                        .setWaitEnded(WaitEndedEvent.newBuilder()
-                                .setRequestId(requestNumber)
-                                .setEnd(Answers.waitEnd(end)))
-                        .build(),
-                (out, event) -> out.frame.addEvents(event));
+        outbox.event(Event.newBuilder()
+                .setWaitEnded(
+                        WaitEndedEvent.newBuilder().setRequestId(requestNumber).setEnd(Answers.waitEnd(end)))
+                .build());
     }
 
     @Override
@@ -368,60 +299,13 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 .build();
     }
 
-    // ---- out ----
-
-    private <T extends MessageLite> void gather(T part, BiConsumer<Gathered, T> add) {
-        synchronized (lock) {
-            if (ended) {
-                return;
-            }
-            if (gathered.isFull()) {
-                waiting.add(gathered);
-                gathered = new Gathered();
-            }
-            add.accept(gathered, part);
-            gathered.bytes += part.getSerializedSize();
-            gathered.empty = false;
-        }
-    }
-
     @Override
     public void flush() {
-        synchronized (lock) {
-            if (ended) {
-                return;
-            }
-            while (!waiting.isEmpty() && out.isReady()) {
-                send(waiting.remove());
-            }
-            if (waiting.isEmpty() && !gathered.empty && out.isReady()) {
-                Gathered full = gathered;
-                gathered = new Gathered();
-                send(full);
-            }
-            if (frameOwed && inFlight.get() < callsInFlightMax && waiting.isEmpty()) {
-                frameOwed = false;
-                out.request(1);
-            }
-            if (halfClosed && inFlight.get() == 0 && waiting.isEmpty() && gathered.empty) {
-                ended = true;
-                out.onCompleted();
-            }
-        }
-    }
-
-    private void send(Gathered full) {
-        out.onNext(full.frame.build());
-        inFlight.addAndGet(-full.replies);
+        outbox.flush();
     }
 
     private void end(Rejection rejection) {
-        synchronized (lock) {
-            if (!ended) {
-                ended = true;
-                out.onError(Rejections.toStatus(rejection));
-            }
-        }
+        outbox.end(Rejections.toStatus(rejection));
         Session attached = session;
         if (attached != null) {
             engine.detach(attached);

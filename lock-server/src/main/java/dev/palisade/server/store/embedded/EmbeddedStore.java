@@ -1,6 +1,5 @@
 package dev.palisade.server.store.embedded;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
@@ -9,6 +8,7 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockMachine;
@@ -19,12 +19,8 @@ import dev.palisade.server.store.embedded.format.Entry;
 import dev.palisade.server.store.embedded.format.Epoch;
 import dev.palisade.server.store.embedded.format.Record;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -63,7 +59,7 @@ public final class EmbeddedStore implements LockStore {
     private volatile @Nullable Listener listener;
 
     // Touched by the writer thread only, once it runs.
-    private final Map<LockName, Slot> slots = new HashMap<>();
+    private final Map<LockName, Slot> slots;
     private final Deadlines deadlines = new Deadlines();
     /** Idle slots, the one that was touched longest ago first. */
     private final Set<Slot> unused = new LinkedHashSet<>();
@@ -129,13 +125,15 @@ public final class EmbeddedStore implements LockStore {
         try {
             journal.load(restored);
             restored.refuseIncomplete();
-            if (restored.epochIds.isEmpty() && (directory.isMarked() || !slots.isEmpty())) {
+            if (restored.epochIds.isEmpty() && (directory.isMarked() || !restored.slots.isEmpty())) {
                 throw lostJournal();
             }
         } catch (StoreUnusable e) {
             journal.close();
             throw e;
         }
+        this.slots = restored.slots;
+        this.forgottenUntilMillis = restored.forgottenUntilMillis;
         this.clock = new StoreClock(wallMillis.getAsLong(), restored.lastMillis, nanoTime);
         this.tokens = new TokenCounter(clock.nowMillis(), restored.highToken, epochId);
         restart(restored);
@@ -259,7 +257,7 @@ public final class EmbeddedStore implements LockStore {
             Command command = pending.command();
             Slot slot = slots.get(command.lock());
             if (slot == null) {
-                if (command instanceof Acquire && slots.size() >= config.locksMax()) {
+                if (slots.size() >= config.locksMax() && makesKnown(command)) {
                     answers.add(new Answered(pending.future(), locksMaxReached()));
                     continue;
                 }
@@ -371,6 +369,11 @@ public final class EmbeddedStore implements LockStore {
         }
     }
 
+    /** Whether a name that nobody uses has to be remembered after it. */
+    private static boolean makesKnown(Command command) {
+        return command instanceof Acquire || command instanceof Leave;
+    }
+
     private Answer locksMaxReached() {
         return new Answer.Refused(new Rejection(
                 Reason.LIMIT_EXCEEDED,
@@ -418,86 +421,6 @@ public final class EmbeddedStore implements LockStore {
     }
 
     // ---- starting ----
-
-    /** What the journal holds, record by record. */
-    private final class Restored implements Journal.Loader {
-        final Map<Long, LockName> lockOfRecord = new HashMap<>();
-        final List<Long> epochIds = new ArrayList<>();
-        final List<Long> superseded = new ArrayList<>();
-        /** Records of which a part is missing: their other files may be gone, so they are only wrong if they are not deleted. */
-        final Set<Long> incomplete = new HashSet<>();
-
-        long highToken;
-        long lastMillis;
-
-        @Override
-        public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
-            Record record = parse(id, body);
-            if (record.hasEpoch()) {
-                epochIds.add(id);
-                highToken = Math.max(highToken, record.getEpoch().getReservedToken());
-                lastMillis = Math.max(lastMillis, record.getEpoch().getWrittenAtMillis());
-                forgottenUntilMillis =
-                        Math.max(forgottenUntilMillis, record.getEpoch().getForgottenUntilMillis());
-                return;
-            }
-            Entry entry = record.getEntry();
-            LockName name = new LockName(entry.getLock());
-            lastMillis = Math.max(lastMillis, entry.getAtMillis());
-            if (index == 0) {
-                Slot slot = slots.computeIfAbsent(name, fresh -> new Slot(LockState.unused(fresh, 0)));
-                if (slot.recordId != 0) {
-                    superseded.add(slot.recordId);
-                }
-                slot.recordId = id;
-                slot.updates = 0;
-                slot.state = EventCodec.apply(LockState.unused(name, 0), entry);
-                lockOfRecord.put(id, name);
-                return;
-            }
-            Slot slot = slots.get(name);
-            if (slot == null || slot.recordId != id || index != slot.updates + 1) {
-                incomplete.add(id);
-                return;
-            }
-            slot.updates = index;
-            slot.state = EventCodec.apply(slot.state, entry);
-        }
-
-        @Override
-        public void deleted(long id) {
-            LockName name = lockOfRecord.remove(id);
-            if (name != null) {
-                Slot slot = slots.get(name);
-                if (slot != null && slot.recordId == id) {
-                    slots.remove(name);
-                }
-            }
-            superseded.remove(id);
-            epochIds.remove(id);
-            incomplete.remove(id);
-        }
-
-        void refuseIncomplete() throws StoreUnusable {
-            if (!incomplete.isEmpty()) {
-                throw new StoreUnusable("journal record " + Collections.min(incomplete)
-                        + " lacks a part; restore the data directory from a copy");
-            }
-        }
-
-        private Record parse(long id, ByteBuffer body) throws StoreUnusable {
-            try {
-                Record record = Record.parseFrom(body);
-                if (record.getRecordCase() != Record.RecordCase.RECORD_NOT_SET) {
-                    return record;
-                }
-            } catch (InvalidProtocolBufferException e) {
-                throw new StoreUnusable(
-                        "journal record " + id + " cannot be read; restore the data directory from a copy", e);
-            }
-            throw new StoreUnusable("journal record " + id + " is of a later release; use that release");
-        }
-    }
 
     private LockState withForgottenUntil(LockState state) {
         return new LockState(

@@ -2,30 +2,22 @@ package dev.palisade.server.store.embedded;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedChannelException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import java.util.zip.CRC32C;
-import org.apache.activemq.artemis.core.io.IOCallback;
 import org.apache.activemq.artemis.core.io.IOCriticalErrorListener;
 import org.apache.activemq.artemis.core.io.SequentialFile;
-import org.apache.activemq.artemis.core.io.nio.NIOSequentialFile;
 import org.apache.activemq.artemis.core.io.nio.NIOSequentialFileFactory;
 import org.apache.activemq.artemis.core.journal.EncoderPersister;
 import org.apache.activemq.artemis.core.journal.IOCompletion;
 import org.apache.activemq.artemis.core.journal.LoaderCallback;
 import org.apache.activemq.artemis.core.journal.PreparedTransactionInfo;
 import org.apache.activemq.artemis.core.journal.RecordInfo;
-import org.apache.activemq.artemis.core.journal.impl.JournalFile;
 import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
-import org.apache.activemq.artemis.core.journal.impl.JournalReaderCallbackAbstract;
 import org.apache.activemq.artemis.core.journal.impl.dataformat.ByteArrayEncoding;
 import org.apache.activemq.artemis.utils.actors.ArtemisExecutor;
 import org.apache.activemq.artemis.utils.actors.OrderedExecutorFactory;
@@ -42,9 +34,9 @@ final class Journal implements AutoCloseable {
     /** The timer that the library flushes by when nobody else does. We flush at the end of each batch. */
     private static final int BUFFER_TIMEOUT_NANOS = 100_000_000;
 
-    private static final byte RECORD = 1;
+    static final byte RECORD = 1;
     /** CRC32C of the rest, id, index, checksum of the deletes since the record before. */
-    private static final int HEADER_BYTES = 4 + 8 + 4 + 4;
+    static final int HEADER_BYTES = 4 + 8 + 4 + 4;
 
     private final Path path;
     private final int fileBytes;
@@ -92,7 +84,7 @@ final class Journal implements AutoCloseable {
                         path.toFile(), true, fileBytes / 4, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {
                     @Override
                     public SequentialFile createSequentialFile(String name) {
-                        return new DurableNameFile(this, name);
+                        return new DurableFile(this, path, name, fileBytes, Journal.this::broke);
                     }
                 };
         OrderedExecutorFactory ordered = new OrderedExecutorFactory(background);
@@ -121,10 +113,7 @@ final class Journal implements AutoCloseable {
      */
     void load(Loader loader) throws StoreUnusable {
         try {
-            Optional<Torn> torn = check();
-            if (torn.isPresent()) {
-                torn.get().wipe();
-            }
+            deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles());
             journal.start();
             Reading reading = new Reading(loader);
             nextId = journal.load(reading).getMaxID() + 1;
@@ -216,143 +205,16 @@ final class Journal implements AutoCloseable {
         return new ByteArrayEncoding(record.putInt(0, checksum(record.array())).array());
     }
 
-    private static int checksum(byte[] record) {
+    static int checksum(byte[] record) {
         CRC32C crc = new CRC32C();
         crc.update(record, 4, record.length - 4);
         return (int) crc.getValue();
     }
 
-    private static int withDelete(int deletes, long id) {
+    static int withDelete(int deletes, long id) {
         CRC32C crc = new CRC32C();
         crc.update(ByteBuffer.allocate(12).putInt(deletes).putLong(id).flip());
         return (int) crc.getValue();
-    }
-
-    /**
-     * The library skips what it cannot read. Files have one size, records leave no gaps and nothing follows the last one
-     * of a file, so what was skipped shows.
-     *
-     * @return what was being written last
-     */
-    private Optional<Torn> check() throws Exception {
-        List<JournalFile> ordered = journal.orderFiles();
-        int[] used = new int[ordered.size()];
-        int newest = 0;
-        for (int i = 0; i < used.length; i++) {
-            used[i] = lastByteUsed(nameOf(ordered.get(i)));
-            if (used[i] > JournalImpl.SIZE_HEADER) {
-                newest = i; // Files made ready for later are still empty.
-            }
-        }
-        Optional<Torn> torn = Optional.empty();
-        FileCheck check = new FileCheck(0, false, 0);
-        for (int i = 0; i < used.length; i++) {
-            JournalFile file = ordered.get(i);
-            check = check.next(file.getFileID());
-            int end = JournalImpl.readJournalFile(files, file, check);
-            if (check.damaged || end != check.end || (i != newest && (check.lastIsDamaged || used[i] > end))) {
-                throw new StoreUnusable(
-                        "journal file " + nameOf(file) + " is damaged; restore the data directory from a copy");
-            }
-            int sound = check.lastIsDamaged ? check.lastStart : end;
-            if (used[i] > sound) {
-                torn = Optional.of(new Torn(nameOf(file), sound, used[i]));
-            }
-        }
-        deletes = check.deletes;
-        return torn;
-    }
-
-    private Path nameOf(JournalFile file) {
-        return path.resolve(file.getFile().getFileName());
-    }
-
-    private int lastByteUsed(Path file) throws IOException, StoreUnusable {
-        byte[] bytes = Files.readAllBytes(file);
-        if (bytes.length != fileBytes) {
-            throw new StoreUnusable("journal file " + file + " has " + bytes.length + " bytes, not " + fileBytes
-                    + ": it was cut; restore the data directory from a copy");
-        }
-        int used = bytes.length;
-        while (used > 0 && bytes[used - 1] == 0) {
-            used--;
-        }
-        return used;
-    }
-
-    /** The bytes of a record that was never completely written. */
-    private record Torn(Path file, int from, int to) {
-        /** As if it had never been begun; otherwise it would be taken for damage once others follow it. */
-        void wipe() throws IOException {
-            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-                ByteBuffer zeros = ByteBuffer.allocate(to - from);
-                while (zeros.hasRemaining()) {
-                    channel.write(zeros, from + (long) zeros.position());
-                }
-                channel.force(true);
-            }
-        }
-    }
-
-    /** Looks at every record of one file. Only the last may be bad, which its caller judges. */
-    private static final class FileCheck extends JournalReaderCallbackAbstract {
-        int end = JournalImpl.SIZE_HEADER;
-        int lastStart;
-        boolean lastIsDamaged;
-        boolean damaged;
-        private final long fileId;
-        /** Whether all deletes since the record before are known. The compactor leaves deletes out, and files go. */
-        private boolean follows;
-
-        private int deletes;
-
-        FileCheck(long fileId, boolean follows, int deletes) {
-            this.fileId = fileId;
-            this.follows = follows;
-            this.deletes = deletes;
-        }
-
-        FileCheck next(long next) {
-            return new FileCheck(next, follows && next == fileId + 1, deletes);
-        }
-
-        @Override
-        public void onReadAddRecord(RecordInfo record) {
-            advance(JournalImpl.SIZE_ADD_RECORD + 1 + record.data.length);
-            lastIsDamaged = !isSound(record);
-            if (!lastIsDamaged) {
-                follows = record.compactCount == 0;
-                deletes = 0;
-            }
-        }
-
-        @Override
-        public void onReadUpdateRecord(RecordInfo record) {
-            onReadAddRecord(record);
-        }
-
-        @Override
-        public void onReadDeleteRecord(long id) {
-            advance(JournalImpl.SIZE_DELETE_RECORD + 1);
-            deletes = withDelete(deletes, id);
-        }
-
-        private void advance(int bytes) {
-            damaged |= lastIsDamaged;
-            lastIsDamaged = false;
-            lastStart = end;
-            end += bytes;
-        }
-
-        private boolean isSound(RecordInfo record) {
-            ByteBuffer data = ByteBuffer.wrap(record.data);
-            return data.remaining() >= HEADER_BYTES
-                    && record.getUserRecordType() == RECORD
-                    && data.getInt() == checksum(record.data)
-                    && data.getLong() == record.id
-                    && data.getInt() > 0 == record.isUpdate
-                    && (data.getInt() == deletes || !follows || record.compactCount > 0);
-        }
     }
 
     /** Hands the checked records over. */
@@ -401,71 +263,6 @@ final class Journal implements AutoCloseable {
         void finish() throws StoreUnusable {
             if (refused != null) {
                 throw refused;
-            }
-        }
-    }
-
-    /**
-     * A new file's name must survive a power cut as well as its content. And the compactor writes whole buffers that still
-     * hold parts of the file it wrote before: what follows the last record is blanked, so that {@link #check} can tell.
-     */
-    private final class DurableNameFile extends NIOSequentialFile {
-        DurableNameFile(NIOSequentialFileFactory factory, String name) {
-            super(factory, path.toFile(), name, 1);
-        }
-
-        @Override
-        public void open(int maxIo, boolean useExecutor) throws IOException {
-            super.open(maxIo, useExecutor);
-            try (FileChannel directory = FileChannel.open(path, StandardOpenOption.READ)) {
-                directory.force(true);
-            }
-        }
-
-        /** The library loses some failures here: with a closed channel it writes nothing, syncs nothing and calls it done. */
-        @Override
-        public void writeDirect(ByteBuffer bytes, boolean sync, IOCallback callback) {
-            super.writeDirect(bytes, sync, new IOCallback() {
-                @Override
-                public void done() {
-                    callback.done();
-                }
-
-                @Override
-                public void onError(int code, String message) {
-                    broke("journal " + getFile() + ": " + message);
-                    callback.onError(code, message);
-                }
-            });
-        }
-
-        @Override
-        public void sync() throws IOException {
-            FileChannel open = channel;
-            if (open == null || !open.isOpen()) {
-                broke("journal " + getFile() + ": closed before it was synced");
-                throw new ClosedChannelException();
-            }
-            super.sync();
-        }
-
-        @Override
-        public void blockingWriteDirect(ByteBuffer bytes, boolean sync, boolean releaseBuffer) throws Exception {
-            if (getFileName().endsWith(".cmp") && bytes.position() == 0 && bytes.limit() == fileBytes) {
-                blankUnused(bytes);
-            }
-            super.blockingWriteDirect(bytes, sync, releaseBuffer);
-        }
-
-        private static void blankUnused(ByteBuffer bytes) {
-            int fileId = (int) bytes.getLong(2 * Integer.BYTES);
-            int at = JournalImpl.SIZE_HEADER;
-            // Type, file id, times compacted, id, length of the body.
-            while (at + 18 <= bytes.limit() && bytes.get(at) != 0 && bytes.getInt(at + 1) == fileId) {
-                at += JournalImpl.SIZE_ADD_RECORD + 1 + bytes.getInt(at + 14);
-            }
-            for (int i = at; i < bytes.limit(); i++) {
-                bytes.put(i, (byte) 0);
             }
         }
     }

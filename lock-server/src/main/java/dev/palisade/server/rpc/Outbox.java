@@ -1,0 +1,157 @@
+package dev.palisade.server.rpc;
+
+import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.KeepAliveReply;
+import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.Welcome;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCallStreamObserver;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * What one stream still has to say, gathered into frames, and the only one who says it. Asks the transport for the next
+ * client frame only while few enough calls are unanswered and nothing waits to be sent, so what can gather is bounded. Used
+ * by several threads; never blocks for long.
+ */
+final class Outbox {
+    /** A client refuses a frame of more than 4 MiB. */
+    private static final int FRAME_BYTES_FULL = 1 << 20;
+
+    private final ServerCallStreamObserver<ServerFrame> out;
+    private final int callsInFlightMax;
+    /** Frames that are full and wait for the transport; the one being filled comes after them. */
+    private final Deque<Gathered> full = new ArrayDeque<>();
+
+    private Gathered gathered = new Gathered();
+    private int inFlight;
+    private boolean frameOwed;
+    private boolean halfClosed;
+    private boolean ended;
+
+    private static final class Gathered {
+        final ServerFrame.Builder frame = ServerFrame.newBuilder();
+        int replies;
+        int offers;
+        int bytes;
+        boolean empty = true;
+    }
+
+    Outbox(ServerCallStreamObserver<ServerFrame> out, int callsInFlightMax) {
+        this.out = out;
+        this.callsInFlightMax = callsInFlightMax;
+        out.disableAutoRequest();
+        out.setOnReadyHandler(this::flush);
+        out.request(1);
+    }
+
+    /** A frame came with so many calls; the next is asked for when enough of them are answered. */
+    synchronized void took(int calls) {
+        inFlight += calls;
+        frameOwed = true;
+    }
+
+    /** Runs {@code submission} so that no event of another thread is gathered before a reply that it gathers itself. */
+    synchronized void inOrder(Runnable submission) {
+        submission.run();
+    }
+
+    synchronized void welcome(Welcome.Builder welcome) {
+        room(0).frame.setWelcome(welcome);
+    }
+
+    synchronized void reply(Reply reply) {
+        Gathered into = room(reply.getSerializedSize());
+        into.frame.addReplies(reply);
+        into.replies++;
+    }
+
+    /** A frame has room for one: the newer says all that the older does, and what the older lost stays lost. */
+    synchronized void keepAlive(KeepAliveReply reply) {
+        Gathered into = room(reply.getSerializedSize());
+        into.frame.setKeepAlive(
+                reply.toBuilder().addAllLost(into.frame.getKeepAlive().getLostList()));
+        into.replies++;
+    }
+
+    /** A call that gets no reply, because there is nothing true to say. */
+    synchronized void noReply() {
+        inFlight--;
+    }
+
+    synchronized void event(Event event) {
+        room(event.getSerializedSize()).frame.addEvents(event);
+    }
+
+    /** One echo serves all offers of a frame: the oldest, and none when any has none. */
+    synchronized void offer(Event offer, long seenSentNanos) {
+        Gathered into = room(offer.getSerializedSize());
+        long before = into.frame.getSeenSentNanos();
+        boolean none = seenSentNanos == 0 || (into.offers > 0 && before == 0);
+        into.frame
+                .setSeenSentNanos(none ? 0 : into.offers == 0 ? seenSentNanos : Math.min(before, seenSentNanos))
+                .addEvents(offer);
+        into.offers++;
+    }
+
+    /** The frame that has room for so many more bytes. What is said after the end goes nowhere. */
+    private Gathered room(int bytes) {
+        if (ended) {
+            return new Gathered();
+        }
+        if (gathered.bytes >= FRAME_BYTES_FULL) {
+            full.add(gathered);
+            gathered = new Gathered();
+        }
+        gathered.bytes += bytes;
+        gathered.empty = false;
+        return gathered;
+    }
+
+    /** Sends what the transport takes now. */
+    synchronized void flush() {
+        if (ended) {
+            return;
+        }
+        while (!full.isEmpty() && out.isReady()) {
+            send(full.remove());
+        }
+        if (full.isEmpty() && !gathered.empty && out.isReady()) {
+            Gathered last = gathered;
+            gathered = new Gathered();
+            send(last);
+        }
+        if (frameOwed && inFlight < callsInFlightMax && full.isEmpty()) {
+            frameOwed = false;
+            out.request(1);
+        }
+        if (halfClosed && inFlight == 0 && full.isEmpty() && gathered.empty) {
+            ended = true;
+            out.onCompleted();
+        }
+    }
+
+    private void send(Gathered frame) {
+        out.onNext(frame.frame.build());
+        inFlight -= frame.replies;
+    }
+
+    /** The client says no more; the stream ends when everything is answered. */
+    synchronized void halfClose() {
+        halfClosed = true;
+        flush();
+    }
+
+    /** The transport is gone. */
+    synchronized void broke() {
+        ended = ended || out.isCancelled();
+    }
+
+    synchronized void end(StatusRuntimeException status) {
+        if (!ended) {
+            ended = true;
+            out.onError(status);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package dev.palisade.server.store.embedded;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import org.apache.activemq.artemis.core.io.SequentialFileFactory;
+import org.apache.activemq.artemis.core.journal.RecordInfo;
+import org.apache.activemq.artemis.core.journal.impl.JournalFile;
+import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
+import org.apache.activemq.artemis.core.journal.impl.JournalReaderCallbackAbstract;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks at every byte of a journal before the library reads it. A newest record that was cut off in writing was never
+ * answered for and is wiped out; any other damage is refused, and then nothing was changed.
+ */
+final class JournalCheck {
+    private final Path path;
+    private final int fileBytes;
+    private final SequentialFileFactory files;
+
+    JournalCheck(Path path, int fileBytes, SequentialFileFactory files) {
+        this.path = path;
+        this.fileBytes = fileBytes;
+        this.files = files;
+    }
+
+    /**
+     * The library skips what it cannot read. Files have one size, records leave no gaps and nothing follows the last one
+     * of a file, so what was skipped shows.
+     *
+     * @return the checksum of the deletes since the last record
+     */
+    int run(List<JournalFile> ordered) throws Exception {
+        int[] used = new int[ordered.size()];
+        int newest = 0;
+        for (int i = 0; i < used.length; i++) {
+            used[i] = lastByteUsed(nameOf(ordered.get(i)));
+            if (used[i] > JournalImpl.SIZE_HEADER) {
+                newest = i; // Files made ready for later are still empty.
+            }
+        }
+        @Nullable Torn torn = null;
+        FileCheck check = new FileCheck(0, false, 0);
+        for (int i = 0; i < used.length; i++) {
+            JournalFile file = ordered.get(i);
+            check = check.next(file.getFileID());
+            int end = JournalImpl.readJournalFile(files, file, check);
+            if (check.damaged || end != check.end || (i != newest && (check.lastIsDamaged || used[i] > end))) {
+                throw new StoreUnusable(
+                        "journal file " + nameOf(file) + " is damaged; restore the data directory from a copy");
+            }
+            int sound = check.lastIsDamaged ? check.lastStart : end;
+            if (used[i] > sound) {
+                torn = new Torn(nameOf(file), sound, used[i]);
+            }
+        }
+        if (torn != null) {
+            torn.wipe();
+        }
+        return check.deletes;
+    }
+
+    private Path nameOf(JournalFile file) {
+        return path.resolve(file.getFile().getFileName());
+    }
+
+    private int lastByteUsed(Path file) throws IOException, StoreUnusable {
+        byte[] bytes = Files.readAllBytes(file);
+        if (bytes.length != fileBytes) {
+            throw new StoreUnusable("journal file " + file + " has " + bytes.length + " bytes, not " + fileBytes
+                    + ": it was cut; restore the data directory from a copy");
+        }
+        int used = bytes.length;
+        while (used > 0 && bytes[used - 1] == 0) {
+            used--;
+        }
+        return used;
+    }
+
+    /** The bytes of a record that was never completely written. */
+    private record Torn(Path file, int from, int to) {
+        /** As if it had never been begun; otherwise it would be taken for damage once others follow it. */
+        void wipe() throws IOException {
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                ByteBuffer zeros = ByteBuffer.allocate(to - from);
+                while (zeros.hasRemaining()) {
+                    channel.write(zeros, from + (long) zeros.position());
+                }
+                channel.force(true);
+            }
+        }
+    }
+
+    /** Looks at every record of one file. Only the last may be bad, which its caller judges. */
+    private static final class FileCheck extends JournalReaderCallbackAbstract {
+        int end = JournalImpl.SIZE_HEADER;
+        int lastStart;
+        boolean lastIsDamaged;
+        boolean damaged;
+        private final long fileId;
+        /** Whether all deletes since the record before are known. The compactor leaves deletes out, and files go. */
+        private boolean follows;
+
+        private int deletes;
+
+        FileCheck(long fileId, boolean follows, int deletes) {
+            this.fileId = fileId;
+            this.follows = follows;
+            this.deletes = deletes;
+        }
+
+        FileCheck next(long next) {
+            return new FileCheck(next, follows && next == fileId + 1, deletes);
+        }
+
+        @Override
+        public void onReadAddRecord(RecordInfo record) {
+            advance(JournalImpl.SIZE_ADD_RECORD + 1 + record.data.length);
+            lastIsDamaged = !isSound(record);
+            if (!lastIsDamaged) {
+                follows = record.compactCount == 0;
+                deletes = 0;
+            }
+        }
+
+        @Override
+        public void onReadUpdateRecord(RecordInfo record) {
+            onReadAddRecord(record);
+        }
+
+        @Override
+        public void onReadDeleteRecord(long id) {
+            advance(JournalImpl.SIZE_DELETE_RECORD + 1);
+            deletes = Journal.withDelete(deletes, id);
+        }
+
+        private void advance(int bytes) {
+            damaged |= lastIsDamaged;
+            lastIsDamaged = false;
+            lastStart = end;
+            end += bytes;
+        }
+
+        private boolean isSound(RecordInfo record) {
+            ByteBuffer data = ByteBuffer.wrap(record.data);
+            return data.remaining() >= Journal.HEADER_BYTES
+                    && record.getUserRecordType() == Journal.RECORD
+                    && data.getInt() == Journal.checksum(record.data)
+                    && data.getLong() == record.id
+                    && data.getInt() > 0 == record.isUpdate
+                    && (data.getInt() == deletes || !follows || record.compactCount > 0);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package dev.palisade.server.store.embedded;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.palisade.contract.LockName;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.store.embedded.format.Entry;
+import dev.palisade.server.store.embedded.format.Record;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What a journal holds, record by record: the locks, and which records stand for them. Decides nothing; whoever reads it
+ * begins anew with {@link LockState#restarted}.
+ */
+final class Restored implements Journal.Loader {
+    final Map<LockName, Slot> slots = new HashMap<>();
+    final Map<Long, LockName> lockOfRecord = new HashMap<>();
+    final List<Long> epochIds = new ArrayList<>();
+    final List<Long> superseded = new ArrayList<>();
+    /** Records of which a part is missing: their other files may be gone, so they are only wrong if they are not deleted. */
+    final Set<Long> incomplete = new HashSet<>();
+
+    long highToken;
+    long lastMillis;
+    long forgottenUntilMillis;
+
+    @Override
+    public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
+        Record record = parse(id, body);
+        if (record.hasEpoch()) {
+            epochIds.add(id);
+            highToken = Math.max(highToken, record.getEpoch().getReservedToken());
+            lastMillis = Math.max(lastMillis, record.getEpoch().getWrittenAtMillis());
+            forgottenUntilMillis =
+                    Math.max(forgottenUntilMillis, record.getEpoch().getForgottenUntilMillis());
+            return;
+        }
+        Entry entry = record.getEntry();
+        LockName name = new LockName(entry.getLock());
+        lastMillis = Math.max(lastMillis, entry.getAtMillis());
+        if (index == 0) {
+            Slot slot = slots.computeIfAbsent(name, fresh -> new Slot(LockState.unused(fresh, 0)));
+            if (slot.recordId != 0) {
+                superseded.add(slot.recordId);
+            }
+            slot.recordId = id;
+            slot.updates = 0;
+            slot.state = EventCodec.apply(LockState.unused(name, 0), entry);
+            lockOfRecord.put(id, name);
+            return;
+        }
+        Slot slot = slots.get(name);
+        if (slot == null || slot.recordId != id || index != slot.updates + 1) {
+            incomplete.add(id);
+            return;
+        }
+        slot.updates = index;
+        slot.state = EventCodec.apply(slot.state, entry);
+    }
+
+    @Override
+    public void deleted(long id) {
+        LockName name = lockOfRecord.remove(id);
+        if (name != null) {
+            Slot slot = slots.get(name);
+            if (slot != null && slot.recordId == id) {
+                slots.remove(name);
+            }
+        }
+        superseded.remove(id);
+        epochIds.remove(id);
+        incomplete.remove(id);
+    }
+
+    void refuseIncomplete() throws StoreUnusable {
+        if (!incomplete.isEmpty()) {
+            throw new StoreUnusable("journal record " + Collections.min(incomplete)
+                    + " lacks a part; restore the data directory from a copy");
+        }
+    }
+
+    private Record parse(long id, ByteBuffer body) throws StoreUnusable {
+        try {
+            Record record = Record.parseFrom(body);
+            if (record.getRecordCase() != Record.RecordCase.RECORD_NOT_SET) {
+                return record;
+            }
+        } catch (InvalidProtocolBufferException e) {
+            throw new StoreUnusable(
+                    "journal record " + id + " cannot be read; restore the data directory from a copy", e);
+        }
+        throw new StoreUnusable("journal record " + id + " is of a later release; use that release");
+    }
+}
