@@ -9,13 +9,19 @@ import java.util.List;
  * A lock as the server saw it when it answered. For people and dashboards: it is out of date when it arrives.
  *
  * @param lock which lock
- * @param holders empty: nobody; several: all SHARED
+ * @param holders empty: nobody; several: all SHARED; at most 100 of them
+ * @param holdersTotal all holders, also those left out of {@code holders}
  * @param waiters the queue in its order, at most the first 100
  * @param waitersTotal all waiters, also those left out of {@code waiters}
  * @param lockDelayRemaining how long the lock stays closed after a holder's unclean end; zero: it is not
  */
 public record LockDescription(
-        LockName lock, List<HolderInfo> holders, List<Waiter> waiters, int waitersTotal, Duration lockDelayRemaining) {
+        LockName lock,
+        List<HolderInfo> holders,
+        int holdersTotal,
+        List<Waiter> waiters,
+        int waitersTotal,
+        Duration lockDelayRemaining) {
     public LockDescription {
         holders = List.copyOf(holders);
         waiters = List.copyOf(waiters);

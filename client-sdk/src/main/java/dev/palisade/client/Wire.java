@@ -92,6 +92,7 @@ final class Wire {
         return new LockDescription(
                 new LockName(reply.getLock()),
                 reply.getHoldersList().stream().map(Wire::holder).toList(),
+                reply.getHoldersTotal(),
                 reply.getWaitersList().stream().map(Wire::waiter).toList(),
                 reply.getWaitersTotal(),
                 Duration.ofMillis(reply.getLockDelayRemainingMillis()));

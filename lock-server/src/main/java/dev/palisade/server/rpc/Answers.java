@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 /** Answers to messages. */
 final class Answers {
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
-    private static final int WAITERS_LISTED_MAX = 100;
+    private static final int LISTED_MAX = 100;
 
     private final LockEngine engine;
 
@@ -111,14 +111,15 @@ final class Answers {
         long now = described.nowMillis();
         DescribeReply.Builder reply = DescribeReply.newBuilder()
                 .setLock(state.name().value())
+                .setHoldersTotal(state.holders().size())
                 .setWaitersTotal(state.offers().size() + state.waiters().size())
                 .setLockDelayRemainingMillis(Math.max(0, state.closedUntilMillis() - now));
-        state.holders().forEach(grant -> reply.addHolders(holder(grant, now)));
+        state.holders().stream().limit(LISTED_MAX).forEach(grant -> reply.addHolders(holder(grant, now)));
         state.offers().stream()
-                .limit(WAITERS_LISTED_MAX)
+                .limit(LISTED_MAX)
                 .forEach(offer -> reply.addWaiters(waiter(offer.waiter(), now).setOffered(true)));
         state.waiters().stream()
-                .limit(WAITERS_LISTED_MAX - reply.getWaitersCount())
+                .limit(LISTED_MAX - reply.getWaitersCount())
                 .forEach(waiter -> reply.addWaiters(waiter(waiter, now)));
         return reply.build();
     }

@@ -116,7 +116,7 @@ final class Journal implements AutoCloseable {
             deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles());
             journal.start();
             Reading reading = new Reading(loader);
-            nextId = journal.load(reading).getMaxID() + 1;
+            nextId = Math.max(1, journal.load(reading).getMaxID() + 1); // 0 stands for no record.
             reading.finish();
         } catch (StoreUnusable e) {
             throw e;
