@@ -290,12 +290,25 @@ final class Session {
         }
     }
 
-    /** An answer nobody waits for. If it is a grant, it must not stay held. */
+    /** An answer nobody waits for. If it is a grant that nobody here has, it must not stay held. */
     void strayReply(Reply reply) {
         if (reply.hasAcquire() && reply.getAcquire().hasGranted()) {
-            giveBack(reply.getAcquire().getGranted());
+            giveBackUnlessHeld(reply.getAcquire().getGranted());
         } else if (reply.hasAccept() && reply.getAccept().hasGranted()) {
-            giveBack(reply.getAccept().getGranted());
+            giveBackUnlessHeld(reply.getAccept().getGranted());
+        }
+    }
+
+    /** An offer may overtake the answer to a repeated acquire: then this is the lease it made. */
+    private void giveBackUnlessHeld(Granted granted) {
+        boolean held;
+        try {
+            held = leases.get(Wire.grantId(granted.getGrantId())) != null;
+        } catch (RejectedException e) {
+            held = false;
+        }
+        if (!held) {
+            giveBack(granted);
         }
     }
 

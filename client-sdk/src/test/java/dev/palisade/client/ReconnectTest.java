@@ -92,6 +92,23 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
+    void anOfferThatOvertakesTheAnswerToItsRepeatedAcquireIsKept() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        server.script = ScriptedServer.silentOn(Call::hasAcquire, server::queueAll);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        Call repeated = last(CallCase.ACQUIRE);
+        Granted granted = offerFresh();
+        Lease lease = leaseOf(result);
+        // The server met the repetition after the offer: for it that is as good as an accept.
+        server.link().answer(repeated, ScriptedServer.granted(granted));
+        assertThat(lease.isValid()).isTrue();
+        assertThat(count(CallCase.RELEASE)).isZero();
+        assertThat(count(CallCase.LEAVE)).isZero();
+    }
+
+    @Test
     void heldLeasesAreResumedAndCountOnlyOnceConfirmed() {
         Lease lease = held();
         server.script = ScriptedServer.silentOn(Call::hasResume, server::grantAll);
