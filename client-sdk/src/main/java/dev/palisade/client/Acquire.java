@@ -139,7 +139,8 @@ final class Acquire extends Errand {
             case GRANTED -> granted(reply.getGranted(), sent);
             case QUEUED -> lastRejection = null;
             case BUSY -> busy(reply);
-            case TIMED_OUT -> waitEnded(WaitEnd.WAIT_TIMED_OUT);
+            // Asked again, it tells of the end of an earlier sending's wait: given up, perhaps, while we were away.
+            case TIMED_OUT -> waitEnded(sendings > 1 ? WaitEnd.WAIT_DROPPED : WaitEnd.WAIT_TIMED_OUT);
             case OUTCOME_NOT_SET -> garbled("an acquire was answered without an outcome");
         }
     }

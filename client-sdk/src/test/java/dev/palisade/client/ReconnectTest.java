@@ -109,6 +109,19 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
+    void aWaiterWhosePlaceWasGivenUpWhileItWasAwayAsksAnew() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        server.script = call -> call.hasAcquire() && call.getAcquire().getRequestId() == asked
+                ? ScriptedServer.timedOut()
+                : server.grantAll(call);
+        server.link().breakOff();
+        time.advanceMillis(3_000);
+        assertThat(leaseOf(result).isValid()).isTrue();
+    }
+
+    @Test
     void heldLeasesAreResumedAndCountOnlyOnceConfirmed() {
         Lease lease = held();
         server.script = ScriptedServer.silentOn(Call::hasResume, server::grantAll);

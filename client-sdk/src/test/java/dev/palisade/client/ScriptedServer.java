@@ -15,6 +15,7 @@ import dev.palisade.proto.v1.Queued;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.TimedOut;
 import dev.palisade.proto.v1.Welcome;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
@@ -137,6 +138,10 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
         return Reply.newBuilder()
                 .setAcquire(
                         AcquireReply.newBuilder().setQueued(Queued.newBuilder().setPosition(1)));
+    }
+
+    static Reply.Builder timedOut() {
+        return Reply.newBuilder().setAcquire(AcquireReply.newBuilder().setTimedOut(TimedOut.getDefaultInstance()));
     }
 
     static Reply.Builder granted(Granted granted) {
