@@ -6,8 +6,15 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.SessionId;
 import java.util.Optional;
 
-/** Makes an offer a lease. An offer that lapsed and was made again has another token: accepting the first is not accepting the second. */
-public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId session) implements Command {
+/**
+ * Makes an offer a lease. An offer that lapsed and was made again has another token: accepting the first is not accepting
+ * the second.
+ *
+ * @param sessionGen the stream that accepts; an older one, on which the wait began, can then no longer end the lease. 0 when
+ *     there is none
+ */
+public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId session, long sessionGen)
+        implements Command {
     @Override
     public Answer decide(Step step) {
         Optional<Offer> offer = step.state().offer(grant);
@@ -16,6 +23,7 @@ public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId
                 return Holding.otherToken(step, grant, token, "accept");
             }
             step.emit(new LockEvent.Accepted(grant, step.nowMillis()));
+            step.hearFrom(offer.get().request(), sessionGen);
             return new Answer.Granted(step.state().holder(grant).orElseThrow());
         }
         Optional<Grant> held = step.state().holder(grant);
@@ -23,7 +31,8 @@ public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId
             if (!held.get().token().equals(token)) {
                 return Holding.otherToken(step, grant, token, "accept");
             }
-            return new Answer.Granted(step.renew(held.get()));
+            step.hearFrom(held.get().request(), sessionGen);
+            return new Answer.Granted(step.renew(step.state().holder(grant).orElseThrow()));
         }
         Optional<Waiter> waiter = step.state().waiter(grant);
         if (waiter.isPresent() && waiter.get().request().id().session().equals(session)) {

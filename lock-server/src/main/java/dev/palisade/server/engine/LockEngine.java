@@ -240,12 +240,13 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     public CompletionStage<Answer> accept(Session session, LockName lock, GrantId grant, FencingToken token) {
-        return execute(new Accept(lock, grant, token, session.id())).thenApply(answer -> {
-            if (answer instanceof Answer.Granted granted) {
-                holds(session, lock, granted.grant());
-            }
-            return answer;
-        });
+        return execute(new Accept(lock, grant, token, session.id(), session.gen()))
+                .thenApply(answer -> {
+                    if (answer instanceof Answer.Granted granted) {
+                        holds(session, lock, granted.grant());
+                    }
+                    return answer;
+                });
     }
 
     public CompletionStage<Answer> resume(Session session, LockName lock, GrantId grant, FencingToken token) {
@@ -325,7 +326,8 @@ public final class LockEngine implements LockStore.Listener {
                             next.name(),
                             promised.id(),
                             promised.token(),
-                            offered.request().session()))
+                            offered.request().session(),
+                            0))
                     .thenAccept(answer -> {
                         if (!(answer instanceof Answer.Queued)) {
                             waiting.complete(answer);

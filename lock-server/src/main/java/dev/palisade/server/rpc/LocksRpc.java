@@ -92,7 +92,8 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.grant(request.getGrantId()),
                         ProtoCodec.token(request.getToken()),
-                        ProtoCodec.session(request.getSessionId()))),
+                        ProtoCodec.session(request.getSessionId()),
+                        0)),
                 answer -> answers.accept(ProtoCodec.lock(request.getLock()), answer));
     }
 

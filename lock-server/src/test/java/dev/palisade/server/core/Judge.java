@@ -156,9 +156,7 @@ final class Judge {
             ended(ended, command, now);
         } else if (event instanceof LockEvent.Resumed resumed) {
             Known k = ofGrant(resumed.grant());
-            long gen = command instanceof Resume resume
-                    ? resume.sessionGen()
-                    : theAcquire(command, k).request().sessionGen();
+            long gen = generation(command, k);
             assertThat(k.status).isNotEqualTo(Status.ENDED);
             assertThat(resumed.sessionGen()).as("generation").isEqualTo(gen).isGreaterThan(k.gen);
             k.gen = gen;
@@ -247,6 +245,16 @@ final class Judge {
         assertThat(accepted.atMillis()).isEqualTo(now);
         k.status = Status.HELD;
         leased(k, now + k.asked.ttlMillis(), now);
+    }
+
+    /** Of the stream that speaks for {@code k} by this command. */
+    private long generation(Command command, Known k) {
+        if (command instanceof Resume resume) {
+            return resume.sessionGen();
+        }
+        return command instanceof Accept accept
+                ? accept.sessionGen()
+                : theAcquire(command, k).request().sessionGen();
     }
 
     private void lapsed(LockEvent.Lapsed lapsed, long now) {
@@ -518,6 +526,11 @@ final class Judge {
         if (answer instanceof Answer.Granted granted) {
             assertThat(command).isInstanceOfAny(Acquire.class, Accept.class);
             isHis(granted.grant(), subject.orElseThrow(), now);
+            if (command instanceof Accept accept) {
+                assertThat(subject.orElseThrow().gen)
+                        .as("the stream that accepted speaks for the lease")
+                        .isGreaterThanOrEqualTo(accept.sessionGen());
+            }
         } else if (answer instanceof Answer.Renewed renewed) {
             assertThat(command).isInstanceOf(Renew.class);
             isHis(renewed.grant(), subject.orElseThrow(), now);

@@ -134,7 +134,7 @@ final class Trace {
     private Command command(String verb, String name, Map<String, String> by) {
         return switch (verb) {
             case "acquire" -> acquire(name, by);
-            case "accept" -> new Accept(LOCK, grant(name), token(name, by), session(name, by));
+            case "accept" -> new Accept(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 0));
             case "renew" -> new Renew(LOCK, grant(name), token(name, by), session(name, by));
             case "release" -> new Release(LOCK, grant(name), token(name, by), session(name, by));
             case "leave" -> new Leave(LOCK, request(name), number(by, "gen", Long.MAX_VALUE));

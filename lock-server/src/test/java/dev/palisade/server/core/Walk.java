@@ -251,7 +251,8 @@ final class Walk {
                         LOCK,
                         k.asked.grant(),
                         new FencingToken(Math.max(1, chance(90) ? k.token : k.token - 1)),
-                        session(k));
+                        session(k),
+                        k.gen + random.nextInt(3) - 1);
     }
 
     private Command leave() {

@@ -296,6 +296,34 @@ class LocksRpcTest {
     }
 
     @Test
+    void whatANewerStreamAcceptedIsNotFreedForTheOldStream() {
+        Served.Stream holder = served.stream(1, 1);
+        Granted held = holder.granted(acquire("a", 1, 0));
+        Served.Stream first = served.stream(2, 1);
+        first.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
+        first.breakOff();
+        Served.Stream second = served.stream(2, 2);
+        await().until(() -> !second.frames.isEmpty());
+        holder.release(held);
+        await().until(() -> !second.events.isEmpty());
+        Granted offered = second.events.get(0).getOffered().getGranted();
+        Reply accepted = second.ask(Call.newBuilder()
+                .setAccept(AcceptRequest.newBuilder()
+                        .setLock("a")
+                        .setGrantId(offered.getGrantId())
+                        .setToken(offered.getToken())));
+        assertThat(accepted.getAccept().hasGranted()).isTrue();
+        // Past the grace of the first stream.
+        Served.Stream marker = served.stream(8, 1);
+        marker.granted(acquire("mark", 1, 0));
+        marker.breakOff();
+        await().untilAsserted(
+                        () -> assertThat(describe("mark").getHoldersCount()).isZero());
+        assertThat(second.keepAlive(1).getLostList()).isEmpty();
+        assertThat(describe("a").getHoldersCount()).isEqualTo(1);
+    }
+
+    @Test
     void aNewerStreamSupersedesAnOlderOneAndAnOlderOneIsRefused() {
         Served.Stream first = served.stream(1, 5);
         Granted held = first.granted(acquire("a", 1, 0));

@@ -194,7 +194,7 @@ class CrashImageTest {
                     Offer offer = offers.get(random.nextInt(offers.size()));
                     GrantId grant = offer.request().grant();
                     return new Accept(
-                            name, grant, offer.token(), offer.request().id().session());
+                            name, grant, offer.token(), offer.request().id().session(), 0);
                 }
             }
             case 2 -> {
