@@ -69,24 +69,31 @@ enum SqlDialect {
                     + "WHERE NOT EXISTS (SELECT 1 FROM palisade_fence WHERE resource = ?) ON CONFLICT DO NOTHING";
         }
 
-        /** The transaction's (SET LOCAL): a rollback takes it back by itself. */
+        /**
+         * The transaction's (SET LOCAL): a rollback takes it back by itself. A row shared by many is many waits, each with a
+         * lock_timeout of its own, and new readers may join them; statement_timeout bounds their sum.
+         */
         @Override
         String boundLockWait(Connection connection, Duration wait) throws SQLException {
-            try (PreparedStatement statement = connection.prepareStatement(
-                    "SELECT current_setting('lock_timeout'), set_config('lock_timeout', ?, true)")) {
+            try (PreparedStatement statement = connection.prepareStatement("SELECT current_setting('lock_timeout'),"
+                    + " current_setting('statement_timeout'), set_config('lock_timeout', ?, true),"
+                    + " set_config('statement_timeout', ?, true)")) {
                 statement.setString(1, wait.toMillis() + "ms");
+                statement.setString(2, wait.toMillis() + "ms");
                 try (ResultSet before = statement.executeQuery()) {
                     before.next();
-                    return before.getString(1);
+                    return before.getString(1) + " " + before.getString(2);
                 }
             }
         }
 
         @Override
         void restoreLockWait(Connection connection, String before) throws SQLException {
-            try (PreparedStatement statement =
-                    connection.prepareStatement("SELECT set_config('lock_timeout', ?, true)")) {
-                statement.setString(1, before);
+            int space = before.indexOf(' ');
+            try (PreparedStatement statement = connection.prepareStatement(
+                    "SELECT set_config('lock_timeout', ?, true), set_config('statement_timeout', ?, true)")) {
+                statement.setString(1, before.substring(0, space));
+                statement.setString(2, before.substring(space + 1));
                 statement.execute();
             }
         }

@@ -21,7 +21,8 @@ enum SqlFailure {
     /** 40003 (statement completion unknown) is left out on purpose. */
     private static final Set<String> ROLLED_BACK_STATES = Set.of("40000", "40001", "40002", "40P01", "90131");
 
-    private static final Set<String> LOCK_TIMEOUT_STATES = Set.of("55P03", "HYT00");
+    /** 57014: the statement was cut short, by the bound on all its waits together. */
+    private static final Set<String> LOCK_TIMEOUT_STATES = Set.of("55P03", "HYT00", "57014");
 
     /** PostgreSQL going down or full; H2 closed, its file locked or its session broken. */
     private static final Set<String> UNREACHABLE_STATES =
