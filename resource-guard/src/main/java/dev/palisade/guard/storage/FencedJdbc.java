@@ -156,15 +156,29 @@ public final class FencedJdbc {
             throw new IllegalStateException("FencedJdbc.check on '" + binding.resource()
                     + "': the transaction reads uncommitted data; use READ COMMITTED or stricter");
         }
-        if (!admit(connection, sequencer, binding, access)) {
-            insertRowElsewhere(binding.resource());
+        try {
             if (!admit(connection, sequencer, binding, access)) {
-                // The caller's snapshot is older than the row.
-                throw new SQLTransactionRollbackException(
-                        "the mark of '" + binding.resource() + "' was just made; run the transaction again", "40001");
+                insertRowElsewhere(binding.resource());
+                if (!admit(connection, sequencer, binding, access)) {
+                    // The caller's snapshot is older than the row.
+                    throw moved("the mark of '" + binding.resource() + "' was just made; run the transaction again");
+                }
             }
+        } catch (SQLException e) {
+            throw SqlFailure.of(e) == SqlFailure.ROLLED_BACK ? inOneType(e) : e;
         }
         return new Fence(table, sequencer, binding.resource());
+    }
+
+    /** Not every driver has the type that JDBC has for it; callers should need to know one only. */
+    private static SQLException inOneType(SQLException failure) {
+        return failure instanceof SQLTransactionRollbackException
+                ? failure
+                : new SQLTransactionRollbackException(failure.getMessage(), failure.getSQLState(), failure);
+    }
+
+    private static SQLTransactionRollbackException moved(String message) {
+        return new SQLTransactionRollbackException(message, "40001");
     }
 
     private Sequencer verified(SignedSequencer signed, Binding binding, Access access) {
@@ -249,7 +263,7 @@ public final class FencedJdbc {
             throw refused.rejection().asException();
         }
         // The row moved between the two statements: the refusal has no reason any more, the next run finds out.
-        throw new SQLTransactionRollbackException("the mark of '" + binding.resource() + "' moved", "40001");
+        throw moved("the mark of '" + binding.resource() + "' moved");
     }
 
     /** In a transaction of its own: a row that another transaction has not committed is nothing to wait for twice. */

@@ -319,6 +319,32 @@ abstract class FencedJdbcContract {
     }
 
     @Test
+    void aJoinedTransactionThatMustRunAgainIsToldInOneWayByEveryDatabase() throws Exception {
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        write(2, 20);
+        Future<Integer> older = threads.submit(() -> fenced.write(grants.exclusive(LOCK, 3), ORDER, connection -> {
+            inside.countDown();
+            uninterruptibly(goOn);
+            return set(30).run(connection);
+        }));
+        assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+        try (Connection mine = open()) {
+            mine.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+            Future<Fence> newer =
+                    threads.submit(() -> fenced.check(mine, grants.exclusive(LOCK, 4), ORDER, Access.WRITE));
+            awaitAWaiter();
+            goOn.countDown();
+            older.get(30, TimeUnit.SECONDS);
+            // Its snapshot is older than the write it waited for.
+            assertThatThrownBy(() -> newer.get(30, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(SQLTransactionRollbackException.class);
+            mine.rollback();
+            mine.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        }
+    }
+
+    @Test
     void theCallersOwnLockWaitIsGivenBack() throws SQLException {
         try (Connection mine = open()) {
             String before = lockWait(mine);
