@@ -219,7 +219,11 @@ public final class PalisadeClient implements AutoCloseable {
             return this;
         }
 
-        /** Where callbacks run and futures are completed. Default: one daemon thread, made on demand; keep them short. */
+        /**
+         * Where callbacks run and futures are completed. Default: one daemon thread, made on demand; keep them short, and
+         * never wait in one for another future of this client, which the same thread would have to complete. An executor
+         * that runs them on the calling thread stops the client for as long as they take.
+         */
         public Builder callbackExecutor(Executor executor) {
             callbackExecutor = executor;
             return this;

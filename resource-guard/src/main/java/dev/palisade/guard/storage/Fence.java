@@ -28,7 +28,8 @@ public final class Fence {
     /**
      * Asks, as the last statement before the commit, whether the mark still stands as the check left it. It does not when
      * the transaction was rolled back to a savepoint older than the check, or ended in between: by DDL, or by an error that
-     * made the database roll back and that nobody heeded.
+     * made the database roll back and that nobody heeded. A mark that an earlier transaction of the same grant had left
+     * stands all the same: then nobody of another grant came between, but what this transaction did before may be gone.
      *
      * @throws dev.palisade.contract.RejectedException OUTCOME_UNKNOWN: roll back, and find out what an earlier end of the
      *     transaction left behind

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * it, the work follows, and one commit makes both true or neither (protocol, the guard, "in the transaction"). Its place is
  * a service's data layer, on the service's own {@link DataSource}; PostgreSQL and H2 are known.
  *
- * <p>While an EXCLUSIVE transaction is open, calls of other grants wait on the row; SHARED readers run together. A rollback
+ * <p>While an EXCLUSIVE transaction is open, calls of other grants wait on the row. SHARED readers run together, except that a
+ * grant's first read waits for the first reads of others, and on PostgreSQL for all that are open. A rollback
  * lowers the mark again, together with the data: what was read in it must be forgotten. {@link #claim} commits the raise
  * alone.
  *
