@@ -53,7 +53,7 @@ public final class AcquireOptions {
         return new AcquireOptions(mode, capped, ttl, lockDelay, purpose);
     }
 
-    /** How long the lease outlives the last keep-alive: up to 5 min; zero takes the client's, else the server's default. */
+    /** How long the lease outlives the last keep-alive: 1 s to 5 min, zero takes the client's, else the server's default. */
     public AcquireOptions ttl(Duration newTtl) {
         return new AcquireOptions(mode, wait, checkedTtl(newTtl), lockDelay, purpose);
     }

@@ -48,14 +48,14 @@ final class DemoCommand implements Callable<Integer> {
         if (unguarded && !expectRefusal) {
             System.out.println(
                     outcome.overwritten()
-                            ? "Without a guard the late write went through: B's sale is lost. Now run: ./palisade demo"
+                            ? "Without a guard the late write went through: 38 in stock, and B's sale is lost. Now run: ./palisade demo"
                             : "UNEXPECTED: the unguarded write was not applied over B's.");
             return outcome.overwritten();
         }
         System.out.println(
                 outcome.guarded()
                         ? "The late write was refused: token " + outcome.tokenA() + " is older than " + outcome.tokenB()
-                                + ". The object is B's. To see it without the guard: ./palisade demo --unguarded"
+                                + ". The object is B's, and A knows that it must read again and redo its sale. To see it without the guard: ./palisade demo --unguarded"
                         : "FAILED: the late write was not refused as it must be.");
         return outcome.guarded();
     }

@@ -92,7 +92,7 @@ final class PauseRace {
         return refused.matches()
                 ? "refuses A's write: TOKEN_STALE, token " + refused.group(1) + " presented, " + refused.group(2)
                         + " is the mark, nothing applied"
-                : "answers A: " + answer;
+                : "answers A: " + answer.replace("written ", "written, version ");
     }
 
     private String acquire(Child client, long waitMillis) {

@@ -6,14 +6,18 @@ import dev.palisade.proto.v1.GetObjectReply;
 import dev.palisade.proto.v1.GetObjectRequest;
 import dev.palisade.proto.v1.ObjectsGrpc;
 import dev.palisade.proto.v1.PutObjectRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
 
 /** The snippet of the guide to protected objects. */
 final class PutAnObject {
     private PutAnObject() {}
 
-    static void run(Lease lease, ObjectsGrpc.ObjectsBlockingStub objects) {
+    static void run(Lease lease) {
         // snippet
-        ObjectsGrpc.ObjectsBlockingStub mine = lease.attach(objects);
+        ManagedChannel channel =
+                ManagedChannelBuilder.forTarget("127.0.0.1:7610").usePlaintext().build();
+        ObjectsGrpc.ObjectsBlockingStub mine = lease.attach(ObjectsGrpc.newBlockingStub(channel));
         GetObjectReply before =
                 mine.get(GetObjectRequest.newBuilder().setKey("stock/42").build());
         ByteString after = sellOne(before.getContent());

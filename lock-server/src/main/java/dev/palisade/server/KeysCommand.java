@@ -7,12 +7,16 @@ import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.crypto.SequencerKeys;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code palisade keys}: rotates the keys that sign sequencers, without a restart and without a refused call. */
 @Command(
@@ -22,7 +26,8 @@ import picocli.CommandLine.Parameters;
             "",
             "  palisade keys add            a new key that verifies; copy the file to every guard",
             "  palisade keys promote ID     the key that signs from now on",
-            "  palisade keys retire ID      forget a key, once the longest lease it signed has ended",
+            "  palisade keys retire ID      forget a key, once every lease taken before the promote is over:",
+            "                               a renewed lease keeps the sequencer it was granted with",
             "",
         },
         mixinStandardHelpOptions = true,
@@ -49,8 +54,16 @@ final class KeysCommand implements Callable<Integer> {
             description = "Default: $PALISADE_HOME/keys/sequencers.json, or ~/.palisade/keys/sequencers.json")
     Path keyset = Defaults.keyset();
 
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
     @Override
     public Integer call() throws CannotStart {
+        boolean namesOne = verb == Verb.promote || verb == Verb.retire;
+        if (namesOne == (id == null)) {
+            throw misuse(namesOne ? verb + " needs the ID of a key, as list shows it" : verb + " takes no ID");
+        }
         try {
             KeysetFile file = KeysetFile.open(keyset);
             switch (verb) {
@@ -59,6 +72,7 @@ final class KeysCommand implements Callable<Integer> {
                 case promote -> change(file, keys -> keys.promote(keyId()));
                 case retire -> change(file, keys -> keys.retire(keyId()));
             }
+            System.out.println("palisade keys: " + file.path());
             file.keys().keys().forEach(System.out::println);
             return 0;
         } catch (IOException | IllegalArgumentException e) {
@@ -71,13 +85,14 @@ final class KeysCommand implements Callable<Integer> {
     }
 
     private int keyId() {
-        if (id == null) {
-            throw new IllegalArgumentException(verb + " needs the ID of a key; see: palisade keys list");
-        }
         try {
-            return Integer.parseUnsignedInt(id);
+            return Integer.parseUnsignedInt(Objects.requireNonNull(id));
         } catch (NumberFormatException e) {
-            throw new IllegalArgumentException("'" + id + "' is not a key ID; see: palisade keys list");
+            throw misuse("'" + id + "' is not the ID of a key, as list shows it");
         }
+    }
+
+    private ParameterException misuse(String message) {
+        return new ParameterException(Objects.requireNonNull(spec).commandLine(), message);
     }
 }

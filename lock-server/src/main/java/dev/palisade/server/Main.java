@@ -11,6 +11,7 @@ public final class Main {
         if (System.getProperty("logback.configurationFile") == null) {
             System.setProperty("logback.configurationFile", "logback-server.xml");
         }
+        Commands.quietTransport();
         String command = args.length == 0 ? "" : args[0];
         String[] rest = args.length == 0 ? args : Arrays.copyOfRange(args, 1, args.length);
         System.exit(

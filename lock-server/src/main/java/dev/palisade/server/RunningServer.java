@@ -1,6 +1,7 @@
 package dev.palisade.server;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.server.core.Limits;
@@ -16,8 +17,6 @@ import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.channels.UnresolvedAddressException;
-import java.nio.file.FileSystemException;
 import java.security.SecureRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
@@ -56,6 +55,7 @@ final class RunningServer implements AutoCloseable {
     }
 
     static RunningServer start(ServerCommand config) throws CannotStart {
+        InetSocketAddress address = Listening.on(config.host, config.port);
         KeysetFile keyset = openKeyset(config);
         SecureRandom random = new SecureRandom();
         Limits limits = Limits.DEFAULTS;
@@ -74,7 +74,7 @@ final class RunningServer implements AutoCloseable {
                 },
                 random.generateSeed(32));
         HealthStatusManager health = new HealthStatusManager();
-        Server server = NettyServerBuilder.forAddress(new InetSocketAddress(config.host, config.port))
+        Server server = NettyServerBuilder.forAddress(address)
                 .directExecutor()
                 .maxInboundMessageSize(FRAME_BYTES_MAX)
                 .maxInboundMetadataSize(HEADER_BYTES_MAX)
@@ -88,11 +88,11 @@ final class RunningServer implements AutoCloseable {
                 .build();
         try {
             server.start();
-        } catch (IOException | UnresolvedAddressException e) {
+        } catch (IOException e) {
             store.close();
             timer.shutdownNow();
             throw new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
-                    + "); free the port or name another with --port");
+                    + "); choose another with --host and --port");
         }
         RunningServer running = new RunningServer(store, timer, health, server);
         running.say("data directory " + config.dataDir + ", tokens above " + store.epochBase());
@@ -147,9 +147,6 @@ final class RunningServer implements AutoCloseable {
     private static KeysetFile openKeyset(ServerCommand config) throws CannotStart {
         try {
             return KeysetFile.openOrCreate(config.keyset);
-        } catch (FileSystemException e) {
-            throw new CannotStart("signing keyset " + config.keyset + " cannot be made or read (" + e
-                    + "); name another with --keyset");
         } catch (IOException e) {
             throw new CannotStart(rootMessage(e));
         }

@@ -4,6 +4,7 @@ import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Version;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -113,13 +114,20 @@ final class ServerCommand implements Callable<Integer> {
                 !issuer.isEmpty() && issuer.length() <= 64 && issuer.chars().allMatch(c -> c > ' ' && c < 127),
                 "--issuer is '" + issuer + "'; use 1 to 64 printable ASCII characters");
         check(
-                allowRemote || Defaults.isLoopback(host),
+                allowRemote
+                        || isUnresolved(host)
+                        || new InetSocketAddress(host, port).getAddress().isLoopbackAddress(),
                 "--host " + host + " can be reached by other machines and connections are not protected;"
                         + " use 127.0.0.1, or add --allow-remote");
         try (RunningServer server = RunningServer.start(this)) {
             server.awaitStop();
         }
         return 0;
+    }
+
+    /** Told later, and better, when the address is looked at. */
+    private static boolean isUnresolved(String host) {
+        return new InetSocketAddress(host, 0).isUnresolved();
     }
 
     private void check(boolean right, String message) {

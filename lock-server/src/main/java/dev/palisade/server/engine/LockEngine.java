@@ -125,11 +125,19 @@ public final class LockEngine implements LockStore.Listener {
         session.markAbandoned();
         for (Session.Waiting waiting : session.waiting()) {
             RequestId request = new RequestId(session.id(), waiting.requestNumber());
-            store.execute(new Leave(waiting.lock(), request, session.gen()));
+            insist(new Leave(waiting.lock(), request, session.gen()));
         }
         if (!session.keepsLeasesOnDisconnect()) {
-            session.held().forEach((grant, held) -> store.execute(new Abandon(held.lock(), grant, session.gen())));
+            session.held().forEach((grant, held) -> insist(new Abandon(held.lock(), grant, session.gen())));
         }
+    }
+
+    /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
+    private void insist(Command command) {
+        store.execute(command).exceptionally(failure -> {
+            timer.after(Math.max(1_000, config.graceMillis()), () -> insist(command));
+            return new Answer.Abandoned(false);
+        });
     }
 
     /** A frame of the session's client arrived, sent at {@code sentNanos} of the client's own clock. */

@@ -2,6 +2,8 @@ package dev.palisade.contract.cli;
 
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -15,6 +17,14 @@ public final class Commands {
     public static final int CANNOT_START = 3;
 
     private Commands() {}
+
+    // Held, because the JDK's loggers are forgotten with their settings when nobody does.
+    private static final Logger TRANSPORT = Logger.getLogger("io.grpc");
+
+    /** What strangers send to a port is no event of ours: without this each port scan is a page of stack traces. */
+    public static void quietTransport() {
+        TRANSPORT.setLevel(Level.SEVERE);
+    }
 
     /** A start that failed, told in one line; no stack trace is shown. */
     public static final class CannotStart extends Exception {

@@ -1,7 +1,5 @@
 package dev.palisade.contract.cli;
 
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Path;
 
 /** What every command assumes unless told otherwise, so that a server and a guard on one machine find each other. */
@@ -20,14 +18,5 @@ public final class Defaults {
     /** The signing keyset that lock servers and guards share. */
     public static Path keyset() {
         return home().resolve("keys").resolve("sequencers.json");
-    }
-
-    /** Whether only this machine can reach {@code host}. */
-    public static boolean isLoopback(String host) {
-        try {
-            return InetAddress.getByName(host).isLoopbackAddress();
-        } catch (UnknownHostException e) {
-            return false;
-        }
     }
 }

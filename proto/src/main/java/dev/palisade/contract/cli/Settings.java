@@ -51,7 +51,8 @@ public final class Settings implements IDefaultValueProvider {
             } catch (IOException | IllegalArgumentException e) {
                 throw new ParameterException(
                         commandLine,
-                        "cannot read config file " + path + ": " + e + "; name a readable properties file");
+                        "cannot read config file " + path + " (" + e.getClass().getSimpleName()
+                                + "); name a readable properties file");
             }
             refuseUnknown(commandLine, path, file);
         }
@@ -66,7 +67,8 @@ public final class Settings implements IDefaultValueProvider {
         }
         String key = key(option.command(), option);
         String fromEnvironment = environment.get(variable(key));
-        return fromEnvironment != null ? fromEnvironment : file.getProperty(key);
+        String value = fromEnvironment != null ? fromEnvironment : file.getProperty(key);
+        return value == null ? null : value.strip();
     }
 
     /** A verb of a verb has the settings of the one it belongs to: {@code objects log} reads {@code objects.data-dir}. */

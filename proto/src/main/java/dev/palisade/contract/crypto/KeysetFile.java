@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -55,9 +56,21 @@ public final class KeysetFile {
     /** Opens {@code path}, made with one fresh key and mode 0600 if it does not exist. Two processes may race: one makes it. */
     public static KeysetFile openOrCreate(Path path) throws IOException {
         if (!Files.exists(path)) {
-            createNew(path, SequencerKeys.generate());
+            try {
+                createNew(path, SequencerKeys.generate());
+            } catch (FileSystemException e) {
+                throw new IOException(
+                        "signing keyset " + path + " cannot be made (" + why(e) + "); name another with --keyset", e);
+            }
         }
         return open(path);
+    }
+
+    private static String why(FileSystemException failure) {
+        String reason = failure.getReason() == null
+                ? failure.getClass().getSimpleName().replace("Exception", "")
+                : failure.getReason();
+        return reason + ": " + failure.getFile();
     }
 
     /** The keys as they stand in the file now. */
@@ -122,6 +135,9 @@ public final class KeysetFile {
         if (!Files.exists(path)) {
             throw new IOException(
                     "signing keyset " + path + " does not exist; start a lock server once, or copy it here");
+        }
+        if (Files.isDirectory(path)) {
+            throw new IOException("signing keyset " + path + " is a directory; name a file");
         }
         if (!Files.isReadable(path)) {
             throw new IOException("signing keyset " + path + " cannot be read; run as its owner");

@@ -4,6 +4,7 @@ import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.ErrorInfo;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -45,8 +46,14 @@ public final class Rejections {
                 .build());
     }
 
-    /** The rejection inside a failed call; empty when Palisade did not refuse it. A reason of a newer release is OUTCOME_UNKNOWN. */
+    /**
+     * The rejection inside a failed call, of gRPC or of the guard itself; empty when Palisade did not refuse it. A reason of a
+     * newer release is OUTCOME_UNKNOWN.
+     */
     public static Optional<Rejection> ofThrowable(Throwable failure) {
+        if (failure instanceof RejectedException rejected) {
+            return Optional.of(rejected.rejection());
+        }
         com.google.rpc.Status status = StatusProto.fromThrowable(failure);
         if (status == null) {
             return Optional.empty();

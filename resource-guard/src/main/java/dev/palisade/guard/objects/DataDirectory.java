@@ -10,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,7 +43,24 @@ final class DataDirectory implements AutoCloseable {
         } catch (IOException e) {
             throw new CannotStart("data directory " + path + " cannot be made (" + e + "); name a writable one");
         }
+        refuseStrangers(path);
         return hold(path, StandardOpenOption.CREATE);
+    }
+
+    /** So that nobody mixes it with a lock server's directory, or with his own files. */
+    private static void refuseStrangers(Path path) throws CannotStart {
+        try (Stream<Path> entries = Files.list(path)) {
+            Optional<String> stranger = entries.map(entry -> entry.getFileName().toString())
+                    .filter(name -> !name.startsWith("objects."))
+                    .sorted()
+                    .findFirst();
+            if (stranger.isPresent()) {
+                throw new CannotStart("data directory " + path + " holds other files (" + stranger.get()
+                        + "); name an empty one with --data-dir");
+            }
+        } catch (IOException e) {
+            throw new CannotStart("data directory " + path + " cannot be read (" + e + "); make it readable");
+        }
     }
 
     /** {@link #hold(Path)} for reading what is there: makes nothing. */

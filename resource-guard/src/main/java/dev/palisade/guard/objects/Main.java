@@ -4,6 +4,7 @@ import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import java.io.IOException;
@@ -29,7 +30,13 @@ import picocli.CommandLine.Spec;
         versionProvider = Version.class,
         sortOptions = false,
         usageHelpAutoWidth = true,
-        description = "Protected object storage: refuses writes that carry a stale fencing token.")
+        description = {"Protected object storage: refuses writes that carry a stale fencing token.", ""},
+        footer = {
+            "",
+            "Each option --NAME is also PALISADE_OBJECTS_NAME in the environment and objects.NAME in the config file;",
+            "flags win over the environment, the environment over the file. A password only there: jdbc-password.",
+            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start."
+        })
 public final class Main implements Callable<Integer> {
     /** What the guard does with calls. */
     enum GuardSwitch {
@@ -42,10 +49,18 @@ public final class Main implements Callable<Integer> {
     @Option(names = "--config", paramLabel = "FILE", description = "Properties file; flags and environment come first.")
     private @Nullable Path config;
 
-    @Option(names = "--host", defaultValue = "127.0.0.1", description = "Address to listen on (${DEFAULT-VALUE}).")
+    @Option(
+            names = "--host",
+            paramLabel = "ADDRESS",
+            defaultValue = "127.0.0.1",
+            description = "Address to listen on (${DEFAULT-VALUE}).")
     private String host = "";
 
-    @Option(names = "--port", defaultValue = "7610", description = "Port, 0 for any free one (${DEFAULT-VALUE}).")
+    @Option(
+            names = "--port",
+            paramLabel = "PORT",
+            defaultValue = "7610",
+            description = "Port, 0 for any free one (${DEFAULT-VALUE}).")
     private int port;
 
     @Option(
@@ -57,7 +72,7 @@ public final class Main implements Callable<Integer> {
     @Option(names = "--jdbc-url", paramLabel = "URL", description = "Use this database instead of one in --data-dir.")
     private @Nullable String jdbcUrl;
 
-    @Option(names = "--jdbc-user", defaultValue = "", description = "User of --jdbc-url.")
+    @Option(names = "--jdbc-user", paramLabel = "NAME", defaultValue = "", description = "User of --jdbc-url.")
     private String jdbcUser = "";
 
     @Option(names = "--jdbc-password", hidden = true, defaultValue = "")
@@ -72,25 +87,30 @@ public final class Main implements Callable<Integer> {
 
     @Option(
             names = "--issuer",
+            paramLabel = "NAME",
             defaultValue = Defaults.ISSUER,
             description = "Lock service whose sequencers are accepted (${DEFAULT-VALUE}).")
     private String issuer = "";
 
     @Option(
             names = "--lock-template",
+            paramLabel = "TEXT",
             defaultValue = "{key}",
-            description = "Which lock guards an object: text with {key}, or {key:N} for its first N parts"
-                    + " (${DEFAULT-VALUE}).")
+            description =
+                    "Which lock guards an object: text with {key}, {key:N} for its first N parts, or neither for one lock"
+                            + " (${DEFAULT-VALUE}).")
     private String lockTemplate = "";
 
     @Option(
             names = "--object-bytes-max",
+            paramLabel = "N",
             defaultValue = "1048576",
             description = "Largest object in bytes, at most 16777216 (${DEFAULT-VALUE}).")
     private int objectBytesMax;
 
     @Option(
             names = "--lock-wait",
+            paramLabel = "TIME",
             defaultValue = "5s",
             converter = DurationOption.class,
             description = "How long a call waits for calls of other grants (${DEFAULT-VALUE}).")
@@ -98,6 +118,7 @@ public final class Main implements Callable<Integer> {
 
     @Option(
             names = "--guard",
+            paramLabel = "enforce|off",
             defaultValue = "enforce",
             description = "enforce, or off: admit everything, for demonstrations only (${DEFAULT-VALUE}).")
     private String guard = "";
@@ -121,6 +142,7 @@ public final class Main implements Callable<Integer> {
         if (System.getProperty("logback.configurationFile") == null) {
             System.setProperty("logback.configurationFile", "logback-objects.xml");
         }
+        Commands.quietTransport();
         return Commands.run(new Main(), args);
     }
 
@@ -133,6 +155,10 @@ public final class Main implements Callable<Integer> {
         InetSocketAddress address = address();
         KeysetFile keys = keys();
         if (jdbcUrl != null) {
+            if (!jdbcUrl.startsWith("jdbc:postgresql:") && !jdbcUrl.startsWith("jdbc:h2:")) {
+                throw misuse(
+                        "--jdbc-url is not one of a database this release knows; use jdbc:postgresql: or jdbc:h2:");
+            }
             serve(address, jdbcUrl, template, limits, guardSwitch, keys, null);
             return 0;
         }
@@ -169,7 +195,10 @@ public final class Main implements Callable<Integer> {
 
     private static void stop(ObjectsServer server) {
         try {
+            System.out.println("palisade objects: stopping");
             server.stop();
+            System.out.println("palisade objects: stopped");
+            System.out.flush();
             Runtime.getRuntime().halt(0);
         } catch (InterruptedException | RuntimeException e) {
             LoggerFactory.getLogger(Main.class).error("stopped without draining", e);
@@ -185,7 +214,7 @@ public final class Main implements Callable<Integer> {
         }
         PrintWriter out = command().commandLine().getOut();
         out.println("palisade objects: database " + ObjectsServer.withoutSecrets(url));
-        out.println("palisade objects: keys " + keys.path() + ", issuer " + issuer);
+        out.println("palisade objects: signing keyset " + keys.path() + ", issuer " + issuer);
         out.println("palisade objects: lock template " + template + ", guard "
                 + guardSwitch.name().toLowerCase(Locale.ROOT));
         out.println("palisade objects: listening on " + bracketed(host) + ":" + server.port());
@@ -210,14 +239,11 @@ public final class Main implements Callable<Integer> {
             throw misuse("--port is " + port + "; use 0 to 65535");
         }
         InetSocketAddress address = new InetSocketAddress(host, port);
-        if (address.isUnresolved()) {
-            throw new CannotStart("host '" + host + "' has no address; name an address of this machine with --host");
-        }
-        if (!address.getAddress().isLoopbackAddress() && !allowRemote) {
+        if (!address.isUnresolved() && !address.getAddress().isLoopbackAddress() && !allowRemote) {
             throw misuse("--host " + host + " would serve other machines in plaintext and without authentication;"
                     + " use a loopback address, or say --allow-remote");
         }
-        return address;
+        return Listening.on(host, port);
     }
 
     private void refusePasswordOnTheCommandLine() {

@@ -83,7 +83,7 @@ final class ObjectsServer {
         } catch (IOException e) {
             pool.close();
             throw new CannotStart("cannot listen on " + options.address() + " (" + cause(e)
-                    + "); is the port taken? choose another with --port");
+                    + "); choose another with --host and --port");
         }
     }
 
@@ -100,7 +100,10 @@ final class ObjectsServer {
             return new HikariDataSource(config);
         } catch (RuntimeException e) {
             throw new CannotStart("database " + withoutSecrets(options.jdbcUrl()) + " cannot be opened: " + cause(e)
-                    + "; nothing was changed: mend or restore it");
+                    + "; nothing was changed: "
+                    + (options.jdbcUrl().startsWith("jdbc:h2:file:")
+                            ? "mend or restore it"
+                            : "check that it runs, the URL and the user"));
         }
     }
 
@@ -110,7 +113,8 @@ final class ObjectsServer {
         while (innermost.getCause() != null && innermost.getCause() != innermost) {
             innermost = innermost.getCause();
         }
-        return String.valueOf(innermost.getMessage()).lines().findFirst().orElse(innermost.toString());
+        String told = innermost.getMessage() == null ? innermost.toString() : innermost.getMessage();
+        return told.lines().findFirst().orElse(innermost.toString());
     }
 
     /** Parameters of a JDBC URL may hold a password. */

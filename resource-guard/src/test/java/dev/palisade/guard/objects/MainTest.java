@@ -210,7 +210,8 @@ class MainTest {
     @Test
     void aTakenPortIsToldInOneLine() throws Exception {
         try (java.net.ServerSocket taken = new java.net.ServerSocket(0, 1, java.net.InetAddress.getLoopbackAddress())) {
-            assertCannotStart("choose another with --port", "--port", Integer.toString(taken.getLocalPort()));
+            assertCannotStart(
+                    "choose another with --host and --port", "--port", Integer.toString(taken.getLocalPort()));
         }
     }
 
