@@ -44,7 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
  * in the next life: grants held, releases done, the queue in order, tokens risen.
  */
 class KillTest {
-    private static final int ROUNDS = Integer.getInteger("palisade.kills", 3);
+    private static final int ROUNDS = Integer.getInteger("palisade.kills", 8);
     private static final int LOCKS_PER_CLIENT = 5;
     private static final int TTL_MILLIS = 300_000;
 
