@@ -106,6 +106,9 @@ class MainTest {
                 Arguments.of(List.of("--object-bytes-max", "16777217"), "--object-bytes-max"),
                 Arguments.of(List.of("--lock-wait", "5"), "'5' is not a time"),
                 Arguments.of(List.of("--lock-wait", "90m"), "--lock-wait"),
+                Arguments.of(
+                        List.of("--port", "0", "--jdbc-url", "jdbc:mysql://127.0.0.1/x"),
+                        "jdbc:postgresql: or jdbc:h2:"),
                 Arguments.of(List.of("--jdbc-password", "x"), "PALISADE_OBJECTS_JDBC_PASSWORD"));
     }
 
@@ -159,6 +162,16 @@ class MainTest {
         assertThat(ended.code()).isEqualTo(2);
         assertThat(ended.err()).singleElement().asString().contains("--allow-remote");
         assertThat(ended.out()).isEmpty();
+    }
+
+    @Test
+    void aDirectoryWithOtherFilesIsLeftAlone() throws Exception {
+        Path directory = Files.createDirectory(home.resolve("mine"));
+        Files.writeString(directory.resolve("PALISADE-STORE"), "a lock server's");
+        assertCannotStart("holds other files (PALISADE-STORE)", "--data-dir", directory.toString());
+        try (Stream<Path> files = Files.list(directory)) {
+            assertThat(files).hasSize(1);
+        }
     }
 
     @Test

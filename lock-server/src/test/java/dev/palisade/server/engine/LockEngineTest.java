@@ -1,0 +1,101 @@
+package dev.palisade.server.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.End;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Leave;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreFailure;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+
+/** The engine before a store that can be busy; with the real one it is tested through its gRPC face. */
+class LockEngineTest {
+    private static final SessionId SESSION = new SessionId(1, 1);
+
+    private final BusyStore store = new BusyStore();
+    private final Deque<Runnable> timed = new ArrayDeque<>();
+    private final LockEngine engine = new LockEngine(
+            store,
+            sequencer -> {
+                throw new IllegalStateException("nothing is granted here");
+            },
+            new EngineConfig("palisade", 1_000, 100, 100),
+            (millis, task) -> timed.add(task),
+            new byte[16]);
+
+    @Test
+    void whatADeadClientWaitedForIsGivenBackEvenIfTheStoreIsBusyAtFirst() {
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf());
+        var unused = engine.acquire(
+                session,
+                new LockEngine.Asked(
+                        new LockName("a"), new RequestId(SESSION, 1), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", ""));
+        engine.detach(session);
+
+        store.busy = true;
+        timed.remove().run();
+        timed.remove().run();
+        store.busy = false;
+        timed.remove().run();
+
+        assertThat(store.taken).last().isEqualTo(new Leave(new LockName("a"), new RequestId(SESSION, 1), 1));
+        assertThat(timed).as("said and heard").isEmpty();
+    }
+
+    private static final class BusyStore implements LockStore {
+        final List<Command> taken = new ArrayList<>();
+        boolean busy;
+
+        @Override
+        public CompletionStage<Answer> execute(Command command) {
+            if (busy) {
+                return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
+            }
+            taken.add(command);
+            return CompletableFuture.completedFuture(
+                    command instanceof Leave ? new Answer.Left(true) : new Answer.Queued(1));
+        }
+
+        @Override
+        public long nowMillis() {
+            return 1;
+        }
+
+        @Override
+        public void listen(Listener listener) {}
+
+        @Override
+        public void close() {}
+    }
+
+    private static final class Deaf implements Peer {
+        @Override
+        public void offered(LockName lock, Grant grant, long offerMillis, long seenSentNanos) {}
+
+        @Override
+        public void lost(LockName lock, GrantId grant, End end) {}
+
+        @Override
+        public void waitEnded(long requestNumber, End end) {}
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void superseded() {}
+    }
+}
