@@ -1,5 +1,6 @@
 package dev.palisade.contract;
 
+import java.util.HashMap;
 import java.util.Map;
 
 /**
@@ -16,6 +17,8 @@ public record Rejection(Reason reason, String message, Map<String, String> metad
     public static final String MARK_TOKEN = "mark_token";
     /** Metadata: the grant that the guard's mark holds. */
     public static final String MARK_GRANT = "mark_grant";
+    /** Metadata: when the guard first saw what superseded the call, milliseconds since 1970 by the guard's clock. */
+    public static final String SUPERSEDED_AT_MILLIS = "superseded_at_millis";
     /** Metadata: the resource that was guarded. */
     public static final String RESOURCE = "resource";
     /** Metadata: the lock that was asked for. */
@@ -33,6 +36,13 @@ public record Rejection(Reason reason, String message, Map<String, String> metad
 
     public Rejection(Reason reason, String message) {
         this(reason, message, Map.of());
+    }
+
+    /** This rejection with one more piece of metadata, or another value of it. */
+    public Rejection with(String name, String value) {
+        Map<String, String> more = new HashMap<>(metadata);
+        more.put(name, value);
+        return new Rejection(reason, message, more);
     }
 
     /** This rejection as something to throw. */

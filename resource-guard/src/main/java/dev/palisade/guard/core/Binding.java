@@ -61,7 +61,8 @@ public record Binding(String resource, LockName lock) {
                 refused(resource, sequencer));
     }
 
-    private static Map<String, String> refused(String resource, Sequencer sequencer) {
+    /** What every refusal of the guard says beside its reason. */
+    static Map<String, String> refused(String resource, Sequencer sequencer) {
         return Map.of(
                 Rejection.PRESENTED_TOKEN,
                 sequencer.token().toString(),

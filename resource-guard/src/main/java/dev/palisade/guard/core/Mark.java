@@ -23,6 +23,9 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
     /** The mark of a resource that nobody used yet: admits every grant. */
     public static final Mark NONE = new Mark(0, null, 0);
 
+    /** Stands for no grant: nobody's grant id is all zeros but by a chance of 2<sup>-128</sup>. */
+    private static final GrantId NOBODY = new GrantId(0, 0);
+
     /** @throws IllegalArgumentException when a token is out of range, or a grant comes without a token */
     public Mark {
         boolean inRange = exclusiveToken >= 0
@@ -56,6 +59,36 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
         return token > sharedToken && (newer || same)
                 ? admitted(new Mark(token, sequencer.grant(), sharedToken))
                 : new Verdict.Refused(stale(resource, sequencer));
+    }
+
+    /**
+     * Whether a call of this sequencer is admitted and raises nothing: the question of {@link #judge} for the grant that is
+     * in already, asked without making anything.
+     */
+    boolean admitsAsItIs(Sequencer sequencer, Access access) {
+        long token = sequencer.token().value();
+        if (sequencer.mode() == Mode.SHARED) {
+            return access == Access.READ && token > exclusiveToken && token <= sharedToken;
+        }
+        return token == exclusiveToken
+                && token > sharedToken
+                && sequencer.grant().equals(exclusiveGrant);
+    }
+
+    /** Whether everything that {@code other} refuses as stale is refused by this mark too. */
+    public boolean covers(Mark other) {
+        return exclusiveToken >= other.exclusiveToken && sharedToken >= other.sharedToken;
+    }
+
+    /**
+     * This mark, refusing every token up to {@code base} as well.
+     *
+     * @param base 0 to {@link FencingToken#MAX}; a token that no grant has, or one whose grant is refused with all others
+     */
+    public Mark withBase(long base) {
+        return base > exclusiveToken || (base == exclusiveToken && base > 0)
+                ? new Mark(base, NOBODY, sharedToken)
+                : this;
     }
 
     private Verdict admitted(Mark next) {
