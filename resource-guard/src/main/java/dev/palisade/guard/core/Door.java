@@ -6,6 +6,7 @@ import dev.palisade.guard.core.Visit.State;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -87,13 +88,6 @@ public class Door {
         pump(nowNanos);
     }
 
-    /** Every token up to {@code base}, which is durable, is refused from now on, also of the grant that is in. */
-    public void raiseBase(long base, long nowNanos) {
-        mark = mark.withBase(base);
-        saved = saved.withBase(base);
-        pump(nowNanos);
-    }
-
     /** The caller waits no longer. Does nothing unless the visit waits. The mark stays raised. */
     public void giveUp(Visit visit, long nowNanos) {
         if (visit.state() == State.WAITING) {
@@ -136,7 +130,17 @@ public class Door {
         return take(superseded);
     }
 
-    /** Calls that wait, run or are quarantined. */
+    /**
+     * Compares and raises as {@link #arrive} does, for a guard that only observes: the call neither waits nor runs here.
+     *
+     * @return why it would be refused
+     */
+    public Optional<Rejection> observe(Visit visit) {
+        compare(visit);
+        return visit.found();
+    }
+
+    /** Whether nobody waits, runs or is quarantined. */
     public boolean isIdle() {
         return waiting.isEmpty() && occupants.isEmpty();
     }

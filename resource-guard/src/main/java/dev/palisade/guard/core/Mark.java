@@ -81,14 +81,17 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
     }
 
     /**
-     * This mark, refusing every token up to {@code base} as well.
+     * The mark that refuses every token up to {@code token}: what a resource starts from whose own mark is not remembered.
      *
-     * @param base 0 to {@link FencingToken#MAX}; a token that no grant has, or one whose grant is refused with all others
+     * @param token 0 to {@link FencingToken#MAX}; 0: {@link #NONE}
      */
-    public Mark withBase(long base) {
-        return base > exclusiveToken || (base == exclusiveToken && base > 0)
-                ? new Mark(base, NOBODY, sharedToken)
-                : this;
+    public static Mark base(long token) {
+        return token == 0 ? NONE : new Mark(token, NOBODY, 0);
+    }
+
+    /** The highest token that was admitted in either mode; 0: none. */
+    public long highest() {
+        return Math.max(exclusiveToken, sharedToken);
     }
 
     private Verdict admitted(Mark next) {

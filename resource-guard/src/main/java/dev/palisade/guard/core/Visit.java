@@ -84,7 +84,12 @@ public class Visit {
         this.rejection = rejection;
     }
 
-    /** Whether it has been judged; it is told when the mark it was judged by is durable. */
+    /** Why it will be refused, if so, once the mark it was judged by is durable. */
+    final Optional<Rejection> found() {
+        return Optional.ofNullable(rejection);
+    }
+
+    /** Whether it will be refused: it is told when the mark it was judged by is durable. */
     final boolean isRefused() {
         return rejection != null;
     }

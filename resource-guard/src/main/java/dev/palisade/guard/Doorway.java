@@ -1,0 +1,249 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.guard.core.Access;
+import dev.palisade.guard.core.Door;
+import dev.palisade.guard.core.Mark;
+import dev.palisade.guard.core.Visit;
+import dev.palisade.guard.mark.MarkStore;
+import dev.palisade.guard.mark.StoredMark;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One resource's {@link Door} among threads: the lock round it, the way of its marks to the store, the alarms. It decides
+ * nothing. Whoever waited is told on the guard's executor, never on the thread of the call that made room.
+ */
+final class Doorway {
+    /**
+     * What all doorways of a guard share.
+     *
+     * @param quarantineNanos how long a call that was lost sight of counts as running
+     */
+    record House(MarkStore store, Time time, Executor executor, long quarantineNanos) {}
+
+    /** A call at this doorway. */
+    static final class Call extends Visit {
+        private final Doorway doorway;
+        private volatile @Nullable Runnable onSuperseded;
+        private volatile boolean superseded;
+        private final CompletableFuture<Call> answer;
+        private Runnable alarm = () -> {};
+
+        private Call(
+                Doorway doorway,
+                Sequencer sequencer,
+                Access access,
+                long arrivedAtMillis,
+                CompletableFuture<Call> answer) {
+            super(sequencer, access, arrivedAtMillis);
+            this.doorway = doorway;
+            this.answer = answer;
+        }
+
+        /** The call has ended, with all it started. */
+        void ended() {
+            doorway.change(() -> {
+                doorway.door.ended(this, doorway.house.time().nanos());
+                return true;
+            });
+        }
+
+        /** Whether it has ended cannot be told any more, unless {@link #ended} says so later. */
+        void lostSight() {
+            Time time = doorway.house.time();
+            long until = time.nanos() + doorway.house.quarantineNanos();
+            doorway.change(() -> {
+                doorway.door.lostSight(this, until);
+                return true;
+            });
+            time.at(until, doorway::pass);
+        }
+
+        /** Runs {@code what} once if a newer grant waits for this call; at once if one does. */
+        void onSuperseded(Runnable what) {
+            onSuperseded = what;
+            if (superseded) {
+                tellSuperseded();
+            }
+        }
+
+        private synchronized void tellSuperseded() {
+            superseded = true;
+            Runnable what = onSuperseded;
+            if (what != null) {
+                onSuperseded = null;
+                what.run();
+            }
+        }
+    }
+
+    /** Of calls that nobody waits for. */
+    private static final CompletableFuture<Call> UNASKED = CompletableFuture.completedFuture(null);
+
+    private final String resource;
+    private final String issuer;
+    private final LockName lock;
+    private final House house;
+    private final long closedUntilNanos;
+    private final Door door;
+    private Mark asked;
+    private boolean willReopen;
+    private boolean retired;
+
+    Doorway(StoredMark stored, long closedUntilNanos, House house) {
+        this.resource = stored.resource();
+        this.issuer = stored.issuer();
+        this.lock = stored.lock();
+        this.house = house;
+        this.closedUntilNanos = closedUntilNanos;
+        this.asked = stored.mark();
+        this.door = new Door(
+                resource, stored.mark(), stored.raisedAtMillis(), house.time().nanos(), closedUntilNanos);
+    }
+
+    boolean isOf(Sequencer sequencer) {
+        return lock.equals(sequencer.lock()) && issuer.equals(sequencer.issuer());
+    }
+
+    LockName lock() {
+        return lock;
+    }
+
+    /** The mark as it would be kept. */
+    synchronized StoredMark stored() {
+        return new StoredMark(resource, issuer, lock, door.mark(), door.raisedAtMillis());
+    }
+
+    synchronized boolean isIdle() {
+        return door.isIdle();
+    }
+
+    /** Closes this doorway for good if nobody is in it and its mark is kept and at most {@code base}. */
+    synchronized boolean retire(long base) {
+        retired = retired || (door.isIdle() && !door.mustSave() && door.mark().highest() <= base);
+        return retired;
+    }
+
+    /** Lets a call of the grant that is in already pass at once; null when it must take the long way. */
+    @Nullable
+    Call startAtOnce(Sequencer sequencer, Access access) {
+        Call call = new Call(this, sequencer, access, 0, UNASKED);
+        synchronized (this) {
+            return !retired && house.store().isHeldForLife() && door.startAtOnce(call) ? call : null;
+        }
+    }
+
+    /**
+     * The long way in. The stage fails with a {@link dev.palisade.contract.RejectedException} at {@code deadlineNanos} at the
+     * latest; cancelling it leaves.
+     *
+     * @return null when this doorway was retired: there is a new one
+     */
+    @Nullable
+    CompletableFuture<Call> enter(Sequencer sequencer, Access access, long deadlineNanos) {
+        CompletableFuture<Call> answer = new CompletableFuture<>();
+        Call call = new Call(this, sequencer, access, house.time().millis(), answer);
+        boolean arrived = change(() -> arrive(call, deadlineNanos));
+        if (!arrived) {
+            return null;
+        }
+        var unused = answer.whenComplete((admitted, failure) -> {
+            if (answer.isCancelled()) {
+                giveUp(call);
+            }
+        });
+        return answer;
+    }
+
+    private boolean arrive(Call call, long deadlineNanos) {
+        if (retired) {
+            return false;
+        }
+        Time time = house.time();
+        door.arrive(call, time.nanos());
+        if (call.state() == Visit.State.WAITING) {
+            call.alarm = time.at(deadlineNanos, () -> giveUp(call));
+            if (!willReopen && closedUntilNanos - time.nanos() > 0) {
+                willReopen = true;
+                time.at(closedUntilNanos, this::pass);
+            }
+        }
+        return true;
+    }
+
+    /** What a guard that only observes does: compares and raises, keeps nobody waiting. */
+    Optional<Rejection> observe(Sequencer sequencer, Access access) {
+        Call call = new Call(this, sequencer, access, house.time().millis(), UNASKED);
+        return change(() -> door.observe(call));
+    }
+
+    private void giveUp(Call call) {
+        change(() -> {
+            door.giveUp(call, house.time().nanos());
+            return true;
+        });
+    }
+
+    private void pass() {
+        change(() -> {
+            door.pass(house.time().nanos());
+            return true;
+        });
+    }
+
+    /** One step at the door, and then what follows from it, outside the lock. */
+    private <T> T change(Supplier<T> step) {
+        T result;
+        List<Visit> settled;
+        List<Visit> superseded;
+        Mark saving;
+        CompletionStage<Void> save;
+        synchronized (this) {
+            result = step.get();
+            settled = door.takeSettled();
+            superseded = door.takeSuperseded();
+            saving = door.mark();
+            save = !asked.covers(saving) ? house.store().put(stored()) : null;
+            asked = saving;
+        }
+        settled.forEach(visit -> house.executor().execute(() -> tell((Call) visit)));
+        superseded.forEach(visit -> house.executor().execute(((Call) visit)::tellSuperseded));
+        if (save != null) {
+            save.whenComplete((kept, failure) -> change(() -> {
+                long now = house.time().nanos();
+                if (failure == null) {
+                    door.saved(saving, now);
+                } else {
+                    door.cannotSave(now);
+                }
+                return true;
+            }));
+        }
+        return result;
+    }
+
+    private void tell(Call call) {
+        call.alarm.run();
+        Optional<Rejection> rejection = call.rejection();
+        if (rejection.isPresent()) {
+            call.answer.completeExceptionally(rejection.get().asException());
+            return;
+        }
+        house.store().confirm().whenComplete((owned, failure) -> {
+            if (failure != null) {
+                call.ended();
+                call.answer.completeExceptionally(failure);
+            } else if (!call.answer.complete(call)) {
+                call.ended();
+            }
+        });
+    }
+}

@@ -1,0 +1,142 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.guard.Doorway.Call;
+import dev.palisade.guard.core.Access;
+import dev.palisade.guard.core.Binding;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call on its way in: one doorway after the other, in sorted order, so that two calls that want the same resources cannot
+ * wait for each other. Whatever ends it early, it leaves the doorways that it has passed.
+ */
+final class Entering extends CompletableFuture<Admission> {
+    private final Doorways doorways;
+    private final Time time;
+    private final Sequencer sequencer;
+    private final Access access;
+    private final long deadlineNanos;
+    private final List<Binding> resources;
+    private final List<Call> passed = new ArrayList<>();
+    private volatile @Nullable CompletableFuture<?> step;
+
+    Entering(
+            Doorways doorways,
+            Time time,
+            Sequencer sequencer,
+            Access access,
+            long deadlineNanos,
+            List<Binding> resources) {
+        this.doorways = doorways;
+        this.time = time;
+        this.sequencer = sequencer;
+        this.access = access;
+        this.deadlineNanos = deadlineNanos;
+        this.resources = resources;
+    }
+
+    /** Begins when {@code checked} completes; fails as it does. */
+    void start(CompletionStage<?> checked) {
+        Runnable alarm = time.at(deadlineNanos, this::tooLate);
+        var unused = this.whenComplete((admission, failure) -> {
+            alarm.run();
+            CompletableFuture<?> pending = step;
+            if (isCancelled() && pending != null) {
+                pending.cancel(false);
+            }
+        });
+        checked.whenComplete((ok, failure) -> {
+            if (failure == null) {
+                next();
+            } else {
+                fail(failure);
+            }
+        });
+    }
+
+    /** The reason in {@code failure}; what is no rejection is a bug, and says so without letting the call in. */
+    static RejectedException rejected(Throwable failure) {
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        if (cause instanceof RejectedException rejected) {
+            return rejected;
+        }
+        RejectedException unexpected = new Rejection(
+                        Reason.MARK_UNAVAILABLE, "the guard failed: " + cause + "; nothing was applied")
+                .asException();
+        unexpected.initCause(cause);
+        return unexpected;
+    }
+
+    private void next() {
+        if (passed.size() == resources.size()) {
+            if (!complete(new Admission(passed))) {
+                leave();
+            }
+            return;
+        }
+        Binding resource = resources.get(passed.size());
+        try {
+            doorways.open(resource, sequencer).whenComplete((doorway, failure) -> {
+                if (failure != null) {
+                    fail(failure);
+                } else if (isDone()) {
+                    leave();
+                } else {
+                    enter(doorway);
+                }
+            });
+        } catch (RejectedException e) {
+            fail(e);
+        }
+    }
+
+    /** @param doorway null, or retired by now: it is opened again */
+    private void enter(@Nullable Doorway doorway) {
+        CompletableFuture<Call> entering = doorway == null ? null : doorway.enter(sequencer, access, deadlineNanos);
+        if (entering == null) {
+            next();
+            return;
+        }
+        step = entering;
+        var unused = entering.whenComplete((call, failure) -> {
+            if (failure == null) {
+                passed.add(call);
+                next();
+            } else {
+                fail(failure);
+            }
+        });
+        if (isCancelled()) {
+            entering.cancel(false);
+        }
+    }
+
+    /** Doorways have deadlines of their own and know better reasons; this one is for what comes before them. */
+    private void tooLate() {
+        if (step == null) {
+            fail(new Rejection(
+                            Reason.MARK_UNAVAILABLE,
+                            "the marks of lock '" + sequencer.lock()
+                                    + "' were not known in time; nothing was applied: try again")
+                    .asException());
+        }
+    }
+
+    private void fail(Throwable failure) {
+        completeExceptionally(rejected(failure));
+        leave();
+    }
+
+    private void leave() {
+        passed.forEach(Call::ended);
+    }
+}
