@@ -1,0 +1,219 @@
+package dev.palisade.guard.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Mode;
+import dev.palisade.guard.core.DoorWorld.Maker;
+import dev.palisade.guard.core.DoorWorld.Spec;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Every order of steps of two to four calls at one door, with a slow disk, calls that are lost sight of, and one kill of the
+ * guard: no conflicting calls overlap or apply out of order. Each way to build the door that is known to be wrong is found.
+ */
+class DoorSearchTest {
+    private static final Spec X33 = new Spec(Mode.EXCLUSIVE, 33, Access.WRITE);
+    private static final Spec X33_READ = new Spec(Mode.EXCLUSIVE, 33, Access.READ);
+    private static final Spec X34 = new Spec(Mode.EXCLUSIVE, 34, Access.WRITE);
+    private static final Spec X34_READ = new Spec(Mode.EXCLUSIVE, 34, Access.READ);
+    private static final Spec S32 = new Spec(Mode.SHARED, 32, Access.READ);
+    private static final Spec S35 = new Spec(Mode.SHARED, 35, Access.READ);
+    private static final Spec X36 = new Spec(Mode.EXCLUSIVE, 36, Access.WRITE);
+    private static final List<Spec> ALL = List.of(S32, X33, X33_READ, X34, X34_READ, S35, X36);
+
+    private static final Maker OURS = Mutant::new;
+
+    @Test
+    void noOrderOfThreeCallsWithACrashAndLostCallsBreaksTheDoor() {
+        DoorSearch search = new DoorSearch(OURS, true, true);
+        for (List<Spec> specs : combinations(3)) {
+            assertThat(search.violation(specs)).isEmpty();
+        }
+        assertThat(search.states()).isGreaterThan(1_000_000);
+    }
+
+    @Test
+    void noOrderOfTheseFourCallsWithACrashAndLostCallsBreaksTheDoor() {
+        DoorSearch search = new DoorSearch(OURS, true, true);
+        assertThat(search.violation(List.of(S32, X33, X33, X34_READ))).isEmpty();
+        assertThat(search.violation(List.of(X33, X34, S35, X36))).isEmpty();
+        assertThat(search.states()).isGreaterThan(600_000);
+    }
+
+    @Test
+    void noOrderOfFourCallsBreaksTheDoor() {
+        DoorSearch search = new DoorSearch(OURS, false, false);
+        for (List<Spec> specs : combinations(4)) {
+            assertThat(search.violation(specs)).isEmpty();
+        }
+        assertThat(search.states()).isGreaterThan(1_000_000);
+    }
+
+    @Test
+    void equalCallsThatRunAtOnceWhileAnOlderDrainsAreFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            private final Set<GrantId> seen = new HashSet<>();
+
+            @Override
+            void compare(Visit visit) {
+                super.compare(visit);
+                if (!seen.add(visit.sequencer().grant())) {
+                    equal.add(visit);
+                }
+            }
+
+            private final Set<Visit> equal = new HashSet<>();
+
+            @Override
+            boolean isBlocked(Visit visit) {
+                return super.isBlocked(visit) && !equal.contains(visit);
+            }
+        });
+    }
+
+    @Test
+    void aRetryAfterDrainingThatRunsAtOnceIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            private final Set<GrantId> drained = new HashSet<>();
+
+            @Override
+            public void giveUp(Visit visit, long nowNanos) {
+                drained.add(visit.sequencer().grant());
+                super.giveUp(visit, nowNanos);
+            }
+
+            @Override
+            boolean isBlocked(Visit visit) {
+                return super.isBlocked(visit)
+                        && !drained.contains(visit.sequencer().grant());
+            }
+        });
+    }
+
+    @Test
+    void aDoorThatComparesOnceIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            void compareAgain(Visit visit) {}
+        });
+    }
+
+    @Test
+    void aVolatileMarkIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            boolean isSaved(Visit visit) {
+                return true;
+            }
+        });
+    }
+
+    @Test
+    void aRefusalForAMarkThatIsNotDurableIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            boolean isSaved(Visit visit) {
+                return visit.isRefused() || super.isSaved(visit);
+            }
+        });
+    }
+
+    @Test
+    void readsThatDoNotRaiseTheMarkAreFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            void raise(Mark next, Visit by) {
+                if (by.access() == Access.WRITE) {
+                    super.raise(next, by);
+                }
+            }
+        });
+    }
+
+    @Test
+    void checkThenWriteIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            boolean isBlocked(Visit visit) {
+                return false;
+            }
+        });
+    }
+
+    @Test
+    void aRestartWithoutQuarantineIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, now));
+    }
+
+    @Test
+    void aRestartThatLetsTheGrantThatWasInPassIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            boolean isBlocked(Visit visit) {
+                boolean same =
+                        saved.exclusiveToken() == visit.sequencer().token().value();
+                return super.isBlocked(visit) && !same;
+            }
+        });
+    }
+
+    @Test
+    void aLostCallThatIsTakenForEndedIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            public void lostSight(Visit visit, long untilNanos) {
+                ended(visit, untilNanos - 10);
+            }
+        });
+    }
+
+    @Test
+    void readersThatDoNotWaitForAWriterAreFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            @Override
+            boolean isBlocked(Visit visit) {
+                return super.isBlocked(visit) && visit.sequencer().mode() == Mode.EXCLUSIVE;
+            }
+        });
+    }
+
+    private static void assertFound(Maker wrong) {
+        DoorSearch search = new DoorSearch(wrong, true, true);
+        Optional<String> found = Optional.empty();
+        for (List<Spec> specs : combinations(3)) {
+            found = found.isPresent() ? found : search.violation(specs);
+        }
+        assertThat(found).as("the planted bug").isPresent();
+    }
+
+    /** All ways to choose {@code count} calls, the same one twice included. */
+    private static List<List<Spec>> combinations(int count) {
+        List<List<Spec>> all = List.of(List.of());
+        for (int i = 0; i < count; i++) {
+            List<List<Spec>> longer = new ArrayList<>();
+            for (List<Spec> specs : all) {
+                int from = specs.isEmpty() ? 0 : ALL.indexOf(specs.get(specs.size() - 1));
+                for (Spec next : ALL.subList(from, ALL.size())) {
+                    List<Spec> more = new ArrayList<>(specs);
+                    more.add(next);
+                    longer.add(more);
+                }
+            }
+            all = longer;
+        }
+        return all;
+    }
+
+    /** The door itself; a test changes one rule of it. */
+    private static class Mutant extends Door {
+        Mutant(Mark saved, long now, long closedUntil) {
+            super("r", saved, 0, now, closedUntil);
+        }
+    }
+}
