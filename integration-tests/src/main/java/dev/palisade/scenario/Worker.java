@@ -17,18 +17,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * A client process of a fault run: from the line {@code start} on, several threads that take a lock, read its counter, add one and write it, until the line
- * {@code stop}. Before each write it says {@code about} and waits for the line {@code go OP}, so that whoever started it
- * can stop the process between the read and the write.
+ * {@code stop}. Before each write it waits at the {@link Gate}.
  *
  * <pre>
  * Worker NAME SERVER OBJECTS HISTORY_FILE SEED COUNTERS THREADS TTL_MILLIS
@@ -36,23 +31,23 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class Worker {
     private static final Duration WAIT = Duration.ofSeconds(10);
-    private static final long GO_SECONDS = 60;
     private static final long PAUSE_NANOS = 20_000_000;
 
     private final String name;
     private final History history;
     private final PalisadeClient client;
-    private final Counters counters;
+    private final GuardedObjects objects;
+    private final Gate gate;
     private final int countersTotal;
     private final AcquireOptions options;
-    private final Map<String, CountDownLatch> announced = new ConcurrentHashMap<>();
     private volatile boolean stopping;
 
     private Worker(String[] args, PalisadeClient client, ManagedChannel channel) throws IOException {
         this.name = args[0];
         this.history = new History(name, Path.of(args[3]));
         this.client = client;
-        this.counters = new Counters(channel, history);
+        this.objects = new GuardedObjects(channel, history);
+        this.gate = new Gate(history);
         this.countersTotal = Integer.parseInt(args[5]);
         this.options = AcquireOptions.defaults()
                 .ttl(Duration.ofMillis(Long.parseLong(args[7])))
@@ -85,13 +80,10 @@ public final class Worker {
             thread.start();
         }
         for (String line = in.readLine(); line != null && !line.equals("stop"); line = in.readLine()) {
-            CountDownLatch latch = announced.remove(line.substring("go ".length()));
-            if (latch != null) {
-                latch.countDown();
-            }
+            gate.go(line.substring("go ".length()));
         }
         stopping = true;
-        announced.values().forEach(CountDownLatch::countDown);
+        gate.open();
         for (Thread thread : threads) {
             thread.join();
         }
@@ -125,35 +117,24 @@ public final class Worker {
     }
 
     private void use(Lease lease, String round, Random random) {
-        OptionalLong count = counters.read(lease);
+        Optional<Long> count = objects.read(lease).map(Worker::count);
         if (lease.mode() == Mode.SHARED) {
             return;
         }
         int writes = random.nextInt(4) == 0 ? 2 : 1;
         for (int i = 1; i <= writes && count.isPresent(); i++) {
             String op = round + "-" + i;
-            awaitGo(lease, op);
-            if (!counters.write(lease, op, count.getAsLong() + i)) {
-                counters.read(lease); // Refused or unknown: whoever goes on must read again; this one gives up.
+            String text = (count.get() + i) + " " + op;
+            gate.await(lease, op, text);
+            if (!objects.write(lease, op, text)) {
+                objects.read(lease); // Refused or unknown: whoever goes on must read again; this one gives up.
                 return;
             }
         }
     }
 
-    private void awaitGo(Lease lease, String op) {
-        CountDownLatch latch = new CountDownLatch(1);
-        announced.put(op, latch);
-        JsonObject event = history.event("about");
-        event.addProperty("lock", lease.lock().value());
-        event.addProperty("token", lease.token().value());
-        event.addProperty("op", op);
-        history.write(event);
-        try {
-            if (!stopping && !latch.await(GO_SECONDS, TimeUnit.SECONDS)) {
-                throw new ScenarioFailed("nobody said go " + op);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    /** Of the text {@code COUNT OP}, which names the increment that made it. */
+    private static long count(String text) {
+        return text.isEmpty() ? 0 : Long.parseLong(text.substring(0, text.indexOf(' ')));
     }
 }

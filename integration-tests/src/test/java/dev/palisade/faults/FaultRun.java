@@ -1,12 +1,13 @@
 package dev.palisade.faults;
 
-import static dev.palisade.faults.Observed.is;
-import static dev.palisade.faults.Observed.text;
+import static dev.palisade.scenario.Observed.is;
+import static dev.palisade.scenario.Observed.text;
 
 import com.google.gson.JsonObject;
 import dev.palisade.check.Marks;
 import dev.palisade.check.Run;
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Gatekeeper;
 import dev.palisade.scenario.Installation;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -43,6 +44,7 @@ final class FaultRun {
 
     private final Random random;
     private final Fleet fleet;
+    private final Gatekeeper gatekeeper;
     private final Path dataDir;
     private final Path historiesDir;
     private final List<Marks> marks = new ArrayList<>();
@@ -54,6 +56,7 @@ final class FaultRun {
         this.dataDir = installation.home().resolve("objects");
         this.historiesDir = installation.histories();
         this.fleet = new Fleet(installation, guard, clientsTotal, random);
+        this.gatekeeper = fleet.gatekeeper;
     }
 
     /** Runs {@code deck} in an order of the seed's choice, again and again until {@code atLeast} has passed. */
@@ -78,9 +81,9 @@ final class FaultRun {
             case PAUSE_HOLDER_RESTART_SERVER -> pause(fleet::restartServer, () -> {});
             case PAUSE_HOLDER_UNTIL_READ -> pauseUntilRead();
             case KILL_HOLDER -> {
-                JsonObject about = fleet.holderAboutToWrite();
-                fleet.replace(fleet.client(about));
-                fleet.awaitSuccessor(about);
+                JsonObject about = gatekeeper.awaitHeld(any -> true);
+                fleet.replace(gatekeeper.client(about));
+                gatekeeper.awaitSuccessor(about);
             }
             case KILL_ANY_CLIENT -> fleet.replace(fleet.anyClient());
             case RESTART_SERVER -> fleet.restartServer();
@@ -89,30 +92,30 @@ final class FaultRun {
     }
 
     private void pause(Runnable beforeSuccessor, Runnable afterSuccessor) {
-        JsonObject about = fleet.holderAboutToWrite();
-        Child holder = fleet.client(about);
+        JsonObject about = gatekeeper.awaitHeld(any -> true);
+        Child holder = gatekeeper.client(about);
         holder.pause();
-        fleet.go(about);
+        gatekeeper.go(about);
         beforeSuccessor.run();
-        fleet.awaitSuccessor(about);
+        gatekeeper.awaitSuccessor(about);
         afterSuccessor.run();
         resume(holder, about);
     }
 
     private void pauseUntilRead() {
-        JsonObject about = fleet.holderAboutToWrite();
-        Child holder = fleet.client(about);
+        JsonObject about = gatekeeper.awaitHeld(any -> true);
+        Child holder = gatekeeper.client(about);
         holder.pause();
-        fleet.go(about);
-        JsonObject successor = fleet.successorAboutToWrite(about);
+        gatekeeper.go(about);
+        JsonObject successor = gatekeeper.awaitHeld(later -> Gatekeeper.isSuccessor(later, about));
         resume(holder, about);
-        fleet.go(successor);
-        fleet.awaitAnswer(successor);
+        gatekeeper.go(successor);
+        gatekeeper.awaitAnswer(successor);
     }
 
     private void resume(Child holder, JsonObject about) {
         holder.resume();
-        JsonObject answer = fleet.awaitAnswer(about);
+        JsonObject answer = gatekeeper.awaitAnswer(about);
         if (is(answer, "unknown")) {
             // The storage's restart broke the connection; a client that does not know reads again under the same grant.
             answer = fleet.awaitReadAfter(answer);

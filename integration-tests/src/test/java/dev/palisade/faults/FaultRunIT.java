@@ -1,7 +1,7 @@
 package dev.palisade.faults;
 
-import static dev.palisade.faults.Observed.is;
-import static dev.palisade.faults.Observed.text;
+import static dev.palisade.scenario.Observed.is;
+import static dev.palisade.scenario.Observed.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.check.AppliedCall;

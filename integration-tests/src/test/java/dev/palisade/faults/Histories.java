@@ -1,8 +1,8 @@
 package dev.palisade.faults;
 
-import static dev.palisade.faults.Observed.is;
-import static dev.palisade.faults.Observed.number;
-import static dev.palisade.faults.Observed.text;
+import static dev.palisade.scenario.Observed.is;
+import static dev.palisade.scenario.Observed.number;
+import static dev.palisade.scenario.Observed.text;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;

@@ -1,35 +1,35 @@
-package dev.palisade.faults;
+package dev.palisade.scenario;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import dev.palisade.scenario.ScenarioFailed;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 
 /** What the clients of a run have been seen to do so far, in the order in which it was seen. Safe for many threads. */
-final class Observed {
+public final class Observed {
     private final List<JsonObject> events = new ArrayList<>();
 
     /** Takes a line of a client's output; what is no event is passed over. */
-    synchronized void take(String line) {
+    public synchronized void take(String line) {
         if (line.startsWith("{")) {
             events.add(JsonParser.parseString(line).getAsJsonObject());
             notifyAll();
         }
     }
 
-    synchronized int size() {
+    public synchronized int size() {
         return events.size();
     }
 
-    synchronized long count(Predicate<JsonObject> wanted) {
-        return events.stream().filter(wanted).count();
+    /** All of it so far. */
+    public synchronized List<JsonObject> all() {
+        return List.copyOf(events);
     }
 
     /** The first event from number {@code from} on that {@code wanted} accepts; waits for it. */
-    synchronized JsonObject await(int from, String what, Duration patience, Predicate<JsonObject> wanted) {
+    public synchronized JsonObject await(int from, String what, Duration patience, Predicate<JsonObject> wanted) {
         long deadline = System.nanoTime() + patience.toNanos();
         int next = from;
         try {
@@ -51,15 +51,15 @@ final class Observed {
         }
     }
 
-    static boolean is(JsonObject event, String name) {
+    public static boolean is(JsonObject event, String name) {
         return event.get("event").getAsString().equals(name);
     }
 
-    static String text(JsonObject event, String field) {
+    public static String text(JsonObject event, String field) {
         return event.get(field).getAsString();
     }
 
-    static long number(JsonObject event, String field) {
+    public static long number(JsonObject event, String field) {
         return event.get(field).getAsLong();
     }
 }

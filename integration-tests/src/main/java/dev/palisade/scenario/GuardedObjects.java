@@ -11,26 +11,25 @@ import dev.palisade.proto.v1.PutObjectRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counter objects behind the guard: the text {@code COUNT OP} names the increment that made it. Writes to the history what
- * it sends before it sends it, and what it is answered. Never repeats a write.
+ * Objects behind the guard, each named like its lock. Writes to the history what it sends before it sends it, and what it
+ * is answered. Never repeats a write.
  */
-final class Counters {
+final class GuardedObjects {
     private static final long DEADLINE_SECONDS = 5;
 
     private final ManagedChannel channel;
     private final History history;
 
-    Counters(ManagedChannel channel, History history) {
+    GuardedObjects(ManagedChannel channel, History history) {
         this.channel = channel;
         this.history = history;
     }
 
-    /** The count under {@code lease}; empty when that is not answered. */
-    OptionalLong read(Lease lease) {
+    /** The text under {@code lease}, empty if there is no such object; nothing when that is not answered. */
+    Optional<String> read(Lease lease) {
         JsonObject event = of("read", lease);
         try {
             String text = stub(lease)
@@ -41,18 +40,17 @@ final class Counters {
                     .toStringUtf8();
             event.addProperty("content", text);
             history.write(event);
-            return OptionalLong.of(text.isEmpty() ? 0 : Long.parseLong(text.substring(0, text.indexOf(' '))));
+            return Optional.of(text);
         } catch (StatusRuntimeException e) {
             event.addProperty("event", "read-failed");
             tell(event, e);
             history.write(event);
-            return OptionalLong.empty();
+            return Optional.empty();
         }
     }
 
-    /** Writes {@code count} as increment {@code op}; true when it was acknowledged. */
-    boolean write(Lease lease, String op, long count) {
-        String text = count + " " + op;
+    /** Writes {@code text} as {@code op}, a name for this write alone; true when it was acknowledged. */
+    boolean write(Lease lease, String op, String text) {
         JsonObject sending = of("sending", lease);
         sending.addProperty("op", op);
         sending.addProperty("content", text);
