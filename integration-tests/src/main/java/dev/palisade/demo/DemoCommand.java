@@ -7,6 +7,7 @@ import dev.palisade.scenario.ScenarioFailed;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
 
 /** {@code palisade demo}. */
 @Command(
@@ -20,10 +21,14 @@ import picocli.CommandLine.Option;
             "",
             "Exit codes: 0 saw exactly that, 1 saw something else, 2 wrong usage, 3 could not run.",
         },
+        subcommands = CouponsCommand.class,
         mixinStandardHelpOptions = true,
         usageHelpAutoWidth = true)
 final class DemoCommand implements Callable<Integer> {
-    @Option(names = "--unguarded", description = "Switch the guard off and see the overwritten object.")
+    @Option(
+            names = "--unguarded",
+            scope = ScopeType.INHERIT,
+            description = "Switch the guard off and see what is lost.")
     boolean unguarded;
 
     @Option(

@@ -1,4 +1,4 @@
-/** {@code palisade demo}: the pause race with real processes, and what the guard makes of it. */
+/** {@code palisade demo}: races with real processes, and what the guard makes of them. */
 @NullMarked
 package dev.palisade.demo;
 

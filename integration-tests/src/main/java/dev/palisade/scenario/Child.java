@@ -107,24 +107,45 @@ public final class Child implements AutoCloseable {
 
     public String await(Predicate<String> wanted, Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
-        try {
-            while (true) {
-                String line = lines.poll(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
-                if (line == null) {
-                    throw new ScenarioFailed(
-                            name + " did not answer within " + patience.toSeconds() + " s; it printed: " + seen);
-                }
-                if (line.equals(END)) {
-                    throw new ScenarioFailed(name + " ended; it printed: " + seen);
-                }
-                seen.add(line);
-                if (!line.startsWith("! ") && wanted.test(line)) {
-                    return line;
-                }
+        while (true) {
+            String line = next(deadline, patience);
+            if (line.equals(END)) {
+                throw new ScenarioFailed(name + " ended; it printed: " + seen);
             }
+            seen.add(line);
+            if (!line.startsWith("! ") && wanted.test(line)) {
+                return line;
+            }
+        }
+    }
+
+    private String next(long deadline, Duration patience) {
+        try {
+            String line = lines.poll(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+            if (line == null) {
+                throw new ScenarioFailed(
+                        name + " did not answer within " + patience.toSeconds() + " s; it printed: " + seen);
+            }
+            return line;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ScenarioFailed("interrupted while waiting for " + name);
+        }
+    }
+
+    /** Waits until the process has ended and returns its standard output: what nobody has awaited of it. */
+    public List<String> remainingOutput() {
+        List<String> output = new ArrayList<>();
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (true) {
+            String line = next(deadline, PATIENCE);
+            if (line.equals(END)) {
+                return output;
+            }
+            seen.add(line);
+            if (!line.startsWith("! ")) {
+                output.add(line);
+            }
         }
     }
 

@@ -49,6 +49,16 @@ final class GuardedObjects {
         }
     }
 
+    /** What an onlooker reads, without a sequencer; empty if there is no such object. */
+    String look(String key) {
+        return ObjectsGrpc.newBlockingStub(channel)
+                .withWaitForReady()
+                .withDeadlineAfter(DEADLINE_SECONDS, TimeUnit.SECONDS)
+                .get(GetObjectRequest.newBuilder().setKey(key).setUnfenced(true).build())
+                .getContent()
+                .toStringUtf8();
+    }
+
     /** Writes {@code text} as {@code op}, a name for this write alone; true when it was acknowledged. */
     boolean write(Lease lease, String op, String text) {
         JsonObject sending = of("sending", lease);

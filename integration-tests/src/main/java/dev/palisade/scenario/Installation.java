@@ -68,10 +68,20 @@ public final class Installation implements AutoCloseable {
 
     /** A client process: {@link Worker}, which keeps its history in {@link #histories()}. */
     public Child worker(String name, Service server, Service objects, Consumer<String> listener, String... options) {
+        return withHistory(Worker.class, name, server, objects, listener, options);
+    }
+
+    /** A client process: {@link Customers}, which keep their history in {@link #histories()}. */
+    public Child customers(String name, Service server, Service objects, Consumer<String> listener, String... options) {
+        return withHistory(Customers.class, name, server, objects, listener, options);
+    }
+
+    private Child withHistory(
+            Class<?> main, String name, Service server, Service objects, Consumer<String> listener, String... options) {
         List<String> arguments = new ArrayList<>();
         arguments.add(histories().resolve(name + ".jsonl").toString());
         arguments.addAll(List.of(options));
-        return client(Worker.class, name, server, objects, listener, arguments.toArray(new String[0]));
+        return client(main, name, server, objects, listener, arguments.toArray(new String[0]));
     }
 
     private static Child client(
@@ -88,7 +98,19 @@ public final class Installation implements AutoCloseable {
         return client;
     }
 
-    /** Where workers leave their histories. */
+    /** What {@code palisade objects log} tells of the storage, one JSON object per applied call; the storage is stopped. */
+    public List<String> appliedLog() {
+        List<String> command = Child.java("-jar", jar("resource-guard/target/palisade-objects.jar"), "log", "--json");
+        Child log = Child.start("objects log", command, Map.of("PALISADE_HOME", home.toString()));
+        List<String> rows = log.remainingOutput();
+        int code = log.awaitExit();
+        if (code != 0) {
+            throw new ScenarioFailed("palisade objects log ended with code " + code + "; it printed: " + rows);
+        }
+        return rows;
+    }
+
+    /** Where client processes leave their histories. */
     public Path histories() {
         try {
             return Files.createDirectories(home.resolve("histories"));

@@ -2,42 +2,15 @@ package dev.palisade.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.palisade.scenario.Child;
-import dev.palisade.scenario.Installation;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The demo's jar in a process of its own, as the launcher starts it. */
+/** {@code palisade demo}. */
 class DemoIT {
     private static final Pattern GRANTED = Pattern.compile("is granted stock/42, fencing token (\\d+)");
-
-    private record Ended(int code, String out, String err) {}
-
-    private static Ended demo(String... options) throws IOException, InterruptedException {
-        String root = System.getProperty(Installation.ROOT_PROPERTY);
-        List<String> command = Child.java(
-                "-D" + Installation.ROOT_PROPERTY + "=" + root,
-                "-jar",
-                root + "/integration-tests/target/palisade-demo.jar");
-        command.addAll(List.of(options));
-        Process process = new ProcessBuilder(command).start();
-        try (var out = process.getInputStream();
-                var err = process.getErrorStream()) {
-            process.getOutputStream().close();
-            String said = new String(out.readAllBytes(), StandardCharsets.UTF_8);
-            String complained = new String(err.readAllBytes(), StandardCharsets.UTF_8);
-            assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-            return new Ended(process.exitValue(), said, complained);
-        } finally {
-            process.destroyForcibly();
-        }
-    }
 
     private static List<String> tokens(String out) {
         List<String> tokens = new ArrayList<>();
@@ -50,7 +23,7 @@ class DemoIT {
 
     @Test
     void theGuardRefusesTheLateWriteByNameOfBothTokens() throws Exception {
-        Ended demo = demo();
+        DemoRun demo = DemoRun.of();
 
         assertThat(demo.code()).as(demo.toString()).isZero();
         List<String> tokens = tokens(demo.out());
@@ -63,7 +36,7 @@ class DemoIT {
 
     @Test
     void withoutTheGuardTheLateWriteOverwritesTheObject() throws Exception {
-        Ended demo = demo("--unguarded");
+        DemoRun demo = DemoRun.of("--unguarded");
 
         assertThat(demo.code()).as(demo.toString()).isZero();
         assertThat(demo.out())
@@ -73,7 +46,7 @@ class DemoIT {
 
     @Test
     void aGuardThatAdmitsEverythingIsToldFromOneThatRefuses() throws Exception {
-        Ended demo = demo("--unguarded", "--expect-refusal");
+        DemoRun demo = DemoRun.of("--unguarded", "--expect-refusal");
 
         assertThat(demo.code()).as(demo.toString()).isEqualTo(1);
         assertThat(demo.out()).contains("FAILED: the late write was not refused");
@@ -81,7 +54,7 @@ class DemoIT {
 
     @Test
     void wrongUsageIsToldInOneLine() throws Exception {
-        Ended demo = demo("--nonsense");
+        DemoRun demo = DemoRun.of("--nonsense");
 
         assertThat(demo.code()).isEqualTo(2);
         assertThat(demo.out()).isEmpty();
