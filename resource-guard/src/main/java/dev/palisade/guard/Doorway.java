@@ -7,13 +7,11 @@ import dev.palisade.guard.core.Access;
 import dev.palisade.guard.core.Door;
 import dev.palisade.guard.core.Mark;
 import dev.palisade.guard.core.Visit;
-import dev.palisade.guard.mark.MarkStore;
 import dev.palisade.guard.mark.StoredMark;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,13 +20,6 @@ import org.jspecify.annotations.Nullable;
  * nothing. Whoever waited is told on the guard's executor, never on the thread of the call that made room.
  */
 final class Doorway {
-    /**
-     * What all doorways of a guard share.
-     *
-     * @param quarantineNanos how long a call that was lost sight of counts as running
-     */
-    record House(MarkStore store, Time time, Executor executor, long quarantineNanos) {}
-
     /** A call at this doorway. */
     static final class Call extends Visit {
         private final Doorway doorway;
@@ -137,7 +128,8 @@ final class Doorway {
     Call startAtOnce(Sequencer sequencer, Access access) {
         Call call = new Call(this, sequencer, access, 0, UNASKED);
         synchronized (this) {
-            return !retired && house.store().isHeldForLife() && door.startAtOnce(call) ? call : null;
+            boolean may = !retired && !house.isClosed() && house.store().isHeldForLife();
+            return may && door.startAtOnce(call) ? call : null;
         }
     }
 
@@ -167,6 +159,7 @@ final class Doorway {
         if (retired) {
             return false;
         }
+        house.requireOpen();
         Time time = house.time();
         door.arrive(call, time.nanos());
         if (call.state() == Visit.State.WAITING) {
@@ -235,6 +228,11 @@ final class Doorway {
         Optional<Rejection> rejection = call.rejection();
         if (rejection.isPresent()) {
             call.answer.completeExceptionally(rejection.get().asException());
+            return;
+        }
+        if (house.isClosed()) {
+            call.ended();
+            call.answer.completeExceptionally(House.closedNow().asException());
             return;
         }
         house.store().confirm().whenComplete((owned, failure) -> {

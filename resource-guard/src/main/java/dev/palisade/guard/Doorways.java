@@ -37,7 +37,7 @@ final class Doorways {
         }
     }
 
-    private final Doorway.House house;
+    private final House house;
     private final @Nullable LockService lockService;
     private final int marksMax;
     private final boolean complete;
@@ -48,12 +48,7 @@ final class Doorways {
     private final Map<Domain, CompletableFuture<Long>> bases = new HashMap<>();
 
     /** @param closedUntilNanos calls that an earlier process let in may be running until then */
-    Doorways(
-            KeptMarks marks,
-            long closedUntilNanos,
-            @Nullable LockService lockService,
-            int marksMax,
-            Doorway.House house) {
+    Doorways(KeptMarks marks, long closedUntilNanos, @Nullable LockService lockService, int marksMax, House house) {
         this.house = house;
         this.lockService = lockService;
         this.marksMax = marksMax;

@@ -37,7 +37,7 @@ public final class Guard implements AutoCloseable {
     private final SequencerVerifier verifier;
     private final @Nullable LockService lockService;
     private final Doorways doorways;
-    private final Doorway.House house;
+    private final House house;
     private final boolean observeOnly;
     private final Duration waitMax;
     private final int waitingMax;
@@ -45,7 +45,6 @@ public final class Guard implements AutoCloseable {
     private final LongAdder admitted = new LongAdder();
     private final Tally refused = new Tally();
     private final Tally wouldRefuse = new Tally();
-    private volatile boolean closed;
 
     Guard(GuardBuilder builder) {
         Time time = builder.time == null ? new SystemTime() : builder.time;
@@ -56,7 +55,7 @@ public final class Guard implements AutoCloseable {
         this.observeOnly = builder.observeOnly;
         this.waitMax = builder.waitMax;
         this.waitingMax = builder.waitingMax;
-        this.house = new Doorway.House(builder.marks, time, executor, unknownEndsAfter.toNanos());
+        this.house = new House(builder.marks, time, executor, unknownEndsAfter.toNanos());
         KeptMarks kept = builder.marks.open();
         long now = time.nanos();
         long closedUntil = kept.closedInOrder() ? now : now + unknownEndsAfter.toNanos();
@@ -82,7 +81,9 @@ public final class Guard implements AutoCloseable {
         try {
             return entering.get();
         } catch (InterruptedException e) {
-            entering.cancel(false);
+            if (!entering.cancel(false) && !entering.isCompletedExceptionally()) {
+                entering.join().close();
+            }
             throw e;
         } catch (ExecutionException e) {
             throw Entering.rejected(e);
@@ -111,8 +112,11 @@ public final class Guard implements AutoCloseable {
         if (resources.length == 0) {
             throw new IllegalArgumentException("no resource to enter");
         }
+        if (check == Check.ONLINE && lockService == null) {
+            throw new IllegalStateException("an ONLINE check needs GuardBuilder.lockService");
+        }
         try {
-            requireOpen();
+            house.requireOpen();
             Sequencer sequencer = verifier.verify(signed);
             for (Binding resource : resources) {
                 resource.require(sequencer, access);
@@ -172,16 +176,10 @@ public final class Guard implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (!closed) {
-            closed = true;
+        if (!house.isClosed()) {
+            house.close();
             house.store().close(doorways.areIdle());
             house.time().stop();
-        }
-    }
-
-    private void requireOpen() {
-        if (closed) {
-            throw new Rejection(Reason.MARK_UNAVAILABLE, "the guard is closed; nothing was applied").asException();
         }
     }
 
@@ -215,14 +213,14 @@ public final class Guard implements AutoCloseable {
                 refused.add(Entering.rejected(failure).reason());
             }
         });
-        entering.start(check == Check.ONLINE ? online(signed, sequencer) : CompletableFuture.completedStage(null));
+        entering.start(
+                check == Check.ONLINE && lockService != null
+                        ? online(lockService, signed, sequencer)
+                        : CompletableFuture.completedStage(null));
         return entering;
     }
 
-    private CompletionStage<Void> online(SignedSequencer signed, Sequencer sequencer) {
-        if (lockService == null) {
-            throw new IllegalStateException("an ONLINE check needs GuardBuilder.lockService");
-        }
+    private static CompletionStage<Void> online(LockService lockService, SignedSequencer signed, Sequencer sequencer) {
         return lockService.isAlive(signed).thenAccept(alive -> {
             if (!alive) {
                 throw new Rejection(

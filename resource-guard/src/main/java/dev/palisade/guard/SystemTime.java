@@ -2,6 +2,7 @@ package dev.palisade.guard;
 
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** This machine's clocks, and one thread that sets off the alarms. */
@@ -15,7 +16,7 @@ final class SystemTime implements Time {
             return thread;
         });
         alarms.setRemoveOnCancelPolicy(true);
-        alarms.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        alarms.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     }
 
     @Override

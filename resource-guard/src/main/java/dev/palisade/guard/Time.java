@@ -15,6 +15,6 @@ interface Time {
      */
     Runnable at(long atNanos, Runnable what);
 
-    /** No alarm goes off any more. */
+    /** Takes no more alarms; those that were set still go off, so that whoever waits is told. */
     void stop();
 }

@@ -249,6 +249,42 @@ class GuardTest {
     }
 
     @Test
+    void whoWaitsWhenTheGuardIsClosedIsNeverLetIn() {
+        Admission old = admitted(write(33));
+        CompletableFuture<Admission> next = write(34);
+        CompletableFuture<Admission> another = write(34);
+        store.sync();
+        guard.close();
+        old.close();
+        assertThat(refused(next).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+        assertThat(refused(another).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+        assertThat(store.closedInOrder).isFalse();
+    }
+
+    @Test
+    void anInterruptedCallerLeavesNothingBehind() {
+        store.syncsAtOnce = true;
+        Admission old = admitted(write(33));
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> guard.enter(signed("orders/42", 34, Mode.EXCLUSIVE), Access.WRITE, ORDER))
+                .isInstanceOf(InterruptedException.class);
+        assertThat(guard.stats().waiting()).isZero();
+        old.close();
+        assertThat(write(35)).isCompleted();
+    }
+
+    @Test
+    void aRefusalAfterARestartSaysHowLongItLasts() {
+        admitted(write(33));
+        guard = open();
+        CompletableFuture<Admission> newer = write(34);
+        store.sync();
+        time.pass(WAIT);
+        assertThat(refused(newer).message()).contains("just started").contains("25000 ms");
+        assertThat(refused(newer).metadata()).containsEntry(Rejection.RETRY_AFTER_MILLIS, "25000");
+    }
+
+    @Test
     void aMarkThatCannotBeKeptLetsNobodyIn() {
         CompletableFuture<Admission> first = write(33);
         store.fail();
@@ -347,6 +383,14 @@ class GuardTest {
                 guard.enterAsync(signed("orders/42", 33, Mode.EXCLUSIVE), Access.WRITE, Check.ONLINE, WAIT, ORDER);
         assertThat(refused(call).reason()).isEqualTo(Reason.LEASE_EXPIRED);
         assertThat(store.marks).isEmpty();
+    }
+
+    @Test
+    void anOnlineCheckNeedsSomebodyToAsk() {
+        assertThatThrownBy(() -> guard.enterAsync(
+                        signed("orders/42", 33, Mode.EXCLUSIVE), Access.WRITE, Check.ONLINE, WAIT, ORDER))
+                .hasMessageContaining("lockService");
+        assertThat(guard.stats().waiting()).isZero();
     }
 
     @Test

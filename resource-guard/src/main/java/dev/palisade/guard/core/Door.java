@@ -91,7 +91,7 @@ public class Door {
     /** The caller waits no longer. Does nothing unless the visit waits. The mark stays raised. */
     public void giveUp(Visit visit, long nowNanos) {
         if (visit.state() == State.WAITING) {
-            visit.refuse(isSaved(visit) ? draining(visit) : unsaved(visit));
+            visit.refuse(isSaved(visit) ? draining(visit, nowNanos) : unsaved(visit));
             settle(visit, State.REFUSED);
             pump(nowNanos);
         }
@@ -240,12 +240,17 @@ public class Door {
         pump(nowNanos);
     }
 
-    private Rejection draining(Visit visit) {
-        return new Rejection(
+    private Rejection draining(Visit visit, long nowNanos) {
+        long closedMillis = closed ? Math.max(1, (closedUntilNanos - nowNanos) / 1_000_000) : 0;
+        String why = closed
+                ? "this guard has just started, and calls that an earlier one let in to '" + resource
+                        + "' may be running for another " + closedMillis + " ms"
+                : "calls of " + occupants + " on '" + resource + "' have not ended yet";
+        Rejection rejection = new Rejection(
                 Reason.DRAINING,
-                "calls of an older grant on '" + resource + "' have not ended yet; token "
-                        + visit.sequencer().token() + " keeps its mark, nothing was applied: try again",
+                why + "; token " + visit.sequencer().token() + " keeps its mark, nothing was applied: try again",
                 Binding.refused(resource, visit.sequencer()));
+        return closed ? rejection.with(Rejection.RETRY_AFTER_MILLIS, Long.toString(closedMillis)) : rejection;
     }
 
     private Rejection unsaved(Visit visit) {

@@ -70,4 +70,13 @@ final class Occupants {
         }
         return overdue;
     }
+
+    /** Whose calls these are, for people. */
+    @Override
+    public String toString() {
+        return newest == null
+                ? "nobody"
+                : "token " + newest.sequencer().token() + " (grant "
+                        + newest.sequencer().grant() + ")";
+    }
 }
