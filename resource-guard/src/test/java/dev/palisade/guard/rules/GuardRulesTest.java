@@ -78,6 +78,18 @@ class GuardRulesTest {
                     "java..",
                     "javax.sql",
                     "org.jspecify.annotations");
+    private static final ArchRule MARK_STORES_DRAG_NOTHING_IN = classes()
+            .that()
+            .resideInAPackage("..mark..")
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(
+                    "dev.palisade.contract",
+                    "dev.palisade.guard.core",
+                    "dev.palisade.guard.mark",
+                    "java..",
+                    "javax.sql",
+                    "org.jspecify.annotations");
     private static final ArchRule GRPC_ONLY_AT_THE_EDGE = noClasses()
             .that()
             .resideOutsideOfPackages("..objects..", "..grpc..")
@@ -119,6 +131,11 @@ class GuardRulesTest {
     @Test
     void storageDragsNothingIn() {
         holdsAndSees(STORAGE_DRAGS_NOTHING_IN, "KnowsADriver");
+    }
+
+    @Test
+    void markStoresDragNothingIn() {
+        holdsAndSees(MARK_STORES_DRAG_NOTHING_IN, "KnowsAnEngine");
     }
 
     @Test

@@ -1,0 +1,20 @@
+package dev.palisade.guard.mark;
+
+import java.util.List;
+
+/** One thing that a store was told to keep, in the order in which it was told. */
+sealed interface Change {
+    record Put(StoredMark mark) implements Change {}
+
+    record Base(BaseMark base, List<String> dropped) implements Change {
+        public Base {
+            dropped = List.copyOf(dropped);
+        }
+    }
+
+    /** What a store knows of itself, see {@link KeptMarks}. */
+    record State(boolean complete, boolean closedInOrder) implements Change {}
+
+    /** Changes nothing and is answered in its turn: the store was still this process's then. */
+    record Confirm() implements Change {}
+}

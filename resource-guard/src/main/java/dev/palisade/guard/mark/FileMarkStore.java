@@ -1,0 +1,236 @@
+package dev.palisade.guard.mark;
+
+import dev.palisade.contract.RejectedException;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps marks in a directory of its own on a local disk: one file, synced before anything is acknowledged, and read and
+ * checked whole when it is opened. One process has it, by an operating system's file lock, from {@link #open} to {@link
+ * #close} or its death. Use a local file system whose syncs and locks can be relied on.
+ *
+ * <p>Its one setting is the directory. A missing or empty one is a new store, which is not {@link KeptMarks#complete}. The
+ * file holds the marks that were put and not dropped; it takes at most 1 MiB or three times their size, and as much again
+ * for a moment when it is rewritten, which happens each time its room is used up. Everything else in the directory, and
+ * every damage, is refused: it never guesses, and never repairs.
+ *
+ * <p>A file put back from an older copy looks whole and admits former holders: never restore one. Move the directory away
+ * instead; a new store costs base marks from the lock service and a wait.
+ */
+public final class FileMarkStore implements MarkStore {
+    private static final String LOCK_FILE = "marks.lock";
+    private static final Set<String> OWN_FILES = Set.of(LOCK_FILE, MarkLog.FILE, MarkLog.NEXT_FILE);
+    private static final String START_ANEW = "stop the guard and move the directory away: a new store asks the lock"
+            + " service for base marks (an older copy in its place would admit former holders)";
+
+    private final Path directory;
+    private @Nullable FileChannel lock;
+    private @Nullable MarkLog log;
+    private @Nullable GroupCommit commit;
+    private Marks marks = new Marks();
+
+    private FileMarkStore(Path directory) {
+        this.directory = directory;
+    }
+
+    /** Touches nothing before {@link #open}. */
+    public static FileMarkStore at(Path directory) {
+        return new FileMarkStore(directory);
+    }
+
+    /**
+     * Makes a store that is {@link KeptMarks#complete}: every domain without a base mark counts as never used, so the first
+     * grants are admitted without asking the lock service. Only for an operator who knows that nothing was ever guarded
+     * under these resources; once, at installation, never at each start.
+     *
+     * @param directory missing or empty
+     * @throws RejectedException MARK_UNAVAILABLE: there is a store already, in use or not, or it cannot be made
+     */
+    public static void createNeverUsed(Path directory) {
+        FileMarkStore store = new FileMarkStore(directory);
+        try {
+            store.hold();
+            if (Files.exists(store.file())) {
+                throw Unavailable.because(
+                        "directory " + directory + " holds a mark store already and keeps it; leave out"
+                                + " its creation, or name an empty directory");
+            }
+            store.marks.apply(new Change.State(true, true));
+            MarkLog.replace(directory, store.marks, 1).close();
+        } catch (IOException e) {
+            throw store.unwritable(e);
+        } finally {
+            store.release();
+        }
+    }
+
+    @Override
+    public KeptMarks open() {
+        if (lock != null) {
+            throw new IllegalStateException("a mark store is opened once; make another with FileMarkStore.at");
+        }
+        try {
+            hold();
+            long nextNumber = Files.exists(file()) ? MarkLogReader.read(file(), marks) : 1;
+            KeptMarks kept = marks.kept();
+            marks.apply(new Change.State(kept.complete(), false));
+            // Anew, so that no record ever follows one that was cut short.
+            log = MarkLog.replace(directory, marks, nextNumber);
+            commit = GroupCommit.start(directory.toString(), this::keep, this::unwritable);
+            return kept;
+        } catch (MarkLogReader.DamagedException e) {
+            release();
+            throw Unavailable.because("mark file " + file() + " has " + e.getMessage() + "; " + START_ANEW, e);
+        } catch (IOException e) {
+            release();
+            throw unwritable(e);
+        } catch (RuntimeException | Error e) {
+            release();
+            throw e;
+        }
+    }
+
+    @Override
+    public CompletionStage<Void> put(StoredMark mark) {
+        return opened().add(new Change.Put(mark));
+    }
+
+    @Override
+    public CompletionStage<Void> putBase(BaseMark base, Collection<String> dropped) {
+        return opened().add(new Change.Base(base, List.copyOf(dropped)));
+    }
+
+    @Override
+    public CompletionStage<Void> confirm() {
+        RejectedException shut = opened().shut();
+        return shut == null ? CompletableFuture.completedStage(null) : CompletableFuture.failedStage(shut);
+    }
+
+    @Override
+    public boolean isHeldForLife() {
+        return true;
+    }
+
+    @Override
+    public void close(boolean inOrder) {
+        if (commit != null) {
+            commit.close(inOrder ? new Change.State(marks.isComplete(), true) : null);
+        }
+        release();
+    }
+
+    /** On the one thread. */
+    private void keep(List<Change> batch) throws IOException {
+        batch.forEach(marks::apply);
+        MarkLog before = openedLog();
+        if (!before.append(batch)) {
+            before.close();
+            log = MarkLog.replace(directory, marks, before.nextNumber());
+        }
+    }
+
+    /** Takes the directory for this process. */
+    private void hold() throws IOException {
+        makeDirectory();
+        try (Stream<Path> entries = Files.list(directory)) {
+            Optional<String> stranger = entries.map(entry -> entry.getFileName().toString())
+                    .filter(name -> !OWN_FILES.contains(name))
+                    .sorted()
+                    .findFirst();
+            if (stranger.isPresent()) {
+                throw Unavailable.because("mark directory " + directory + " holds other files (" + stranger.get()
+                        + "); name one that is empty or was made by a guard");
+            }
+        }
+        FileChannel channel =
+                FileChannel.open(directory.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        lock = channel;
+        if (tryLock(channel) == null) {
+            throw Unavailable.because("mark directory " + directory
+                    + " is in use by another guard; stop that one first, or name another directory");
+        }
+    }
+
+    private void makeDirectory() throws IOException {
+        if (Files.isDirectory(directory)) {
+            return;
+        }
+        try {
+            Files.createDirectories(directory);
+        } catch (FileAlreadyExistsException e) {
+            throw Unavailable.because("mark directory " + directory + " is not a directory; name one", e);
+        }
+        Path parent = directory.toAbsolutePath().getParent();
+        if (parent != null) {
+            MarkLog.sync(parent);
+        }
+    }
+
+    private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
+        try {
+            return channel.tryLock();
+        } catch (OverlappingFileLockException e) {
+            return null;
+        }
+    }
+
+    private Path file() {
+        return directory.resolve(MarkLog.FILE);
+    }
+
+    private RejectedException unwritable(Throwable failure) {
+        return Unavailable.because(
+                "marks in directory " + directory + " cannot be read or kept (" + Unavailable.oneLine(failure)
+                        + "); what was being kept may or may not be: mend the disk or the rights, then start the guard"
+                        + " again",
+                failure);
+    }
+
+    private GroupCommit opened() {
+        GroupCommit opened = commit;
+        if (opened == null) {
+            throw new IllegalStateException("a mark store is opened before it is used");
+        }
+        return opened;
+    }
+
+    private MarkLog openedLog() {
+        MarkLog opened = log;
+        if (opened == null) {
+            throw new IllegalStateException("a mark store is opened before it is used");
+        }
+        return opened;
+    }
+
+    /** All that was acknowledged is synced, and a lock that cannot be given back ends with the process. */
+    private void release() {
+        close(log);
+        close(lock);
+        log = null;
+    }
+
+    private static void close(@Nullable Closeable open) {
+        try {
+            if (open != null) {
+                open.close();
+            }
+        } catch (IOException e) {
+            // See release.
+        }
+    }
+}

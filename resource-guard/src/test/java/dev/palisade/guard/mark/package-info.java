@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.mark;
+
+import org.jspecify.annotations.NullMarked;
