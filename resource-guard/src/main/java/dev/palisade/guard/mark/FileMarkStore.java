@@ -1,22 +1,13 @@
 package dev.palisade.guard.mark;
 
 import dev.palisade.contract.RejectedException;
-import java.io.Closeable;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,13 +24,11 @@ import org.jspecify.annotations.Nullable;
  * instead; a new store costs base marks from the lock service and a wait.
  */
 public final class FileMarkStore implements MarkStore {
-    private static final String LOCK_FILE = "marks.lock";
-    private static final Set<String> OWN_FILES = Set.of(LOCK_FILE, MarkLog.FILE, MarkLog.NEXT_FILE);
     private static final String START_ANEW = "stop the guard and move the directory away: a new store asks the lock"
             + " service for base marks (an older copy in its place would admit former holders)";
 
     private final Path directory;
-    private @Nullable FileChannel lock;
+    private @Nullable MarkDirectory held;
     private @Nullable MarkLog log;
     private @Nullable GroupCommit commit;
     private Marks marks = new Marks();
@@ -63,13 +52,11 @@ public final class FileMarkStore implements MarkStore {
      */
     public static void createNeverUsed(Path directory) {
         FileMarkStore store = new FileMarkStore(directory);
+        // The lock file alone says that marks were kept here once: whoever lost them must not take that for never used.
+        store.refuseIfThere(MarkDirectory.LOCK_FILE);
         try {
-            store.hold();
-            if (Files.exists(store.file())) {
-                throw Unavailable.because(
-                        "directory " + directory + " holds a mark store already and keeps it; leave out"
-                                + " its creation, or name an empty directory");
-            }
+            store.held = MarkDirectory.hold(directory);
+            store.refuseIfThere(MarkLog.FILE);
             store.marks.apply(new Change.State(true, true));
             MarkLog.replace(directory, store.marks, 1).close();
         } catch (IOException e) {
@@ -79,14 +66,22 @@ public final class FileMarkStore implements MarkStore {
         }
     }
 
+    private void refuseIfThere(String file) {
+        if (!Files.notExists(directory.resolve(file))) {
+            throw Unavailable.because(
+                    "directory " + directory + " holds a mark store already, or what is left of one, and"
+                            + " keeps it; leave out its creation, or name an empty directory");
+        }
+    }
+
     @Override
     public KeptMarks open() {
-        if (lock != null) {
+        if (held != null) {
             throw new IllegalStateException("a mark store is opened once; make another with FileMarkStore.at");
         }
         try {
-            hold();
-            long nextNumber = Files.exists(file()) ? MarkLogReader.read(file(), marks) : 1;
+            held = MarkDirectory.hold(directory);
+            long nextNumber = Files.notExists(file()) ? 1 : MarkLogReader.read(file(), marks);
             KeptMarks kept = marks.kept();
             marks.apply(new Change.State(kept.complete(), false));
             // Anew, so that no record ever follows one that was cut short.
@@ -144,51 +139,6 @@ public final class FileMarkStore implements MarkStore {
         }
     }
 
-    /** Takes the directory for this process. */
-    private void hold() throws IOException {
-        makeDirectory();
-        try (Stream<Path> entries = Files.list(directory)) {
-            Optional<String> stranger = entries.map(entry -> entry.getFileName().toString())
-                    .filter(name -> !OWN_FILES.contains(name))
-                    .sorted()
-                    .findFirst();
-            if (stranger.isPresent()) {
-                throw Unavailable.because("mark directory " + directory + " holds other files (" + stranger.get()
-                        + "); name one that is empty or was made by a guard");
-            }
-        }
-        FileChannel channel =
-                FileChannel.open(directory.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-        lock = channel;
-        if (tryLock(channel) == null) {
-            throw Unavailable.because("mark directory " + directory
-                    + " is in use by another guard; stop that one first, or name another directory");
-        }
-    }
-
-    private void makeDirectory() throws IOException {
-        if (Files.isDirectory(directory)) {
-            return;
-        }
-        try {
-            Files.createDirectories(directory);
-        } catch (FileAlreadyExistsException e) {
-            throw Unavailable.because("mark directory " + directory + " is not a directory; name one", e);
-        }
-        Path parent = directory.toAbsolutePath().getParent();
-        if (parent != null) {
-            MarkLog.sync(parent);
-        }
-    }
-
-    private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
-        try {
-            return channel.tryLock();
-        } catch (OverlappingFileLockException e) {
-            return null;
-        }
-    }
-
     private Path file() {
         return directory.resolve(MarkLog.FILE);
     }
@@ -217,20 +167,17 @@ public final class FileMarkStore implements MarkStore {
         return opened;
     }
 
-    /** All that was acknowledged is synced, and a lock that cannot be given back ends with the process. */
     private void release() {
-        close(log);
-        close(lock);
-        log = null;
-    }
-
-    private static void close(@Nullable Closeable open) {
         try {
-            if (open != null) {
-                open.close();
+            if (log != null) {
+                log.close();
             }
         } catch (IOException e) {
-            // See release.
+            // All that was acknowledged is synced.
+        }
+        log = null;
+        if (held != null) {
+            held.close();
         }
     }
 }

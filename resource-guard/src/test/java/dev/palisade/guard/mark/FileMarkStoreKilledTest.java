@@ -84,6 +84,8 @@ class FileMarkStoreKilledTest {
         }
         try (MarkStore store = FileMarkStore.at(directory)) {
             store.open();
+            // Must not cost this process its lock, as it would if the second one so much as closed the lock file.
+            MarkStoreContract.assertUnavailable(this::found, "in use by another guard");
             try (MarkStoreProcess process = MarkStoreProcess.launch(directory, RESOURCES, "unlimited")) {
                 assertThat(process.readLine())
                         .startsWith("refused MARK_UNAVAILABLE")

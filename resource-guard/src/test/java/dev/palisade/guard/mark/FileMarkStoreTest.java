@@ -62,7 +62,7 @@ class FileMarkStoreTest extends MarkStoreContract {
     void aSecondOpenerIsTurnedAwayAndTheFirstGoesOn() throws Exception {
         MarkStore store = open();
         assertUnavailable(() -> store().open(), directory.toString(), "in use by another guard");
-        assertUnavailable(this::createNeverUsed, directory.toString(), "in use by another guard");
+        assertUnavailable(this::createNeverUsed, directory.toString(), "already");
         await(store.put(mark("a", 1)));
         store.close();
         assertThat(found().marks()).containsExactly(mark("a", 1));
@@ -78,6 +78,7 @@ class FileMarkStoreTest extends MarkStoreContract {
     void aStoreWhoseFileIsGoneIsANewOneAndNotComplete() throws Exception {
         createNeverUsed();
         Files.delete(directory.resolve(MarkLog.FILE));
+        assertUnavailable(this::createNeverUsed, directory.toString(), "what is left of one");
         assertThat(found()).isEqualTo(new KeptMarks(false, false, List.of(), List.of()));
     }
 
