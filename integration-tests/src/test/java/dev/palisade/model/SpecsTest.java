@@ -27,6 +27,9 @@ class SpecsTest {
     /** TLC's exit code for an invariant found broken. */
     private static final int BROKEN = 12;
 
+    /** Invariants that no one claims: that they break shows that something useful can happen, or what is not promised. */
+    private static final Set<String> NOT_WANTED = Set.of("NoReadersTogether", "NoEqualsTogether", "ReadsHoldAtOnce");
+
     private static final List<Spec> SPECS = Spec.all();
 
     @TempDir
@@ -45,6 +48,7 @@ class SpecsTest {
     }
 
     private void holds(Spec spec) throws IOException, InterruptedException {
+        assertThat(spec.off()).as("rules turned off").isEmpty();
         Spec.Verdict verdict = spec.check(directory);
         assertThat(verdict.exitCode()).as(verdict.output()).isZero();
         assertThat(verdict.output()).contains("Model checking completed. No error has been found.");
@@ -77,10 +81,15 @@ class SpecsTest {
     }
 
     @Test
-    void everyInvariantThatHoldsIsBrokenByWhatMustFail() {
-        Map<String, Set<String>> broken = gathered(SPECS.stream(), spec -> Set.of(spec.breaks()));
-        gathered(SPECS.stream().filter(spec -> spec.breaks().isEmpty()), Spec::invariants)
-                .forEach((module, hold) -> assertThat(broken.get(module)).containsAll(hold));
+    void whatHoldsIsWhatBreaksWithoutTheRules() {
+        Map<String, Set<String>> broken = gathered(
+                SPECS.stream().filter(spec -> !NOT_WANTED.contains(spec.breaks())), spec -> Set.of(spec.breaks()));
+        broken.values().forEach(invariants -> invariants.remove(""));
+        for (Spec spec : SPECS) {
+            if (spec.breaks().isEmpty()) {
+                assertThat(spec.invariants()).as(spec.name()).isEqualTo(broken.get(spec.module()));
+            }
+        }
     }
 
     private static Map<String, Set<String>> gathered(Stream<Spec> specs, Function<Spec, Set<String>> names) {
