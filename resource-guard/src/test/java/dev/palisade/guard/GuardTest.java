@@ -192,6 +192,23 @@ class GuardTest {
     }
 
     @Test
+    void aHolderWhoseWriteWasLostSightOfWaitsForItsEndTooSoThatWhatItReadsAgainStays() {
+        admitted(write(33)).lostSight();
+        CompletableFuture<Admission> reread = read(33, Mode.EXCLUSIVE);
+        assertThat(reread).isNotDone();
+        time.pass(WAIT);
+        assertThat(refused(reread).reason()).isEqualTo(Reason.DRAINING);
+        time.pass(DELTA);
+        assertThat(read(33, Mode.EXCLUSIVE)).isCompleted();
+    }
+
+    @Test
+    void aReadThatWasLostSightOfIsNotInItsHoldersWay() {
+        admitted(read(33, Mode.EXCLUSIVE)).lostSight();
+        assertThat(write(33)).isCompleted();
+    }
+
+    @Test
     void workThatOutlivesItsCallKeepsTheAdmissionOpen() throws Exception {
         Admission call = admitted(write(33));
         AutoCloseable work = call.retain();

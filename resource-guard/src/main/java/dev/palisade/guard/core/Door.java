@@ -104,10 +104,13 @@ public class Door {
         }
     }
 
-    /** Whether the running call still goes on cannot be told; from {@code untilNanos} on it counts as ended. */
+    /**
+     * Whether the running call still goes on cannot be told; from {@code untilNanos} on it counts as ended. Until then a write
+     * keeps later calls of its own grant out too.
+     */
     public void lostSight(Visit visit, long untilNanos) {
         if (visit.state() == State.RUNNING) {
-            visit.quarantine(untilNanos);
+            occupants.lose(visit, untilNanos);
         }
     }
 

@@ -6,11 +6,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls that run behind one door or are quarantined there. They never conflict with one another, so a newcomer
- * conflicts with all of them or with none, and the newest speaks for all.
+ * The calls that run behind one door or are quarantined there. Those that run never conflict with one another, so a
+ * newcomer conflicts with all of them or with none, and the newest speaks for all.
  */
 final class Occupants {
     private @Nullable Visit newest;
+    private int lostWrites;
 
     boolean isEmpty() {
         return newest == null;
@@ -24,7 +25,14 @@ final class Occupants {
         newest = visit;
     }
 
+    /** {@code visit}, one of these, is quarantined. */
+    void lose(Visit visit, long untilNanos) {
+        visit.quarantine(untilNanos);
+        lostWrites += visit.access() == Access.WRITE ? 1 : 0;
+    }
+
     void remove(Visit visit) {
+        lostWrites -= visit.state() == Visit.State.QUARANTINED && visit.access() == Access.WRITE ? 1 : 0;
         Visit before = visit.before;
         Visit after = visit.after;
         if (before == null) {
@@ -39,22 +47,28 @@ final class Occupants {
         visit.after = null;
     }
 
-    /** Whether these calls are of a grant that {@code visit} must not run beside. */
+    /**
+     * Whether {@code visit} must not run beside these calls: they are of another grant, not all of it SHARED, or one of its own
+     * was lost sight of and may still write. Whoever is told OUTCOME_UNKNOWN reads again, and what it reads has to stay.
+     */
     boolean conflictWith(Visit visit) {
         if (newest == null) {
             return false;
         }
         boolean bothShared =
                 visit.sequencer().mode() == Mode.SHARED && newest.sequencer().mode() == Mode.SHARED;
-        boolean sameGrant = visit.sequencer().token().equals(newest.sequencer().token())
-                && visit.sequencer().grant().equals(newest.sequencer().grant());
-        return !bothShared && !sameGrant;
+        return lostWrites > 0 || (!bothShared && !isOfSameGrant(newest, visit));
+    }
+
+    private static boolean isOfSameGrant(Visit one, Visit other) {
+        return one.sequencer().token().equals(other.sequencer().token())
+                && one.sequencer().grant().equals(other.sequencer().grant());
     }
 
     /** Adds to {@code asked} whoever is in the way of {@code visit} and was not asked to stop before. */
     void askToStop(Visit visit, List<Visit> asked) {
         for (Visit each = newest; each != null && conflictWith(visit); each = each.after) {
-            if (each.askToStop()) {
+            if (!isOfSameGrant(each, visit) && each.askToStop()) {
                 asked.add(each);
             }
         }

@@ -13,11 +13,14 @@ public final class Fence {
     private final FenceTable table;
     private final Sequencer sequencer;
     private final String resource;
+    private final long number;
 
-    Fence(FenceTable table, Sequencer sequencer, String resource) {
+    /** @param number the row's, as the check left it */
+    Fence(FenceTable table, Sequencer sequencer, String resource, long number) {
         this.table = table;
         this.sequencer = sequencer;
         this.resource = resource;
+        this.number = number;
     }
 
     /** The verified sequencer that was admitted. */
@@ -28,14 +31,14 @@ public final class Fence {
     /**
      * Asks, as the last statement before the commit, whether the mark still stands as the check left it. It does not when
      * the transaction was rolled back to a savepoint older than the check, or ended in between: by DDL, or by an error that
-     * made the database roll back and that nobody heeded. A mark that an earlier transaction of the same grant had left
-     * stands all the same: then nobody of another grant came between, but what this transaction did before may be gone.
+     * made the database roll back and that nobody heeded. Nor does it when the same resource was checked again in this
+     * transaction: confirm the last check.
      *
      * @throws dev.palisade.contract.RejectedException OUTCOME_UNKNOWN: roll back, and find out what an earlier end of the
      *     transaction left behind
      */
     public void confirm(Connection connection) throws SQLException {
-        if (!table.stands(connection, resource, sequencer)) {
+        if (table.standing(connection, resource, sequencer) != number) {
             throw FencedJdbc.rejection(
                     Reason.OUTCOME_UNKNOWN,
                     "the transaction on '" + resource

@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HexFormat;
 import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,15 +23,18 @@ import org.jspecify.annotations.Nullable;
  * the database orders. Never commits, never rolls back.
  */
 final class FenceTable {
-    private static final String RAISE_EXCLUSIVE = "UPDATE palisade_fence SET x_token = ?, x_grant = ?, n = n + 1 "
+    private static final String RAISE_EXCLUSIVE = "UPDATE palisade_fence SET x_token = ?, x_grant = ?, n = ? "
             + "WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
-    private static final String RAISE_SHARED = "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = n + 1 "
-            + "WHERE resource = ? AND x_token < ?";
+    private static final String RAISE_SHARED =
+            "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = ? " + "WHERE resource = ? AND x_token < ?";
     private static final String SHARED_STANDS =
-            "SELECT 1 FROM palisade_fence WHERE resource = ? AND x_token < ? AND s_token >= ?";
-    private static final String EXCLUSIVE_STANDS = "SELECT 1 FROM palisade_fence "
+            "SELECT n FROM palisade_fence WHERE resource = ? AND x_token < ? AND s_token >= ?";
+    private static final String EXCLUSIVE_STANDS = "SELECT n FROM palisade_fence "
             + "WHERE resource = ? AND x_token = ? AND x_grant = ? AND s_token < ? FOR UPDATE";
     private static final String READ = "SELECT x_token, x_grant, s_token FROM palisade_fence WHERE resource = ?";
+
+    /** In place of a row's number. A row has its number from its first raise on, and none admits before that. */
+    static final long REFUSED = -1;
 
     private final SqlDialect dialect;
 
@@ -38,37 +42,54 @@ final class FenceTable {
         this.dialect = dialect;
     }
 
-    /** Compares and raises. False: refused, or there is no row; nothing was changed. */
-    boolean raise(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+    /**
+     * Compares and raises.
+     *
+     * @return the number that the row has now, never 0; {@link #REFUSED}: refused, or there is no row, nothing was changed
+     */
+    long raise(Connection connection, String resource, Sequencer sequencer) throws SQLException {
         if (sequencer.mode() == Mode.SHARED) {
-            return stands(connection, resource, sequencer) || raiseShared(connection, resource, sequencer);
+            long standing = standing(connection, resource, sequencer);
+            return standing == REFUSED ? raiseShared(connection, resource, sequencer) : standing;
         }
         long token = sequencer.token().value();
         String grant = sequencer.grant().toString();
+        long number = freshNumber();
         try (PreparedStatement update = connection.prepareStatement(RAISE_EXCLUSIVE)) {
             update.setLong(1, token);
             update.setString(2, grant);
-            update.setString(3, resource);
-            update.setLong(4, token);
+            update.setLong(3, number);
+            update.setString(4, resource);
             update.setLong(5, token);
             update.setLong(6, token);
-            update.setString(7, grant);
-            return update.executeUpdate() == 1;
+            update.setLong(7, token);
+            update.setString(8, grant);
+            return update.executeUpdate() == 1 ? number : REFUSED;
         }
     }
 
-    private static boolean raiseShared(Connection connection, String resource, Sequencer sequencer)
-            throws SQLException {
+    private static long raiseShared(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        long number = freshNumber();
         try (PreparedStatement update = connection.prepareStatement(RAISE_SHARED)) {
             update.setLong(1, sequencer.token().value());
-            update.setString(2, resource);
-            update.setLong(3, sequencer.token().value());
-            return update.executeUpdate() == 1;
+            update.setLong(2, number);
+            update.setString(3, resource);
+            update.setLong(4, sequencer.token().value());
+            return update.executeUpdate() == 1 ? number : REFUSED;
         }
     }
 
-    /** Whether the mark, held against other writers by this transaction, still admits {@code sequencer} unraised. */
-    boolean stands(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+    /** By chance, so that no statement is needed to read it back. */
+    private static long freshNumber() {
+        return ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    }
+
+    /**
+     * Whether the mark, held against other writers by this transaction, still admits {@code sequencer} unraised.
+     *
+     * @return the number of the row; {@link #REFUSED} when it does not
+     */
+    long standing(Connection connection, String resource, Sequencer sequencer) throws SQLException {
         boolean shared = sequencer.mode() == Mode.SHARED;
         String sql =
                 shared ? SHARED_STANDS + dialect.shareLock(connection.getTransactionIsolation()) : EXCLUSIVE_STANDS;
@@ -82,7 +103,7 @@ final class FenceTable {
                 select.setLong(4, sequencer.token().value());
             }
             try (ResultSet row = select.executeQuery()) {
-                return row.next();
+                return row.next() ? row.getLong(1) : REFUSED;
             }
         }
     }

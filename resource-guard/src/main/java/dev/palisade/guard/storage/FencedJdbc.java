@@ -158,17 +158,19 @@ public final class FencedJdbc {
                     + "': the transaction reads uncommitted data; use READ COMMITTED or stricter");
         }
         try {
-            if (!admit(connection, sequencer, binding, access)) {
+            long number = admit(connection, sequencer, binding, access);
+            if (number == FenceTable.REFUSED) {
                 insertRowElsewhere(binding.resource());
-                if (!admit(connection, sequencer, binding, access)) {
-                    // The caller's snapshot is older than the row.
-                    throw moved("the mark of '" + binding.resource() + "' was just made; run the transaction again");
-                }
+                number = admit(connection, sequencer, binding, access);
             }
+            if (number == FenceTable.REFUSED) {
+                // The caller's snapshot is older than the row.
+                throw moved("the mark of '" + binding.resource() + "' was just made; run the transaction again");
+            }
+            return new Fence(table, sequencer, binding.resource(), number);
         } catch (SQLException e) {
             throw SqlFailure.of(e) == SqlFailure.ROLLED_BACK ? inOneType(e) : e;
         }
-        return new Fence(table, sequencer, binding.resource());
     }
 
     /** Not every driver has the type that JDBC has for it; callers should need to know one only. */
@@ -194,13 +196,14 @@ public final class FencedJdbc {
         SQLException last = null;
         for (int run = 1; run <= RUNS_MAX; run++) {
             try (OwnTransaction transaction = begin(sequencer.mode(), binding.resource())) {
-                if (!admit(transaction.connection(), sequencer, binding, access)) {
+                long number = admit(transaction.connection(), sequencer, binding, access);
+                if (number == FenceTable.REFUSED) {
                     transaction.rollback();
                     insertRow(transaction.connection(), binding.resource());
                     continue;
                 }
                 T result = transaction.run(work);
-                new Fence(table, sequencer, binding.resource()).confirm(transaction.connection());
+                new Fence(table, sequencer, binding.resource(), number).confirm(transaction.connection());
                 transaction.commit();
                 return result;
             } catch (SQLException e) {
@@ -228,20 +231,22 @@ public final class FencedJdbc {
         }
     }
 
-    /** The check. False: there is no row yet, nothing was decided. */
-    private boolean admit(Connection connection, Sequencer sequencer, Binding binding, Access access)
-            throws SQLException {
+    /** The check. REFUSED: there is no row yet, nothing was decided. */
+    private long admit(Connection connection, Sequencer sequencer, Binding binding, Access access) throws SQLException {
         try {
             String before = dialect.boundLockWait(connection, lockWait);
-            boolean raised;
+            long number;
             try {
-                raised = table.raise(connection, binding.resource(), sequencer);
+                number = table.raise(connection, binding.resource(), sequencer);
             } catch (SQLException e) {
                 restoreQuietly(connection, before);
                 throw e;
             }
             dialect.restoreLockWait(connection, before);
-            return raised || nameTheRefusal(connection, sequencer, binding, access);
+            if (number == FenceTable.REFUSED) {
+                nameTheRefusal(connection, sequencer, binding, access);
+            }
+            return number;
         } catch (SQLException e) {
             switch (SqlFailure.of(e)) {
                 case ROLLED_BACK -> throw e;
@@ -253,12 +258,12 @@ public final class FencedJdbc {
         }
     }
 
-    /** Returns false when there is no row; otherwise throws. */
-    private boolean nameTheRefusal(Connection connection, Sequencer sequencer, Binding binding, Access access)
+    /** Returns when there is no row; otherwise throws. */
+    private void nameTheRefusal(Connection connection, Sequencer sequencer, Binding binding, Access access)
             throws SQLException {
         Mark mark = table.read(connection, binding.resource());
         if (mark == null) {
-            return false;
+            return;
         }
         if (mark.judge(binding.resource(), sequencer, access) instanceof Verdict.Refused refused) {
             throw refused.rejection().asException();

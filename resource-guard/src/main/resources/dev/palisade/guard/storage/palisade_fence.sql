@@ -7,6 +7,6 @@ CREATE TABLE IF NOT EXISTS palisade_fence (
     x_grant VARCHAR(32) DEFAULT '' NOT NULL,
     -- Highest SHARED token admitted (0: none).
     s_token BIGINT DEFAULT 0 NOT NULL,
-    -- Counts raises, so that every raise changes the row: some drivers count changed rows only.
+    -- Another number with every raise: some drivers count changed rows only, and a check that was rolled back is told by it.
     n BIGINT DEFAULT 0 NOT NULL
 )

@@ -174,6 +174,25 @@ class DoorSearchTest {
     }
 
     @Test
+    void aHolderThatPassesItsOwnLostWriteIsFound() {
+        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+            private final Set<GrantId> lost = new HashSet<>();
+
+            @Override
+            public void lostSight(Visit visit, long untilNanos) {
+                lost.add(visit.sequencer().grant());
+                super.lostSight(visit, untilNanos);
+            }
+
+            @Override
+            boolean isBlocked(Visit visit) {
+                return super.isBlocked(visit)
+                        && !lost.contains(visit.sequencer().grant());
+            }
+        });
+    }
+
+    @Test
     void readersThatDoNotWaitForAWriterAreFound() {
         assertFound((saved, now, until) -> new Mutant(saved, now, until) {
             @Override

@@ -206,7 +206,7 @@ final class DoorWorld {
             Call call = calls.get(indexOf(visit));
             if (visit.state() == Visit.State.RUNNING) {
                 calls.stream()
-                        .filter(other -> other != call && other.mayApply && conflict(call.spec, other.spec))
+                        .filter(other -> other != call && other.mayApply && conflict(call, other))
                         .findAny()
                         .ifPresent(other -> violation = call.spec + " was let in beside " + other.spec);
                 call.mayApply = true;
@@ -250,9 +250,12 @@ final class DoorWorld {
         throw new IllegalStateException("a visit of no call");
     }
 
-    /** In these worlds a token has one grant. */
-    private static boolean conflict(Spec one, Spec other) {
-        return one.token() != other.token() && !(one.mode() == Mode.SHARED && other.mode() == Mode.SHARED);
+    /** In these worlds a token has one grant. A write of one's own that was lost sight of is in the way, too. */
+    private static boolean conflict(Call newcomer, Call other) {
+        boolean sameGrant = newcomer.spec.token() == other.spec.token();
+        boolean bothShared = newcomer.spec.mode() == Mode.SHARED && other.spec.mode() == Mode.SHARED;
+        boolean lost = other.appliesBefore != Long.MAX_VALUE && other.spec.access() == Access.WRITE;
+        return lost || !(sameGrant || bothShared);
     }
 
     private static boolean wasDraining(Visit visit) {

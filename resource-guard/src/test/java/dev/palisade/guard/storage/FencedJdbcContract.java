@@ -381,6 +381,23 @@ abstract class FencedJdbcContract {
     }
 
     @Test
+    void aMarkRaisedAnewByTheSameGrantDoesNotStandForALostCheck() throws SQLException {
+        try (Connection mine = open()) {
+            select(mine);
+            Savepoint old = mine.setSavepoint();
+            Fence fence = fenced.check(mine, grants.exclusive(LOCK, 34), ORDER, Access.WRITE);
+            long read = select(mine);
+            mine.rollback(old);
+            fenced.write(grants.exclusive(LOCK, 33), ORDER, set(330));
+            fenced.write(grants.exclusive(LOCK, 34), ORDER, FencedJdbcContract::select);
+            set(read + 1).run(mine);
+            refused(() -> fence.confirm(mine), Reason.OUTCOME_UNKNOWN);
+            mine.rollback();
+        }
+        assertThat(value()).isEqualTo(330);
+    }
+
+    @Test
     void guardedWorkCannotEndItsTransaction() throws SQLException {
         assertThatThrownBy(() -> fenced.write(grants.exclusive(LOCK, 34), ORDER, connection -> {
                     connection.commit();
