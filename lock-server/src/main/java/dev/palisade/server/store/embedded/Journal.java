@@ -2,12 +2,15 @@ package dev.palisade.server.store.embedded;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.apache.activemq.artemis.core.io.IOCriticalErrorListener;
 import org.apache.activemq.artemis.core.io.SequentialFile;
@@ -113,6 +116,7 @@ final class Journal implements AutoCloseable {
      */
     void load(Loader loader) throws StoreUnusable {
         try {
+            makeDurable();
             deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles());
             journal.start();
             Reading reading = new Reading(loader);
@@ -123,6 +127,23 @@ final class Journal implements AutoCloseable {
         } catch (Exception e) {
             throw new StoreUnusable(
                     "journal " + path + " cannot be read (" + e + "); restore the data directory from a copy", e);
+        }
+    }
+
+    /**
+     * What a killed process wrote and did not sync is read back all the same, from the kernel's memory. It must not be acted
+     * upon and then be lost by a power cut, so it is made durable first.
+     */
+    private void makeDurable() throws IOException {
+        try (Stream<Path> entries = Files.list(path)) {
+            for (Path file : entries.filter(Files::isRegularFile).toList()) {
+                try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                    channel.force(true);
+                }
+            }
+        }
+        try (FileChannel names = FileChannel.open(path, StandardOpenOption.READ)) {
+            names.force(true);
         }
     }
 
