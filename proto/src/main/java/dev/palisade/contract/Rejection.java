@@ -27,6 +27,10 @@ public record Rejection(Reason reason, String message, Map<String, String> metad
     public static final String APPLIED = "applied";
     /** Metadata: milliseconds after which a retry is sensible. */
     public static final String RETRY_AFTER_MILLIS = "retry_after_millis";
+    /** Metadata: how the lease ended: {@code EXPIRED}, {@code RELEASED}, {@code ABANDONED} or {@code FORCE_RELEASED}. */
+    public static final String ENDED = "ended";
+    /** Metadata: who ended the lease and why, when a person did. */
+    public static final String DETAIL = "detail";
     /** Metadata: the name of the limit that was reached. */
     public static final String LIMIT = "limit";
 

@@ -34,6 +34,12 @@ public sealed interface Answer {
     /** Whether the grant was ended; false when it had ended, or a newer stream of its session had taken it over. */
     record Abandoned(boolean ended) implements Answer {}
 
+    /** So many holders were asked to give the lock up, whether they can be reached or not. */
+    record RevokeAsked(int holders) implements Answer {}
+
+    /** So many leases were ended. */
+    record ForceReleased(int leases) implements Answer {}
+
     record Described(LockState state, long nowMillis) implements Answer {}
 
     /** Time passed. */

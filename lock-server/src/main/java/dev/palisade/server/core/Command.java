@@ -3,7 +3,8 @@ package dev.palisade.server.core;
 import dev.palisade.contract.LockName;
 
 /** Something to do to one lock. Each kind is a record in a file of its own and knows its rule. */
-public sealed interface Command permits Acquire, Accept, Renew, Release, Leave, Expire, Abandon, Resume, Describe {
+public sealed interface Command
+        permits Acquire, Accept, Renew, Release, Leave, Expire, Abandon, Resume, Describe, Revoke, ForceRelease {
     LockName lock();
 
     /** The rule. {@code step} stands where time has already had its effect. */

@@ -5,6 +5,7 @@ public enum End {
     RELEASED,
     EXPIRED,
     ABANDONED,
+    /** Ended by an operator. */
     FORCE_RELEASED,
     /** Left the queue. */
     LEFT,
@@ -13,5 +14,10 @@ public enum End {
     /** Let two offers lapse, or was given up for dead while waiting. */
     DROPPED,
     /** Tried once and did not get the lock. */
-    BUSY
+    BUSY;
+
+    /** Whether its lock-delay follows: the holder did not say that it has stopped. */
+    boolean closesTheLock() {
+        return this == EXPIRED || this == ABANDONED || this == FORCE_RELEASED;
+    }
 }

@@ -34,10 +34,7 @@ final class Holding {
     static Answer refused(Step step, GrantId id, SessionId session, String verb) {
         Optional<Tombstone> ended = step.state().tombstone(id);
         if (ended.isPresent() && ended.get().request().session().equals(session)) {
-            return step.refuse(
-                    Reason.LEASE_EXPIRED,
-                    "cannot " + verb + ": the lease ended (" + ended.get().end() + ") "
-                            + (step.nowMillis() - ended.get().endedAtMillis()) + " ms ago; acquire again");
+            return step.refuseEnded(ended.get(), "cannot " + verb + ": ");
         }
         return step.refuse(
                 Reason.NOT_HOLDER, "cannot " + verb + ": grant " + id + " does not hold this lock; acquire again");

@@ -127,6 +127,19 @@ public sealed interface LockEvent {
         }
     }
 
+    /** A holder is to be asked to give the lock up. Not kept: it changes nothing, and whoever asked can ask again. */
+    record RevokeAsked(RequestId request, GrantId grant, String by, String why) implements LockEvent {
+        @Override
+        public LockState applyTo(LockState state) {
+            return state;
+        }
+
+        @Override
+        public boolean durable() {
+            return false;
+        }
+    }
+
     /** A waiter was heard of. Not kept: after a restart every waiter starts alive. */
     record HeardOf(RequestId request, long aliveUntilMillis) implements LockEvent {
         @Override

@@ -4,6 +4,7 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -56,17 +57,41 @@ final class Step {
                 reason, message, Map.of(Rejection.LOCK, state.name().value())));
     }
 
+    /** Says how and when the lease ended, for people and, in the metadata, for programs. */
+    Answer refuseEnded(Tombstone ended, String what) {
+        String detail = ended.detail().isEmpty() ? "" : ", " + ended.detail();
+        Map<String, String> metadata = new LinkedHashMap<>();
+        metadata.put(Rejection.LOCK, state.name().value());
+        metadata.put(Rejection.ENDED, ended.end().name());
+        if (!detail.isEmpty()) {
+            metadata.put(Rejection.DETAIL, ended.detail());
+        }
+        return new Answer.Refused(new Rejection(
+                Reason.LEASE_EXPIRED,
+                what + "the lease ended (" + ended.end() + detail + ") " + (nowMillis - ended.endedAtMillis())
+                        + " ms ago; acquire again",
+                metadata));
+    }
+
     /** Ends a request for good. */
     void end(Request request, long token, End end, long closedUntilMillis) {
+        end(request, token, end, closedUntilMillis, "");
+    }
+
+    private void end(Request request, long token, End end, long closedUntilMillis, String detail) {
         emit(new LockEvent.Ended(
-                new Tombstone(request.id(), request.grant(), token, end, nowMillis), closedUntilMillis));
+                new Tombstone(request.id(), request.grant(), token, end, nowMillis, detail), closedUntilMillis));
     }
 
     void endGrant(Grant grant, End end) {
-        long delay =
-                end == End.EXPIRED || end == End.ABANDONED ? grant.request().lockDelayMillis() : 0;
+        endGrant(grant, end, "");
+    }
+
+    /** @param detail who ended it and why, when a person did */
+    void endGrant(Grant grant, End end, String detail) {
+        long delay = end.closesTheLock() ? grant.request().lockDelayMillis() : 0;
         long from = end == End.EXPIRED ? grant.expiresAtMillis() : nowMillis;
-        end(grant.request(), grant.token().value(), end, delay == 0 ? 0 : from + delay);
+        end(grant.request(), grant.token().value(), end, delay == 0 ? 0 : from + delay, detail);
     }
 
     /** A stream of the same session speaks for the request; an older one can no longer end it. */

@@ -150,7 +150,7 @@ public final class LockEngine implements LockStore.Listener {
         List<CompletableFuture<Answer>> renewals = new ArrayList<>();
         List<Lost> leases = new ArrayList<>();
         session.held().forEach((grant, held) -> {
-            leases.add(new Lost(held.lock(), grant));
+            leases.add(new Lost(held.lock(), grant, End.EXPIRED, ""));
             renewals.add(execute(new Renew(held.lock(), grant, held.token(), session.id()))
                     .toCompletableFuture());
         });
@@ -163,8 +163,8 @@ public final class LockEngine implements LockStore.Listener {
                             // Neither renewed nor lost. No reply says so: the client asks again while the lease lasts.
                             throw refused.rejection().asException();
                         }
-                        if (!(answer instanceof Answer.Renewed)) {
-                            lost.add(leases.get(i));
+                        if (answer instanceof Answer.Refused refused) {
+                            lost.add(leases.get(i).by(refused.rejection()));
                             session.ended(leases.get(i).grant(), 0);
                         }
                     }
@@ -177,8 +177,22 @@ public final class LockEngine implements LockStore.Listener {
         return reason != Reason.STORE_UNAVAILABLE && reason != Reason.OUTCOME_UNKNOWN;
     }
 
-    /** A lease that a keep-alive could not renew. */
-    public record Lost(LockName lock, GrantId grant) {}
+    /**
+     * A lease that a keep-alive could not renew.
+     *
+     * @param detail who ended it and why, when a person did; else empty
+     */
+    public record Lost(LockName lock, GrantId grant, End end, String detail) {
+        /** This one, ended as the refusal of its renewal says. The push of the end finds it gone and says nothing. */
+        Lost by(Rejection refusal) {
+            boolean forced = End.FORCE_RELEASED.name().equals(refusal.metadata().get(Rejection.ENDED));
+            return new Lost(
+                    lock,
+                    grant,
+                    forced ? End.FORCE_RELEASED : end,
+                    refusal.metadata().getOrDefault(Rejection.DETAIL, ""));
+        }
+    }
 
     // ---- commands ----
 
@@ -319,6 +333,8 @@ public final class LockEngine implements LockStore.Listener {
                 offered(next, offered, decidedAtMillis);
             } else if (event instanceof LockEvent.Ended ended) {
                 ended(next.name(), ended);
+            } else if (event instanceof LockEvent.RevokeAsked asked) {
+                revokeAsked(next.name(), asked);
             }
         }
     }
@@ -355,6 +371,15 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
+    /** Reaches whoever holds on a stream; nobody can be told who renews by unary calls or is away. */
+    private void revokeAsked(LockName lock, LockEvent.RevokeAsked asked) {
+        Session session = sessions.get(asked.request().session());
+        if (session != null && session.holds(asked.grant())) {
+            session.peer().revokeAsked(lock, asked.grant(), asked.by(), asked.why());
+            unflushed.add(session.peer());
+        }
+    }
+
     private void ended(LockName lock, LockEvent.Ended ended) {
         RequestId request = ended.tombstone().request();
         End end = ended.tombstone().end();
@@ -370,7 +395,12 @@ public final class LockEngine implements LockStore.Listener {
         switch (end) {
             case EXPIRED, ABANDONED, FORCE_RELEASED -> {
                 if (held) {
-                    session.peer().lost(lock, ended.tombstone().grant(), end);
+                    session.peer()
+                            .lost(
+                                    lock,
+                                    ended.tombstone().grant(),
+                                    end,
+                                    ended.tombstone().detail());
                     unflushed.add(session.peer());
                 }
             }

@@ -15,8 +15,15 @@ public interface Peer {
      */
     void offered(LockName lock, Grant grant, long offerMillis, long seenSentNanos);
 
-    /** A lease of the peer ended without its asking. */
-    void lost(LockName lock, GrantId grant, End end);
+    /**
+     * A lease of the peer ended without its asking.
+     *
+     * @param detail who ended it and why, when a person did; else empty
+     */
+    void lost(LockName lock, GrantId grant, End end, String detail);
+
+    /** Somebody asks the peer to give a lease up. Of askings that were not sent yet only the last of each lease need be kept. */
+    void revokeAsked(LockName lock, GrantId grant, String by, String why);
 
     /** One of the peer's requests stopped waiting without the lock. */
     void waitEnded(long requestNumber, End end);

@@ -88,6 +88,10 @@ public final class Session {
         held.put(grant.id(), new Held(lock, grant.token()));
     }
 
+    synchronized boolean holds(GrantId grant) {
+        return held.containsKey(grant);
+    }
+
     /** The request is neither held nor waited for any more; returns whether it was held. */
     synchronized boolean ended(GrantId grant, long requestNumber) {
         waiting.remove(requestNumber);

@@ -9,6 +9,7 @@ import dev.palisade.proto.v1.AcceptReply;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.LeaveReply;
@@ -18,6 +19,7 @@ import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.ResumeReply;
+import dev.palisade.proto.v1.RevokeReply;
 import dev.palisade.proto.v1.TimedOut;
 import dev.palisade.proto.v1.WaitEnd;
 import dev.palisade.proto.v1.Waiter;
@@ -99,6 +101,20 @@ final class Answers {
             return ResumeReply.newBuilder()
                     .setTtlMillis(resumed.grant().request().ttlMillis())
                     .build();
+        }
+        throw unexpected(answer);
+    }
+
+    RevokeReply revoke(Answer answer) {
+        if (answer instanceof Answer.RevokeAsked asked) {
+            return RevokeReply.newBuilder().setHoldersAsked(asked.holders()).build();
+        }
+        throw unexpected(answer);
+    }
+
+    ForceReleaseReply forceRelease(Answer answer) {
+        if (answer instanceof Answer.ForceReleased released) {
+            return ForceReleaseReply.newBuilder().setReleased(released.leases()).build();
         }
         throw unexpected(answer);
     }

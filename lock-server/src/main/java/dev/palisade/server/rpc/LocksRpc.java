@@ -1,5 +1,6 @@
 package dev.palisade.server.rpc;
 
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -13,6 +14,8 @@ import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ForceReleaseReply;
+import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.LeaveReply;
 import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.LocksGrpc;
@@ -22,15 +25,19 @@ import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.RenewRequest;
 import dev.palisade.proto.v1.ResumeReply;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.RevokeReply;
+import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Resume;
+import dev.palisade.server.core.Revoke;
 import dev.palisade.server.engine.LockEngine;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -148,6 +155,29 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
         unary(out, () -> engine.execute(new Describe(ProtoCodec.lock(request.getLock()))), answers::describe);
+    }
+
+    @Override
+    public void revoke(RevokeRequest request, StreamObserver<RevokeReply> out) {
+        unary(
+                out,
+                () -> engine.execute(new Revoke(
+                        ProtoCodec.lock(request.getLock()),
+                        ProtoCodec.said("by", request.getBy()),
+                        ProtoCodec.said("why", request.getWhy()))),
+                answers::revoke);
+    }
+
+    @Override
+    public void forceRelease(ForceReleaseRequest request, StreamObserver<ForceReleaseReply> out) {
+        unary(
+                out,
+                () -> engine.execute(new ForceRelease(
+                        ProtoCodec.lock(request.getLock()),
+                        ProtoCodec.within("token", request.getToken(), 0, FencingToken.MAX),
+                        ProtoCodec.said("by", request.getBy()),
+                        ProtoCodec.said("why", request.getWhy()))),
+                answers::forceRelease);
     }
 
     private static <T> void unary(

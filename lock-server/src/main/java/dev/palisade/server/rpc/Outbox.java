@@ -1,14 +1,19 @@
 package dev.palisade.server.rpc;
 
+import com.google.protobuf.ByteString;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.Welcome;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /**
  * What one stream still has to say, gathered into frames, and the only one who says it. Asks the transport for the next
@@ -23,6 +28,9 @@ final class Outbox {
     private final int callsInFlightMax;
     /** Frames that are full and wait for the transport; the one being filled comes after them. */
     private final Deque<Gathered> full = new ArrayDeque<>();
+
+    /** By grant: anybody may ask any number of times, and a client that does not read hears the last. */
+    private final Map<ByteString, RevokeAskedEvent> revokes = new LinkedHashMap<>();
 
     private Gathered gathered = new Gathered();
     private int inFlight;
@@ -84,6 +92,13 @@ final class Outbox {
         room(event.getSerializedSize()).frame.addEvents(event);
     }
 
+    /** Bounded by the leases of the stream, however often somebody asks. */
+    synchronized void revokeAsked(RevokeAskedEvent asked) {
+        if (!ended) {
+            revokes.put(asked.getGrantId(), asked);
+        }
+    }
+
     /** One echo serves all offers of a frame: the oldest, and none when any has none. */
     synchronized void offer(Event offer, long seenSentNanos) {
         Gathered into = room(offer.getSerializedSize());
@@ -117,7 +132,8 @@ final class Outbox {
         while (!full.isEmpty() && out.isReady()) {
             send(full.remove());
         }
-        if (full.isEmpty() && !gathered.empty && out.isReady()) {
+        while (full.isEmpty() && out.isReady() && !(gathered.empty && revokes.isEmpty())) {
+            gatherRevokes();
             Gathered last = gathered;
             gathered = new Gathered();
             send(last);
@@ -126,9 +142,18 @@ final class Outbox {
             frameOwed = false;
             out.request(1);
         }
-        if (halfClosed && inFlight == 0 && full.isEmpty() && gathered.empty) {
+        if (halfClosed && inFlight == 0 && full.isEmpty() && gathered.empty && revokes.isEmpty()) {
             ended = true;
             out.onCompleted();
+        }
+    }
+
+    /** As many as the frame has room for. */
+    private void gatherRevokes() {
+        for (Iterator<RevokeAskedEvent> asked = revokes.values().iterator();
+                asked.hasNext() && gathered.bytes < FRAME_BYTES_FULL; ) {
+            event(Event.newBuilder().setRevokeAsked(asked.next()).build());
+            asked.remove();
         }
     }
 

@@ -59,6 +59,11 @@ final class ProtoCodec {
         return Texts.checked(what, value, 0, TEXT_BYTES_MAX);
     }
 
+    /** What must be said: who, and why. */
+    static String said(String what, String value) {
+        return Texts.checked(what, value, 1, TEXT_BYTES_MAX);
+    }
+
     private static Mode mode(dev.palisade.proto.v1.Mode mode) {
         return switch (mode) {
             case EXCLUSIVE -> Mode.EXCLUSIVE;

@@ -14,9 +14,9 @@ import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Hello;
 import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LostEvent;
-import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.OfferedEvent;
 import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.WaitEndedEvent;
 import dev.palisade.proto.v1.Welcome;
@@ -233,7 +233,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 outbox.noReply();
             } else {
                 KeepAliveReply.Builder reply = KeepAliveReply.newBuilder().setKeepAliveId(id);
-                lost.forEach(lease -> reply.addLost(lostEvent(lease.lock(), lease.grant(), LostReason.LOST_EXPIRED)));
+                lost.forEach(
+                        lease -> reply.addLost(lostEvent(lease.lock(), lease.grant(), lease.end(), lease.detail())));
                 outbox.keepAlive(reply.build());
             }
             flush();
@@ -272,9 +273,18 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     @Override
-    public void lost(LockName name, GrantId grant, End end) {
-        outbox.event(Event.newBuilder()
-                .setLost(lostEvent(name, grant, Answers.lostReason(end)))
+    public void lost(LockName name, GrantId grant, End end, String detail) {
+        outbox.event(
+                Event.newBuilder().setLost(lostEvent(name, grant, end, detail)).build());
+    }
+
+    @Override
+    public void revokeAsked(LockName name, GrantId grant, String by, String why) {
+        outbox.revokeAsked(RevokeAskedEvent.newBuilder()
+                .setLock(name.value())
+                .setGrantId(ByteString.copyFrom(grant.toBytes()))
+                .setBy(by)
+                .setWhy(why)
                 .build());
     }
 
@@ -291,11 +301,12 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         end(new Rejection(Reason.SESSION_UNKNOWN, "a newer stream of this session has taken over"));
     }
 
-    private static LostEvent lostEvent(LockName name, GrantId grant, LostReason reason) {
+    private static LostEvent lostEvent(LockName name, GrantId grant, End end, String detail) {
         return LostEvent.newBuilder()
                 .setLock(name.value())
                 .setGrantId(ByteString.copyFrom(grant.toBytes()))
-                .setReason(reason)
+                .setReason(Answers.lostReason(end))
+                .setDetail(detail)
                 .build();
     }
 

@@ -23,9 +23,6 @@ final class Coverage {
             Reason.LIMIT_EXCEEDED,
             Reason.TOKENS_EXHAUSTED);
 
-    /** Named for stores that already keep it; no command makes it yet. */
-    private static final Set<End> NOT_MADE_YET = Set.of(End.FORCE_RELEASED);
-
     private final Map<String, Integer> counts = new TreeMap<>();
 
     void count(Command command, Decision decision) {
@@ -47,7 +44,17 @@ final class Coverage {
                 add("end " + ended.tombstone().end());
             }
         }
+        if (decision.answer() instanceof Answer.RevokeAsked asked) {
+            add("asked " + several(asked.holders()));
+        }
+        if (decision.answer() instanceof Answer.ForceReleased released) {
+            add("forced " + several(released.leases()));
+        }
         decision.next().waiters().forEach(w -> add("lapse " + w.lapse()));
+    }
+
+    private static String several(int count) {
+        return count > 1 ? "several" : Integer.toString(count);
     }
 
     void add(String what) {
@@ -70,14 +77,18 @@ final class Coverage {
             wanted.add("reason " + reason);
         }
         for (End end : End.values()) {
-            if (!NOT_MADE_YET.contains(end)) {
-                wanted.add("end " + end);
-            }
+            wanted.add("end " + end);
         }
         for (Waiter.Lapse lapse : Waiter.Lapse.values()) {
             wanted.add("lapse " + lapse);
         }
         wanted.addAll(List.of(
+                "asked 0",
+                "asked 1",
+                "asked several",
+                "forced 0",
+                "forced 1",
+                "forced several",
                 "wait ended LEFT",
                 "wait ended TIMED_OUT",
                 "wait ended DROPPED",

@@ -77,6 +77,8 @@ final class Judge {
     // Of the step being judged.
     private int heardAtPosition;
     private List<Known> lapsedNow = List.of();
+    private Set<RequestId> askedNow = Set.of();
+    private int forcedNow;
 
     Judge(LockState unused, Limits limits, long lastToken) {
         this.replayed = unused;
@@ -91,6 +93,8 @@ final class Judge {
         latestMillis = Math.max(latestMillis, now);
         heardAtPosition = 0;
         lapsedNow = new ArrayList<>();
+        askedNow = new HashSet<>();
+        forcedNow = 0;
         Optional<Known> subject = subject(command);
         Optional<Status> was = subject.map(k -> k.status);
         for (LockEvent event : decision.events()) {
@@ -169,9 +173,21 @@ final class Judge {
             assertThat(heard.aliveUntilMillis()).isEqualTo(acquire.aliveUntilMillis());
             k.aliveUntilMillis = Math.max(k.aliveUntilMillis, heard.aliveUntilMillis());
             heardAtPosition = queue.indexOf(k) + 1;
+        } else if (event instanceof LockEvent.RevokeAsked asked) {
+            revokeAsked(asked, command);
         } else {
             fail("the judge does not know " + event);
         }
+    }
+
+    private void revokeAsked(LockEvent.RevokeAsked asked, Command command) {
+        assertThat(command).isInstanceOf(Revoke.class);
+        Revoke revoke = (Revoke) command;
+        Known k = Objects.requireNonNull(known.get(asked.request()));
+        assertThat(k.status).as("only a holder is asked").isEqualTo(Status.HELD);
+        assertThat(asked)
+                .isEqualTo(new LockEvent.RevokeAsked(k.asked.id(), k.asked.grant(), revoke.by(), revoke.why()));
+        assertThat(askedNow.add(k.asked.id())).as("asked once").isTrue();
     }
 
     private void granted(Grant grant, Command command, long now) {
@@ -327,11 +343,17 @@ final class Judge {
             long delay = k.asked.lockDelayMillis();
             long closed = switch (tombstone.end()) {
                 case EXPIRED -> k.untilMillis + delay;
-                case ABANDONED -> now + delay;
-                case RELEASED, FORCE_RELEASED, LEFT, TIMED_OUT, DROPPED, BUSY -> 0;
+                case ABANDONED, FORCE_RELEASED -> now + delay;
+                case RELEASED, LEFT, TIMED_OUT, DROPPED, BUSY -> 0;
             };
             assertThat(ended.closedUntilMillis()).as("lock-delay").isEqualTo(delay == 0 ? 0 : closed);
         }
+        String detail = "";
+        if (tombstone.end() == End.FORCE_RELEASED && command instanceof ForceRelease forced) {
+            detail = "by " + forced.by() + ": " + forced.why();
+            forcedNow++;
+        }
+        assertThat(tombstone.detail()).isEqualTo(detail);
         queue.remove(k);
         k.status = Status.ENDED;
         k.end = tombstone.end();
@@ -377,7 +399,12 @@ final class Judge {
                 k.untilMillis > now
                         && ((k.status == Status.HELD && leaves(command, k))
                                 || ((k.status == Status.HELD || k.status == Status.OFFERED) && releases(command, k)));
-            case BUSY, FORCE_RELEASED -> false;
+            case FORCE_RELEASED ->
+                k.status == Status.HELD
+                        && k.untilMillis > now
+                        && command instanceof ForceRelease forced
+                        && (forced.token() == 0 || forced.token() == k.token);
+            case BUSY -> false;
         };
     }
 
@@ -560,6 +587,16 @@ final class Judge {
         } else if (answer instanceof Answer.Described described) {
             assertThat(described.state()).isEqualTo(decision.next());
             assertThat(described.nowMillis()).isEqualTo(now);
+        } else if (answer instanceof Answer.RevokeAsked asked) {
+            assertThat(command).isInstanceOf(Revoke.class);
+            assertThat(askedNow).as("every holder is asked").isEqualTo(idsOf(holders()));
+            assertThat(asked.holders()).isEqualTo(askedNow.size());
+        } else if (answer instanceof Answer.ForceReleased released) {
+            assertThat(released.leases()).isEqualTo(forcedNow);
+            long token = ((ForceRelease) command).token();
+            assertThat(holders())
+                    .as("who was to be released holds nothing")
+                    .noneMatch(k -> token == 0 || k.token == token);
         } else if (answer instanceof Answer.Expired) {
             assertThat(command).isInstanceOf(Expire.class);
         }

@@ -19,13 +19,25 @@ import org.jspecify.annotations.Nullable;
  * > TIME VERB REQUEST [shared] [key=value ...]
  * </pre>
  *
+ * {@code forcerelease all} names no lease; {@code forcerelease a1} the one with that token.
+ *
  * A request is a session's letter and a number; its grant has the same name. TIME is in milliseconds. Keys: ttl, wait,
  * delay, age, alive, gen, token, session, grant. Beside the commands: {@code limits} (before the first command),
  * {@code last-token}, {@code tries x1..x300}, {@code restart}.
  */
 final class Trace {
-    static final Set<String> VERBS =
-            Set.of("acquire", "accept", "renew", "release", "leave", "expire", "abandon", "resume", "describe");
+    static final Set<String> VERBS = Set.of(
+            "acquire",
+            "accept",
+            "renew",
+            "release",
+            "leave",
+            "expire",
+            "abandon",
+            "resume",
+            "describe",
+            "revoke",
+            "forcerelease");
 
     private static final LockName LOCK = new LockName("trace");
 
@@ -142,6 +154,9 @@ final class Trace {
             case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1));
             case "resume" -> new Resume(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 2));
             case "describe" -> new Describe(LOCK);
+            case "revoke" -> new Revoke(LOCK, "ops", "why");
+            case "forcerelease" ->
+                new ForceRelease(LOCK, name.equals("all") ? 0 : token(name, by).value(), "ops", "why");
             default -> throw new IllegalArgumentException("no command is called " + verb);
         };
     }
@@ -267,6 +282,12 @@ final class Trace {
         if (answer instanceof Answer.Expired) {
             return "time passed";
         }
+        if (answer instanceof Answer.RevokeAsked asked) {
+            return "asked " + asked.holders();
+        }
+        if (answer instanceof Answer.ForceReleased released) {
+            return "force-released " + released.leases();
+        }
         if (answer instanceof Answer.Refused refused) {
             return "refused " + refused.rejection().reason();
         }
@@ -300,6 +321,9 @@ final class Trace {
         if (event instanceof LockEvent.Renewed renewed) {
             return "Renewed " + name(renewed.grant()) + " until " + renewed.expiresAtMillis();
         }
+        if (event instanceof LockEvent.RevokeAsked asked) {
+            return "RevokeAsked " + name(asked.request()) + " by " + asked.by() + ": " + asked.why();
+        }
         if (event instanceof LockEvent.HeardOf heard) {
             return "HeardOf " + name(heard.request()) + alive(heard.aliveUntilMillis());
         }
@@ -327,7 +351,8 @@ final class Trace {
 
     private static String text(Tombstone tombstone) {
         return name(tombstone.request()) + (tombstone.token() == 0 ? "" : " token " + tombstone.token()) + " "
-                + tombstone.end();
+                + tombstone.end()
+                + (tombstone.detail().isEmpty() ? "" : " " + tombstone.detail());
     }
 
     private static String name(RequestId id) {

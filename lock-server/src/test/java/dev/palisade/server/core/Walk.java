@@ -187,7 +187,20 @@ final class Walk {
         if (kind < 92) {
             return resume();
         }
+        if (kind < 94) {
+            return new Revoke(LOCK, "operator " + random.nextInt(3), "why " + random.nextInt(3));
+        }
+        if (kind < 96) {
+            return forceRelease();
+        }
         return chance(80) ? new Expire(LOCK) : new Describe(LOCK);
+    }
+
+    /** Of all, of one, of one that is offered or over, of nobody. */
+    private Command forceRelease() {
+        Judge.Known k = any(chance(80) ? Judge.Status.HELD : Judge.Status.OFFERED);
+        long token = k == null || chance(40) ? 0 : chance(85) ? k.token : lastToken + 1;
+        return new ForceRelease(LOCK, token, "operator " + random.nextInt(3), "why " + random.nextInt(3));
     }
 
     private Command acquireNew() {

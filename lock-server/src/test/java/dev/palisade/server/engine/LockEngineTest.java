@@ -2,9 +2,12 @@ package dev.palisade.server.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import dev.palisade.server.core.Answer;
@@ -12,12 +15,15 @@ import dev.palisade.server.core.Command;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.Request;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
@@ -56,9 +62,34 @@ class LockEngineTest {
         assertThat(timed).as("said and heard").isEmpty();
     }
 
+    @Test
+    void aKeepAliveThatOvertakesTheNewsOfAForcedReleaseSaysTheSame() throws Exception {
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf());
+        LockName lock = new LockName("a");
+        Grant grant = new Grant(
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, "", ""),
+                new FencingToken(5),
+                1,
+                10_001);
+        session.holds(grant, lock);
+        store.renewal = new Answer.Refused(new Rejection(
+                Reason.LEASE_EXPIRED,
+                "over",
+                Map.of(Rejection.ENDED, End.FORCE_RELEASED.name(), Rejection.DETAIL, "by ops: gone")));
+        assertThat(engine.keepAlive(session).toCompletableFuture().get())
+                .containsExactly(new LockEngine.Lost(lock, grant.id(), End.FORCE_RELEASED, "by ops: gone"));
+
+        session.holds(grant, lock);
+        store.renewal = new Answer.Refused(
+                new Rejection(Reason.LEASE_EXPIRED, "over", Map.of(Rejection.ENDED, End.EXPIRED.name())));
+        assertThat(engine.keepAlive(session).toCompletableFuture().get())
+                .containsExactly(new LockEngine.Lost(lock, grant.id(), End.EXPIRED, ""));
+    }
+
     private static final class BusyStore implements LockStore {
         final List<Command> taken = new ArrayList<>();
         boolean busy;
+        Answer renewal = new Answer.Expired();
 
         @Override
         public CompletionStage<Answer> execute(Command command) {
@@ -66,6 +97,9 @@ class LockEngineTest {
                 return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
             }
             taken.add(command);
+            if (command instanceof Renew) {
+                return CompletableFuture.completedFuture(renewal);
+            }
             return CompletableFuture.completedFuture(
                     command instanceof Leave ? new Answer.Left(true) : new Answer.Queued(1));
         }
@@ -87,7 +121,10 @@ class LockEngineTest {
         public void offered(LockName lock, Grant grant, long offerMillis, long seenSentNanos) {}
 
         @Override
-        public void lost(LockName lock, GrantId grant, End end) {}
+        public void lost(LockName lock, GrantId grant, End end, String detail) {}
+
+        @Override
+        public void revokeAsked(LockName lock, GrantId grant, String by, String why) {}
 
         @Override
         public void waitEnded(long requestNumber, End end) {}

@@ -131,6 +131,7 @@ final class EventCodec {
                 .setEnd(tombstone.end().name())
                 .setAtMillis(tombstone.endedAtMillis())
                 .setClosedUntilMillis(closedUntilMillis)
+                .setDetail(tombstone.detail())
                 .build();
     }
 
@@ -218,7 +219,8 @@ final class EventCodec {
                 grantId(ended.getGrantId()),
                 ended.getToken(),
                 End.valueOf(ended.getEnd()),
-                ended.getAtMillis());
+                ended.getAtMillis(),
+                ended.getDetail());
     }
 
     private static RequestId requestId(ByteString session, long number) {

@@ -544,7 +544,12 @@ class EmbeddedStoreTest {
         }
         for (int i = 1; i <= Limits.TOMBSTONES_PER_LOCK_MAX; i++) {
             ends.add(new Tombstone(
-                    new RequestId(Asking.session(3), i), new GrantId(3, i), 1, End.FORCE_RELEASED, Asking.START));
+                    new RequestId(Asking.session(3), i),
+                    new GrantId(3, i),
+                    1,
+                    End.FORCE_RELEASED,
+                    Asking.START,
+                    "by " + "é".repeat(128) + ": " + "é".repeat(128)));
         }
         LockState state = new LockState(lock, holders, List.of(), waiters, ends, Asking.START, Asking.START);
         dev.palisade.server.store.embedded.format.Entry entry = EventCodec.entry(Asking.START, state);

@@ -1,0 +1,233 @@
+package dev.palisade.server.rpc;
+
+import static dev.palisade.server.rpc.Served.acquire;
+import static dev.palisade.server.rpc.Served.reason;
+import static dev.palisade.server.rpc.Served.rejection;
+import static dev.palisade.server.rpc.Served.session;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.ForceReleaseRequest;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.LostEvent;
+import dev.palisade.proto.v1.LostReason;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.RevokeAskedEvent;
+import dev.palisade.proto.v1.RevokeRequest;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is asked by others than holders and waiters. */
+class OperatorRpcTest {
+    private Served served;
+
+    @BeforeEach
+    void serve(@TempDir Path directory) throws Exception {
+        served = new Served(directory);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        served.close();
+    }
+
+    private int revoke(String lock, String why) {
+        return served.unary()
+                .revoke(RevokeRequest.newBuilder()
+                        .setLock(lock)
+                        .setBy("ops")
+                        .setWhy(why)
+                        .build())
+                .getHoldersAsked();
+    }
+
+    private int forceRelease(String lock, long token) {
+        return served.unary()
+                .forceRelease(ForceReleaseRequest.newBuilder()
+                        .setLock(lock)
+                        .setToken(token)
+                        .setBy("ops")
+                        .setWhy("node is gone")
+                        .build())
+                .getReleased();
+    }
+
+    private Granted unaryGranted(AcquireRequest.Builder request, long session) {
+        return served.unary()
+                .acquire(request.setSessionId(session(session)).build())
+                .getGranted();
+    }
+
+    private static List<RevokeAskedEvent> asked(Served.Stream stream) {
+        return stream.events.stream()
+                .filter(Event::hasRevokeAsked)
+                .map(Event::getRevokeAsked)
+                .toList();
+    }
+
+    private static List<LostEvent> lost(Served.Stream stream) {
+        return stream.events.stream().filter(Event::hasLost).map(Event::getLost).toList();
+    }
+
+    // ---- revoke ----
+
+    @Test
+    void aRevokeReachesEveryHoldersStreamAndNobodyElseAndChangesNothing() {
+        Served.Stream one = served.stream(1, 1);
+        Served.Stream two = served.stream(2, 1);
+        Served.Stream waiter = served.stream(3, 1);
+        Granted first = one.granted(acquire("a", 1, 0).setMode(Mode.SHARED));
+        Granted second = two.granted(acquire("a", 1, 0).setMode(Mode.SHARED));
+        one.granted(acquire("other", 2, 0));
+        waiter.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
+
+        assertThat(revoke("a", "migration")).isEqualTo(2);
+
+        await().untilAsserted(() -> assertThat(asked(two)).hasSize(1));
+        await().untilAsserted(() -> assertThat(asked(one))
+                .containsExactly(RevokeAskedEvent.newBuilder()
+                        .setLock("a")
+                        .setGrantId(first.getGrantId())
+                        .setBy("ops")
+                        .setWhy("migration")
+                        .build()));
+        assertThat(asked(two).get(0).getGrantId()).isEqualTo(second.getGrantId());
+        assertThat(waiter.events).isEmpty();
+        assertThat(one.keepAlive(1).getLostList()).isEmpty();
+        assertThat(revoke("nobody's", "migration")).isZero();
+    }
+
+    @Test
+    void aHolderWithoutAStreamIsCountedAndNotReached() {
+        unaryGranted(acquire("a", 1, 0).setMode(Mode.SHARED), 1);
+        Served.Stream stream = served.stream(2, 1);
+        stream.granted(acquire("a", 1, 0).setMode(Mode.SHARED));
+        assertThat(revoke("a", "migration")).isEqualTo(2);
+        await().untilAsserted(() -> assertThat(asked(stream)).hasSize(1));
+    }
+
+    @Test
+    void aClientThatDoesNotReadGathersOneAskingOfEachLeaseAndHearsTheLast() {
+        Served.Stream deaf = served.new Stream(1, 1, false);
+        deaf.send(dev.palisade.proto.v1.ClientFrame.newBuilder()
+                .addCalls(Call.newBuilder().setCallId(1).setAcquire(acquire("a", 1, 0)))
+                .addCalls(Call.newBuilder().setCallId(2).setAcquire(acquire("b", 2, 0))));
+        await().until(() -> revoke("b", "first") == 1);
+        for (int i = 0; i < 500; i++) {
+            revoke("a", "asking " + i);
+        }
+        revoke("a", "the last");
+        revoke("b", "the last");
+        deaf.out.request(Integer.MAX_VALUE);
+        await().untilAsserted(() ->
+                assertThat(asked(deaf)).extracting(RevokeAskedEvent::getLock).contains("a", "b"));
+        // What the transport had taken before it stopped taking may be said twice.
+        assertThat(asked(deaf)).hasSizeLessThan(10);
+        assertThat(asked(deaf))
+                .filteredOn(event -> event.getLock().equals("a"))
+                .last()
+                .extracting(RevokeAskedEvent::getWhy)
+                .isEqualTo("the last");
+    }
+
+    // ---- force-release ----
+
+    @Test
+    void aForcedReleaseTellsTheHolderByWhomAndWhyAndHandsTheLockOn() {
+        Served.Stream holder = served.stream(1, 1);
+        Served.Stream waiter = served.stream(2, 1);
+        Granted held = holder.granted(acquire("a", 1, 0));
+        waiter.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
+
+        assertThat(forceRelease("a", held.getToken() + 1)).isZero();
+        assertThat(forceRelease("a", held.getToken())).isEqualTo(1);
+
+        await().untilAsserted(() -> assertThat(lost(holder))
+                .containsExactly(LostEvent.newBuilder()
+                        .setLock("a")
+                        .setGrantId(held.getGrantId())
+                        .setReason(LostReason.LOST_FORCE_RELEASED)
+                        .setDetail("by ops: node is gone")
+                        .build()));
+        await().untilAsserted(() -> assertThat(waiter.events).anyMatch(Event::hasOffered));
+        assertThat(holder.release(held).getRejected().getReason()).isEqualTo("LEASE_EXPIRED");
+        assertThat(forceRelease("a", held.getToken()))
+                .as("said again it ends nobody else's lease")
+                .isZero();
+    }
+
+    @Test
+    void theLateHolderIsRefusedWithWhoAndWhy() {
+        Granted held = unaryGranted(acquire("a", 1, 0), 1);
+        assertThat(forceRelease("a", 0)).isEqualTo(1);
+        Rejection refused = rejection(catchThrowable(() -> served.unary()
+                .renew(RenewRequest.newBuilder()
+                        .setLock("a")
+                        .setGrantId(held.getGrantId())
+                        .setToken(held.getToken())
+                        .setSessionId(session(1))
+                        .build())));
+        assertThat(refused.reason()).isEqualTo(Reason.LEASE_EXPIRED);
+        assertThat(refused.message()).contains("FORCE_RELEASED, by ops: node is gone");
+        assertThat(refused.metadata())
+                .containsEntry(Rejection.ENDED, "FORCE_RELEASED")
+                .containsEntry(Rejection.DETAIL, "by ops: node is gone");
+        assertThat(served.unary()
+                        .describe(DescribeRequest.newBuilder().setLock("a").build())
+                        .getHoldersTotal())
+                .isZero();
+    }
+
+    @Test
+    void whoAndWhyMustBeSaidAndTheTokenBeOne() {
+        Granted held = unaryGranted(acquire("a", 1, 0), 1);
+        ForceReleaseRequest right = ForceReleaseRequest.newBuilder()
+                .setLock("a")
+                .setBy("o".repeat(256))
+                .setWhy("w")
+                .build();
+        List<Function<ForceReleaseRequest.Builder, ForceReleaseRequest.Builder>> wrong = List.of(
+                request -> request.setBy(""),
+                request -> request.setWhy(""),
+                request -> request.setBy("o".repeat(257)),
+                request -> request.setWhy("w".repeat(257)),
+                request -> request.setWhy("two\nlines"),
+                request -> request.setLock(""),
+                request -> request.setToken(-1),
+                request -> request.setToken(FencingToken.MAX + 1));
+        for (var each : wrong) {
+            assertThat(reason(catchThrowable(() -> served.unary()
+                            .forceRelease(each.apply(right.toBuilder()).build()))))
+                    .isEqualTo(Reason.MALFORMED_REQUEST);
+        }
+        RevokeRequest ask =
+                RevokeRequest.newBuilder().setLock("a").setBy("ops").setWhy("w").build();
+        for (RevokeRequest.Builder each : List.of(
+                ask.toBuilder().setBy(""),
+                ask.toBuilder().setWhy(""),
+                ask.toBuilder().setWhy("w".repeat(257)))) {
+            assertThat(reason(catchThrowable(() -> served.unary().revoke(each.build()))))
+                    .isEqualTo(Reason.MALFORMED_REQUEST);
+        }
+        assertThat(served.unary()
+                        .describe(DescribeRequest.newBuilder().setLock("a").build())
+                        .getHolders(0)
+                        .getToken())
+                .isEqualTo(held.getToken());
+        assertThat(served.unary().forceRelease(right).getReleased()).isEqualTo(1);
+    }
+}
