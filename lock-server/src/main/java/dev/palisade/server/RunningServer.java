@@ -68,6 +68,7 @@ final class RunningServer implements AutoCloseable {
         LockEngine engine = new LockEngine(
                 store,
                 keyset::sign,
+                keyset.verifier(config.issuer)::verify,
                 new EngineConfig(config.issuer, config.grace.toMillis(), LOCKS_PER_SESSION_MAX, SESSIONS_MAX),
                 (millis, task) -> {
                     var unused = timer.schedule(logged(task), millis, TimeUnit.MILLISECONDS);

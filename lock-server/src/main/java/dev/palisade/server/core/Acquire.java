@@ -66,8 +66,7 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
                             + " ms ago and its end is no longer known; acquire again with a new request id");
         }
         if (!step.tokensLeft()) {
-            return step.refuse(
-                    Reason.TOKENS_EXHAUSTED, "no fencing token is left below 2^53; this store can grant no more");
+            return step.refuseNoToken();
         }
         boolean free = state.waiters().isEmpty()
                 && state.offers().isEmpty()

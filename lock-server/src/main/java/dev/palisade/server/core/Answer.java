@@ -1,5 +1,6 @@
 package dev.palisade.server.core;
 
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Rejection;
 import java.util.Optional;
 
@@ -39,6 +40,12 @@ public sealed interface Answer {
 
     /** So many leases were ended. */
     record ForceReleased(int leases) implements Answer {}
+
+    /** Whether the lease stands. */
+    record Checked(boolean alive) implements Answer {}
+
+    /** A token that nobody was or will be granted. */
+    record Raised(FencingToken barrier) implements Answer {}
 
     record Described(LockState state, long nowMillis) implements Answer {}
 

@@ -57,6 +57,10 @@ final class Step {
                 reason, message, Map.of(Rejection.LOCK, state.name().value())));
     }
 
+    Answer refuseNoToken() {
+        return refuse(Reason.TOKENS_EXHAUSTED, "no fencing token is left below 2^53; this store can grant no more");
+    }
+
     /** Says how and when the lease ended, for people and, in the metadata, for programs. */
     Answer refuseEnded(Tombstone ended, String what) {
         String detail = ended.detail().isEmpty() ? "" : ", " + ended.detail();

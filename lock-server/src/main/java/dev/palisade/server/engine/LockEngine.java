@@ -14,6 +14,7 @@ import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
@@ -43,6 +44,7 @@ import java.util.function.Function;
 public final class LockEngine implements LockStore.Listener {
     private final LockStore store;
     private final Function<Sequencer, SignedSequencer> signer;
+    private final Function<SignedSequencer, Sequencer> verifier;
     private final EngineConfig config;
     private final Timer timer;
     private final GrantIds grantIds;
@@ -50,15 +52,20 @@ public final class LockEngine implements LockStore.Listener {
     private final Map<RequestId, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
 
-    /** @param serverRandom at least 16 random bytes of this process */
+    /**
+     * @param verifier throws SEQUENCER_INVALID for what {@code signer} did not sign
+     * @param serverRandom at least 16 random bytes of this process
+     */
     public LockEngine(
             LockStore store,
             Function<Sequencer, SignedSequencer> signer,
+            Function<SignedSequencer, Sequencer> verifier,
             EngineConfig config,
             Timer timer,
             byte[] serverRandom) {
         this.store = store;
         this.signer = signer;
+        this.verifier = verifier;
         this.config = config;
         this.timer = timer;
         this.grantIds = new GrantIds(serverRandom);
@@ -298,6 +305,16 @@ public final class LockEngine implements LockStore.Listener {
     public SignedSequencer sequencer(LockName lock, Grant grant) {
         return signer.apply(
                 new Sequencer(config.issuer(), lock, grant.mode(), grant.token(), grant.id(), store.nowMillis()));
+    }
+
+    /**
+     * Whether a sequencer names a lease that is alive now.
+     *
+     * @throws dev.palisade.contract.RejectedException SEQUENCER_INVALID when it is not one of this lock service
+     */
+    public CompletionStage<Answer> checkSequencer(SignedSequencer signed) {
+        Sequencer named = verifier.apply(signed);
+        return execute(new CheckSequencer(named.lock(), named.grant(), named.token()));
     }
 
     private Acquire command(Asked asked, long sessionGen) {

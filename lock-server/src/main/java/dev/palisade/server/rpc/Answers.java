@@ -7,7 +7,9 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.AcceptReply;
 import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.BarrierReply;
 import dev.palisade.proto.v1.Busy;
+import dev.palisade.proto.v1.CheckSequencerReply;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.Granted;
@@ -115,6 +117,23 @@ final class Answers {
     ForceReleaseReply forceRelease(Answer answer) {
         if (answer instanceof Answer.ForceReleased released) {
             return ForceReleaseReply.newBuilder().setReleased(released.leases()).build();
+        }
+        throw unexpected(answer);
+    }
+
+    CheckSequencerReply checkSequencer(Answer answer) {
+        if (answer instanceof Answer.Checked checked) {
+            return CheckSequencerReply.newBuilder().setAlive(checked.alive()).build();
+        }
+        throw unexpected(answer);
+    }
+
+    BarrierReply barrier(Answer answer) {
+        if (answer instanceof Answer.Raised raised) {
+            return BarrierReply.newBuilder()
+                    .setIssuer(engine.config().issuer())
+                    .setToken(raised.barrier().value())
+                    .build();
         }
         throw unexpected(answer);
     }

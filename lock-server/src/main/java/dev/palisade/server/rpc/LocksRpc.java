@@ -6,11 +6,16 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
+import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.AcceptReply;
 import dev.palisade.proto.v1.AcceptRequest;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.BarrierReply;
+import dev.palisade.proto.v1.BarrierRequest;
+import dev.palisade.proto.v1.CheckSequencerReply;
+import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
@@ -30,6 +35,7 @@ import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Barrier;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Leave;
@@ -178,6 +184,20 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                         ProtoCodec.said("by", request.getBy()),
                         ProtoCodec.said("why", request.getWhy()))),
                 answers::forceRelease);
+    }
+
+    @Override
+    public void checkSequencer(CheckSequencerRequest request, StreamObserver<CheckSequencerReply> out) {
+        unary(
+                out,
+                () -> engine.checkSequencer(
+                        SignedSequencer.of(request.getSequencer().toByteArray())),
+                answers::checkSequencer);
+    }
+
+    @Override
+    public void barrier(BarrierRequest request, StreamObserver<BarrierReply> out) {
+        unary(out, () -> engine.execute(new Barrier(ProtoCodec.lock(request.getLock()))), answers::barrier);
     }
 
     private static <T> void unary(

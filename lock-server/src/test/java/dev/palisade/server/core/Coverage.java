@@ -50,6 +50,9 @@ final class Coverage {
         if (decision.answer() instanceof Answer.ForceReleased released) {
             add("forced " + several(released.leases()));
         }
+        if (decision.answer() instanceof Answer.Checked checked) {
+            add("checked " + checked.alive());
+        }
         decision.next().waiters().forEach(w -> add("lapse " + w.lapse()));
     }
 
@@ -89,6 +92,9 @@ final class Coverage {
                 "forced 0",
                 "forced 1",
                 "forced several",
+                "checked true",
+                "checked false",
+                "pair Barrier TOKENS_EXHAUSTED",
                 "wait ended LEFT",
                 "wait ended TIMED_OUT",
                 "wait ended DROPPED",

@@ -79,6 +79,7 @@ final class Judge {
     private List<Known> lapsedNow = List.of();
     private Set<RequestId> askedNow = Set.of();
     private int forcedNow;
+    private boolean raisedNow;
 
     Judge(LockState unused, Limits limits, long lastToken) {
         this.replayed = unused;
@@ -103,6 +104,11 @@ final class Judge {
             if (event.durable()) {
                 durable = event.applyTo(durable);
             }
+        }
+        raisedNow = decision.answer() instanceof Answer.Raised;
+        if (decision.answer() instanceof Answer.Raised raised) {
+            assertThat(command).isInstanceOf(Barrier.class);
+            minted(raised.barrier());
         }
         assertThat(decision.next()).as("the state is its events").isEqualTo(replayed);
         assertThat(decision.lastToken()).as("last token").isEqualTo(lastToken);
@@ -597,6 +603,13 @@ final class Judge {
             assertThat(holders())
                     .as("who was to be released holds nothing")
                     .noneMatch(k -> token == 0 || k.token == token);
+        } else if (answer instanceof Answer.Checked checked) {
+            CheckSequencer check = (CheckSequencer) command;
+            Known k = byGrant.get(check.grant());
+            assertThat(checked.alive())
+                    .isEqualTo(k != null
+                            && k.status == Status.HELD
+                            && k.token == check.token().value());
         } else if (answer instanceof Answer.Expired) {
             assertThat(command).isInstanceOf(Expire.class);
         }
@@ -657,6 +670,9 @@ final class Judge {
     private Set<Reason> expectedRefusal(Command command, long now, Optional<Status> was) {
         if (command instanceof Acquire acquire) {
             return was.isEmpty() ? refusalOfNew(acquire, now) : refusalOfKnown(acquire);
+        }
+        if (command instanceof Barrier) {
+            return raisedNow || lastToken < FencingToken.MAX ? Set.of() : Set.of(Reason.TOKENS_EXHAUSTED);
         }
         if (command instanceof Accept accept) {
             Known k = byGrant.get(accept.grant());

@@ -37,7 +37,9 @@ final class Trace {
             "resume",
             "describe",
             "revoke",
-            "forcerelease");
+            "forcerelease",
+            "checksequencer",
+            "barrier");
 
     private static final LockName LOCK = new LockName("trace");
 
@@ -154,6 +156,8 @@ final class Trace {
             case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1));
             case "resume" -> new Resume(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 2));
             case "describe" -> new Describe(LOCK);
+            case "checksequencer" -> new CheckSequencer(LOCK, grant(name), token(name, by));
+            case "barrier" -> new Barrier(LOCK);
             case "revoke" -> new Revoke(LOCK, "ops", "why");
             case "forcerelease" ->
                 new ForceRelease(LOCK, name.equals("all") ? 0 : token(name, by).value(), "ops", "why");
@@ -287,6 +291,12 @@ final class Trace {
         }
         if (answer instanceof Answer.ForceReleased released) {
             return "force-released " + released.leases();
+        }
+        if (answer instanceof Answer.Checked checked) {
+            return checked.alive() ? "alive" : "not alive";
+        }
+        if (answer instanceof Answer.Raised raised) {
+            return "barrier " + raised.barrier();
         }
         if (answer instanceof Answer.Refused refused) {
             return "refused " + refused.rejection().reason();

@@ -193,7 +193,11 @@ final class Walk {
         if (kind < 96) {
             return forceRelease();
         }
-        return chance(80) ? new Expire(LOCK) : new Describe(LOCK);
+        if (kind < 98) {
+            Judge.Known k = any(chance(70) ? Judge.Status.HELD : Judge.Status.OFFERED);
+            return k == null ? new Barrier(LOCK) : new CheckSequencer(LOCK, k.asked.grant(), token(k));
+        }
+        return chance(50) ? new Expire(LOCK) : chance(60) ? new Barrier(LOCK) : new Describe(LOCK);
     }
 
     /** Of all, of one, of one that is offered or over, of nobody. */

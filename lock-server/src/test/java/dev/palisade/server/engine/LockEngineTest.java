@@ -39,6 +39,9 @@ class LockEngineTest {
             sequencer -> {
                 throw new IllegalStateException("nothing is granted here");
             },
+            signed -> {
+                throw new IllegalStateException("nothing is verified here");
+            },
             new EngineConfig("palisade", 1_000, 100, 100),
             (millis, task) -> timed.add(task),
             new byte[16]);

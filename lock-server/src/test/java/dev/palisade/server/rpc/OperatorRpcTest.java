@@ -8,11 +8,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
+import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.BarrierReply;
+import dev.palisade.proto.v1.BarrierRequest;
 import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.ForceReleaseRequest;
@@ -229,5 +237,68 @@ class OperatorRpcTest {
                         .getToken())
                 .isEqualTo(held.getToken());
         assertThat(served.unary().forceRelease(right).getReleased()).isEqualTo(1);
+    }
+
+    // ---- check-sequencer ----
+
+    private boolean isAlive(ByteString sequencer) {
+        return served.unary()
+                .checkSequencer(CheckSequencerRequest.newBuilder()
+                        .setSequencer(sequencer)
+                        .build())
+                .getAlive();
+    }
+
+    @Test
+    void aSequencerIsAliveAsLongAsItsLeaseIs() {
+        Granted held = unaryGranted(acquire("a", 1, 0), 1);
+        assertThat(isAlive(held.getSequencer())).isTrue();
+        forceRelease("a", held.getToken());
+        assertThat(isAlive(held.getSequencer())).isFalse();
+        Granted next = unaryGranted(acquire("a", 1, 0).setTtlMillis(1_000), 2);
+        assertThat(isAlive(held.getSequencer())).isFalse();
+        assertThat(isAlive(next.getSequencer())).isTrue();
+        served.nanos.addAndGet(1_000_000_000L);
+        assertThat(isAlive(next.getSequencer())).isFalse();
+    }
+
+    @Test
+    void whatThisServiceDidNotSignIsInvalidAndNotMerelyDead() {
+        Granted held = unaryGranted(acquire("a", 1, 0), 1);
+        byte[] forged = held.getSequencer().toByteArray();
+        forged[forged.length - 1] ^= 1;
+        Sequencer genuine = new Sequencer(
+                "test",
+                new LockName("a"),
+                dev.palisade.contract.Mode.EXCLUSIVE,
+                new FencingToken(held.getToken()),
+                GrantId.of(held.getGrantId().toByteArray()),
+                1);
+        byte[] foreign = SequencerKeys.generate().sign(genuine).toBytes();
+        byte[] ofAnotherIssuer = served.keys
+                .sign(new Sequencer("elsewhere", genuine.lock(), genuine.mode(), genuine.token(), genuine.grant(), 1))
+                .toBytes();
+        assertThat(isAlive(ByteString.copyFrom(served.keys.sign(genuine).toBytes())))
+                .isTrue();
+        for (byte[] each :
+                List.of(new byte[0], new byte[600], new byte[] {1, 2, 3}, forged, foreign, ofAnotherIssuer)) {
+            assertThat(reason(catchThrowable(() -> isAlive(ByteString.copyFrom(each)))))
+                    .isEqualTo(Reason.SEQUENCER_INVALID);
+        }
+    }
+
+    // ---- barrier ----
+
+    @Test
+    void aBarrierStandsBetweenWhatWasGrantedBeforeAndAfter() {
+        Granted before = unaryGranted(acquire("a", 1, 0), 1);
+        BarrierReply barrier =
+                served.unary().barrier(BarrierRequest.newBuilder().setLock("a").build());
+        assertThat(barrier.getIssuer()).isEqualTo("test");
+        assertThat(barrier.getToken()).isGreaterThan(before.getToken());
+        forceRelease("a", 0);
+        assertThat(unaryGranted(acquire("a", 2, 0), 1).getToken()).isGreaterThan(barrier.getToken());
+        assertThat(reason(catchThrowable(() -> served.unary().barrier(BarrierRequest.getDefaultInstance()))))
+                .isEqualTo(Reason.MALFORMED_REQUEST);
     }
 }

@@ -63,7 +63,7 @@ final class Served implements AutoCloseable {
     /** Whether time passes by itself. */
     volatile boolean running = true;
 
-    private final SequencerKeys keys = SequencerKeys.generate();
+    final SequencerKeys keys = SequencerKeys.generate();
     volatile @Nullable Function<Sequencer, SignedSequencer> signer;
 
     Served(Path directory) throws Exception {
@@ -83,6 +83,7 @@ final class Served implements AutoCloseable {
                     Function<Sequencer, SignedSequencer> other = signer;
                     return other == null ? keys.sign(sequencer) : other.apply(sequencer);
                 },
+                keys.verifier("test")::verify,
                 new EngineConfig("test", GRACE_MILLIS, 1_000, 50),
                 (millis, task) -> {
                     var unused = timer.schedule(task, millis, TimeUnit.MILLISECONDS);

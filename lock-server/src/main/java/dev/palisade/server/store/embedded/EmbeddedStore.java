@@ -280,8 +280,12 @@ public final class EmbeddedStore implements LockStore {
 
     /** Takes a decision over into memory and the journal's buffer; true when something must be synced. */
     private boolean take(Slot slot, Decision decision, long now, List<Told> told) {
+        boolean written = tokens.issued(decision.lastToken());
+        if (written) {
+            writeEpoch(now);
+        }
         if (decision.events().isEmpty()) {
-            return false;
+            return written; // A barrier takes a token and changes nothing else.
         }
         slot.state = decision.next();
         slots.putIfAbsent(slot.state.name(), slot);
@@ -291,11 +295,6 @@ public final class EmbeddedStore implements LockStore {
             unused.add(slot);
         }
         told.add(new Told(decision.next(), decision.events(), now));
-        boolean written = false;
-        if (tokens.issued(decision.lastToken())) {
-            writeEpoch(now);
-            written = true;
-        }
         for (LockEvent event : decision.events()) {
             if (event.durable()) {
                 write(slot, decision.events(), now);

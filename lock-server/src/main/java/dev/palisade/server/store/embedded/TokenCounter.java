@@ -41,6 +41,9 @@ final class TokenCounter {
 
     /** Takes over what a decision issued; true when the reservation must be written before it may be answered. */
     boolean issued(long lastToken) {
+        if (lastToken == last) {
+            return false;
+        }
         last = lastToken;
         if (last < reserved) {
             return false;

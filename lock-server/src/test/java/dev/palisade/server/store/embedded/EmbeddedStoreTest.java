@@ -18,6 +18,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RequestId;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Barrier;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
@@ -248,6 +249,43 @@ class EmbeddedStoreTest {
         try (EmbeddedStore store = asking.open(directory)) {
             assertThat(store.epochBase()).isGreaterThanOrEqualTo(last);
         }
+    }
+
+    @Test
+    void aBarrierIsAboveWhatWasIssuedAndBelowWhatWillBeAlsoAcrossARestart(@TempDir Path directory) throws Exception {
+        long last;
+        try (EmbeddedStore store = asking.open(directory)) {
+            Grant before = granted(store, acquire("a", 1, 1, TRY));
+            long barrier = barrier(store);
+            Grant after = granted(store, acquire("b", 1, 2, TRY));
+            assertThat(barrier)
+                    .isBetween(before.token().value() + 1, after.token().value() - 1);
+            assertThat(namesKnown(store)).as("a barrier makes no name known").isEqualTo(2);
+            // Past the reservation by barriers alone: the next one must be written before it is answered.
+            List<CompletableFuture<Answer>> answers = new ArrayList<>();
+            for (int i = 0; i <= TokenCounter.RESERVE; i++) {
+                answers.add(store.execute(new Barrier(name("a"))).toCompletableFuture());
+                if (i % 10_000 == 0) {
+                    answers.get(i).get();
+                }
+            }
+            last = barrier;
+            for (CompletableFuture<Answer> answer : answers) {
+                long next = ((Answer.Raised) answer.get()).barrier().value();
+                assertThat(next).isGreaterThan(last);
+                last = next;
+            }
+        }
+        // The clock is past the first reservation and not past the tokens: only the second reservation tells.
+        asking.wallMillis.addAndGet(TokenCounter.RESERVE / 4_096 + 1);
+        try (EmbeddedStore store = asking.open(directory)) {
+            assertThat(store.epochBase()).isGreaterThanOrEqualTo(last);
+            assertThat(barrier(store)).isGreaterThan(last);
+        }
+    }
+
+    private static long barrier(EmbeddedStore store) {
+        return ((Answer.Raised) ask(store, new Barrier(name("c")))).barrier().value();
     }
 
     @Test
