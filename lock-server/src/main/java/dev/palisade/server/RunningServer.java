@@ -158,7 +158,12 @@ final class RunningServer implements AutoCloseable {
         EmbeddedConfig defaults = EmbeddedConfig.in(config.dataDir);
         try {
             return EmbeddedStore.open(
-                    new EmbeddedConfig(config.dataDir, config.locksMax, defaults.unusedMax(), defaults.queueMax()),
+                    new EmbeddedConfig(
+                            config.dataDir,
+                            config.locksMax,
+                            defaults.unusedMax(),
+                            defaults.queueMax(),
+                            defaults.historyMax()),
                     limits,
                     System::currentTimeMillis,
                     System::nanoTime,

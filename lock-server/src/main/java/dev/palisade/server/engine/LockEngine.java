@@ -18,6 +18,7 @@ import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockState;
@@ -301,6 +302,21 @@ public final class LockEngine implements LockStore.Listener {
         return store.execute(command).exceptionally(LockEngine::refused);
     }
 
+    /**
+     * The past of a lock, oldest first.
+     *
+     * @return fails with RejectedException STORE_UNAVAILABLE or OUTCOME_UNKNOWN
+     */
+    public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+        return looked(store.history(lock));
+    }
+
+    private static <T> CompletionStage<T> looked(CompletionStage<T> look) {
+        return look.exceptionally(failure -> {
+            throw refused(failure).rejection().asException();
+        });
+    }
+
     /** The signed proof of a grant, made now. */
     public SignedSequencer sequencer(LockName lock, Grant grant) {
         return signer.apply(
@@ -330,7 +346,7 @@ public final class LockEngine implements LockStore.Listener {
         return new Acquire(asked.lock(), request, asked.waitMillis(), asked.ageMillis(), Long.MAX_VALUE);
     }
 
-    private static Answer refused(Throwable failure) {
+    private static Answer.Refused refused(Throwable failure) {
         Throwable cause = failure instanceof java.util.concurrent.CompletionException && failure.getCause() != null
                 ? failure.getCause()
                 : failure;

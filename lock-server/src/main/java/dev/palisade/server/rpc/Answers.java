@@ -13,6 +13,7 @@ import dev.palisade.proto.v1.CheckSequencerReply;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.HistoryReply;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.LeaveReply;
 import dev.palisade.proto.v1.LostReason;
@@ -28,9 +29,11 @@ import dev.palisade.proto.v1.Waiter;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.engine.LockEngine;
+import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -156,6 +159,20 @@ final class Answers {
         state.waiters().stream()
                 .limit(LISTED_MAX - reply.getWaitersCount())
                 .forEach(waiter -> reply.addWaiters(waiter(waiter, now)));
+        return reply.build();
+    }
+
+    static HistoryReply history(List<HistoryEntry> entries) {
+        HistoryReply.Builder reply = HistoryReply.newBuilder();
+        for (HistoryEntry entry : entries) {
+            reply.addEntries(dev.palisade.proto.v1.HistoryEntry.newBuilder()
+                    .setAtEpochMillis(entry.atMillis())
+                    .setWhat(entry.what().name())
+                    .setToken(entry.token())
+                    .setGrantId(ByteString.copyFrom(entry.grant().toBytes()))
+                    .setOwner(entry.owner())
+                    .setDetail(entry.detail()));
+        }
         return reply.build();
     }
 

@@ -21,6 +21,8 @@ import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.ForceReleaseRequest;
+import dev.palisade.proto.v1.HistoryReply;
+import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.LeaveReply;
 import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.LocksGrpc;
@@ -200,12 +202,20 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         unary(out, () -> engine.execute(new Barrier(ProtoCodec.lock(request.getLock()))), answers::barrier);
     }
 
-    private static <T> void unary(
-            StreamObserver<T> out, Supplier<CompletionStage<Answer>> submit, Function<Answer, T> encode) {
+    @Override
+    public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
+        unary(out, () -> engine.history(ProtoCodec.lock(request.getLock())), Answers::history);
+    }
+
+    private static <A, T> void unary(
+            StreamObserver<T> out, Supplier<CompletionStage<A>> submit, Function<A, T> encode) {
         try {
             var unused = submit.get().whenComplete((answer, failure) -> {
                 if (failure != null) {
-                    out.onError(Rejections.toStatus(SUPERSEDED));
+                    out.onError(Rejections.toStatus(
+                            failure.getCause() instanceof RejectedException refused
+                                    ? refused.rejection()
+                                    : SUPERSEDED));
                     return;
                 }
                 try {

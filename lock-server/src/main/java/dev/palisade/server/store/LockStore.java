@@ -1,7 +1,9 @@
 package dev.palisade.server.store;
 
+import dev.palisade.contract.LockName;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockState;
 import java.util.List;
@@ -15,6 +17,13 @@ public interface LockStore extends AutoCloseable {
      * @return completes with the answer once nothing can take it back, or with {@link StoreFailure}
      */
     CompletionStage<Answer> execute(Command command);
+
+    /**
+     * The past of a lock, oldest first, at most {@link HistoryEntry#LISTED_MAX}. Of a lock nobody remembers: none.
+     *
+     * @return completes with nothing that can be taken back, or with {@link StoreFailure}
+     */
+    CompletionStage<List<HistoryEntry>> history(LockName lock);
 
     /** The store's time, in which every decision is made: milliseconds since 1970 that never go back. */
     long nowMillis();

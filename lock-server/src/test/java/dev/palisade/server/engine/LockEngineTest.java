@@ -14,6 +14,7 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
@@ -105,6 +106,11 @@ class LockEngineTest {
             }
             return CompletableFuture.completedFuture(
                     command instanceof Leave ? new Answer.Left(true) : new Answer.Queued(1));
+        }
+
+        @Override
+        public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+            return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
         }
 
         @Override

@@ -25,6 +25,9 @@ import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.HistoryEntry;
+import dev.palisade.proto.v1.HistoryReply;
+import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.Mode;
@@ -300,5 +303,43 @@ class OperatorRpcTest {
         assertThat(unaryGranted(acquire("a", 2, 0), 1).getToken()).isGreaterThan(barrier.getToken());
         assertThat(reason(catchThrowable(() -> served.unary().barrier(BarrierRequest.getDefaultInstance()))))
                 .isEqualTo(Reason.MALFORMED_REQUEST);
+    }
+
+    // ---- history ----
+
+    @Test
+    void theHistoryOfALockTellsWhoWhenAndWhy() {
+        Granted held = unaryGranted(acquire("a", 1, 0).setOwner("job 7").setPurpose("nightly"), 1);
+        served.running = false;
+        long at = served.store.nowMillis();
+        forceRelease("a", 0);
+        HistoryReply history =
+                served.unary().history(HistoryRequest.newBuilder().setLock("a").build());
+        assertThat(history.getEntriesList()).hasSize(2);
+        assertThat(history.getEntries(0).getWhat()).isEqualTo("GRANTED");
+        assertThat(history.getEntries(0).getDetail()).isEqualTo("nightly");
+        assertThat(history.getEntries(1))
+                .isEqualTo(HistoryEntry.newBuilder()
+                        .setAtEpochMillis(at)
+                        .setWhat("FORCE_RELEASED")
+                        .setToken(held.getToken())
+                        .setGrantId(held.getGrantId())
+                        .setOwner("job 7")
+                        .setDetail("by ops: node is gone")
+                        .build());
+        assertThat(served.unary()
+                        .history(HistoryRequest.newBuilder().setLock("b").build())
+                        .getEntriesList())
+                .isEmpty();
+        assertThat(reason(catchThrowable(() -> served.unary().history(HistoryRequest.getDefaultInstance()))))
+                .isEqualTo(Reason.MALFORMED_REQUEST);
+    }
+
+    @Test
+    void aStoreThatIsStoppingIsUnavailableForLooksToo() {
+        served.store.close();
+        assertThat(reason(catchThrowable(() -> served.unary()
+                        .history(HistoryRequest.newBuilder().setLock("a").build()))))
+                .isEqualTo(Reason.STORE_UNAVAILABLE);
     }
 }

@@ -8,6 +8,7 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
@@ -32,6 +33,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -52,7 +54,7 @@ public final class EmbeddedStore implements LockStore {
     private final Journal journal;
     private final StoreClock clock;
     private final TokenCounter tokens;
-    private final BlockingQueue<Pending> queue;
+    private final BlockingQueue<Pending<?>> queue;
     private final Thread writer = new Thread(this::run, "palisade-store");
     private volatile boolean closing;
     private volatile boolean closed;
@@ -64,14 +66,30 @@ public final class EmbeddedStore implements LockStore {
     /** Idle slots, the one that was touched longest ago first. */
     private final Set<Slot> unused = new LinkedHashSet<>();
 
+    private final History history;
     private long epochRecordId;
     private long forgottenUntilMillis;
 
-    private record Pending(Command command, CompletableFuture<Answer> future) {}
+    /** Something asked for, done in its turn and told when the turn is durable. */
+    private record Pending<T>(Function<Turn, T> work, CompletableFuture<T> future) {
+        Runnable doneIn(Turn turn) {
+            T answer = work.apply(turn);
+            return () -> future.complete(answer);
+        }
+    }
 
     private record Told(LockState state, List<LockEvent> events, long atMillis) {}
 
-    private record Answered(CompletableFuture<Answer> future, Answer answer) {}
+    /** What is done between two syncs. */
+    private static final class Turn {
+        final long now;
+        final List<Told> told = new ArrayList<>();
+        boolean written;
+
+        Turn(long now) {
+            this.now = now;
+        }
+    }
 
     /**
      * Opens the store: locks the directory, reads it back, and begins a new epoch of tokens, all durable on return.
@@ -133,6 +151,7 @@ public final class EmbeddedStore implements LockStore {
             throw e;
         }
         this.slots = restored.slots;
+        this.history = new History(journal, config.historyMax());
         this.forgottenUntilMillis = restored.forgottenUntilMillis;
         this.clock = new StoreClock(wallMillis.getAsLong(), restored.lastMillis, nanoTime);
         this.tokens = new TokenCounter(clock.nowMillis(), restored.highToken, epochId);
@@ -151,10 +170,19 @@ public final class EmbeddedStore implements LockStore {
 
     @Override
     public CompletionStage<Answer> execute(Command command) {
-        CompletableFuture<Answer> future = new CompletableFuture<>();
+        return submit(turn -> answer(command, turn));
+    }
+
+    @Override
+    public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+        return submit(turn -> history.of(lock));
+    }
+
+    private <T> CompletionStage<T> submit(Function<Turn, T> work) {
+        CompletableFuture<T> future = new CompletableFuture<>();
         if (closing) {
             future.completeExceptionally(StoreFailure.unavailable("the lock server is stopping; try another or later"));
-        } else if (!queue.offer(new Pending(command, future))) {
+        } else if (!queue.offer(new Pending<>(work, future))) {
             future.completeExceptionally(StoreFailure.unavailable(
                     "the lock server is overloaded (queueMax is " + config.queueMax() + "); try later"));
         } else if (closed) {
@@ -201,7 +229,7 @@ public final class EmbeddedStore implements LockStore {
     }
 
     private void failLate() {
-        for (Pending late = queue.poll(); late != null; late = queue.poll()) {
+        for (Pending<?> late = queue.poll(); late != null; late = queue.poll()) {
             late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
         }
     }
@@ -209,7 +237,7 @@ public final class EmbeddedStore implements LockStore {
     // ---- the writer ----
 
     private void run() {
-        List<Pending> batch = new ArrayList<>();
+        List<Pending<?>> batch = new ArrayList<>();
         try {
             while (!closing || !queue.isEmpty()) {
                 take(batch);
@@ -221,19 +249,19 @@ public final class EmbeddedStore implements LockStore {
             fatal.accept("the store's writer failed: " + e);
             throw e;
         } finally {
-            for (Pending pending : batch) {
+            for (Pending<?> pending : batch) {
                 pending.future().completeExceptionally(StoreFailure.outcomeUnknown("the lock server stopped"));
             }
         }
     }
 
-    private void take(List<Pending> batch) {
+    private void take(List<Pending<?>> batch) {
         long now = clock.nowMillis();
         long next = Math.min(deadlines.nextMillis(), nextForgettableMillis());
         // Wakes at least this often to see that it is to stop.
         long waitMillis = Math.max(0, Math.min(next - now, 100));
         try {
-            Pending first = queue.poll(waitMillis, TimeUnit.MILLISECONDS);
+            Pending<?> first = queue.poll(waitMillis, TimeUnit.MILLISECONDS);
             if (first != null) {
                 batch.add(first);
                 queue.drainTo(batch, BATCH_MAX - 1);
@@ -243,65 +271,72 @@ public final class EmbeddedStore implements LockStore {
         }
     }
 
-    private void decide(List<Pending> batch) {
-        long now = clock.nowMillis();
-        List<Told> told = new ArrayList<>();
-        List<Answered> answers = new ArrayList<>(batch.size());
-        boolean written = false;
-        for (Slot slot = deadlines.poll(now); slot != null; slot = deadlines.poll(now)) {
-            Decision decision = step(slot, new Expire(slot.state.name()), now);
-            written |= take(slot, decision, now, told);
-            deadlines.schedule(slot, now);
+    private void decide(List<Pending<?>> batch) {
+        Turn turn = new Turn(clock.nowMillis());
+        List<Runnable> answers = new ArrayList<>(batch.size());
+        for (Slot slot = deadlines.poll(turn.now); slot != null; slot = deadlines.poll(turn.now)) {
+            take(slot, step(slot, new Expire(slot.state.name()), turn.now), turn);
+            deadlines.schedule(slot, turn.now);
         }
-        for (Pending pending : batch) {
-            Command command = pending.command();
-            Slot slot = slots.get(command.lock());
-            if (slot == null) {
-                if (slots.size() >= config.locksMax() && makesKnown(command)) {
-                    answers.add(new Answered(pending.future(), locksMaxReached()));
-                    continue;
-                }
-                slot = new Slot(LockState.unused(command.lock(), forgottenUntilMillis));
-            }
-            Decision decision = step(slot, command, now);
-            written |= take(slot, decision, now, told);
-            answers.add(new Answered(pending.future(), decision.answer()));
+        for (Pending<?> pending : batch) {
+            answers.add(pending.doneIn(turn));
         }
-        written |= forget(now);
-        if (written) {
+        turn.written |= forget(turn.now);
+        if (turn.written) {
             journal.sync();
+            history.synced();
         }
-        tell(answers, told);
+        tell(answers, turn.told);
+    }
+
+    private Answer answer(Command command, Turn turn) {
+        Slot slot = slots.get(command.lock());
+        if (slot == null) {
+            if (slots.size() >= config.locksMax() && makesKnown(command)) {
+                return locksMaxReached();
+            }
+            slot = new Slot(LockState.unused(command.lock(), forgottenUntilMillis));
+        }
+        Decision decision = step(slot, command, turn.now);
+        take(slot, decision, turn);
+        return decision.answer();
     }
 
     private Decision step(Slot slot, Command command, long now) {
         return LockMachine.step(slot.state, command, now, tokens.last(), limits);
     }
 
-    /** Takes a decision over into memory and the journal's buffer; true when something must be synced. */
-    private boolean take(Slot slot, Decision decision, long now, List<Told> told) {
-        boolean written = tokens.issued(decision.lastToken());
-        if (written) {
-            writeEpoch(now);
+    /** Takes a decision over into memory and the journal's buffer. */
+    private void take(Slot slot, Decision decision, Turn turn) {
+        if (tokens.issued(decision.lastToken())) {
+            writeEpoch(turn.now);
+            turn.written = true;
         }
         if (decision.events().isEmpty()) {
-            return written; // A barrier takes a token and changes nothing else.
+            return; // A barrier takes a token and changes nothing else.
         }
+        history.take(slot.state, decision, turn.now);
         slot.state = decision.next();
         slots.putIfAbsent(slot.state.name(), slot);
-        deadlines.schedule(slot, now);
+        deadlines.schedule(slot, turn.now);
         unused.remove(slot);
         if (slot.isIdle()) {
             unused.add(slot);
         }
-        told.add(new Told(decision.next(), decision.events(), now));
-        for (LockEvent event : decision.events()) {
+        turn.told.add(new Told(decision.next(), decision.events(), turn.now));
+        if (mustLast(decision.events())) {
+            write(slot, decision.events(), turn.now);
+            turn.written = true;
+        }
+    }
+
+    private static boolean mustLast(List<LockEvent> events) {
+        for (LockEvent event : events) {
             if (event.durable()) {
-                write(slot, decision.events(), now);
                 return true;
             }
         }
-        return written;
+        return false;
     }
 
     private void write(Slot slot, List<LockEvent> events, long now) {
@@ -343,10 +378,8 @@ public final class EmbeddedStore implements LockStore {
         return Record.newBuilder().setEntry(entry).build().toByteArray();
     }
 
-    private void tell(List<Answered> answers, List<Told> told) {
-        for (Answered answered : answers) {
-            answered.future().complete(answered.answer());
-        }
+    private void tell(List<Runnable> answers, List<Told> told) {
+        answers.forEach(Runnable::run);
         Listener hears = listener;
         if (hears == null) {
             return;
@@ -437,6 +470,7 @@ public final class EmbeddedStore implements LockStore {
         writeEpoch(now);
         restored.epochIds.forEach(journal::delete);
         restored.superseded.forEach(journal::delete);
+        history.restore(restored.forced, slots);
         for (Slot slot : slots.values()) {
             slot.state = withForgottenUntil(slot.state.restarted(now));
             deadlines.schedule(slot, now);

@@ -4,6 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.store.embedded.format.Entry;
+import dev.palisade.server.store.embedded.format.ForceReleased;
 import dev.palisade.server.store.embedded.format.Record;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import java.util.Set;
  */
 final class Restored implements Journal.Loader {
     final Map<LockName, Slot> slots = new HashMap<>();
+    final Map<Long, ForceReleased> forced = new HashMap<>();
     final Map<Long, LockName> lockOfRecord = new HashMap<>();
     final List<Long> epochIds = new ArrayList<>();
     final List<Long> superseded = new ArrayList<>();
@@ -39,6 +41,11 @@ final class Restored implements Journal.Loader {
             lastMillis = Math.max(lastMillis, record.getEpoch().getWrittenAtMillis());
             forgottenUntilMillis =
                     Math.max(forgottenUntilMillis, record.getEpoch().getForgottenUntilMillis());
+            return;
+        }
+        if (record.hasForceReleased()) {
+            forced.put(id, record.getForceReleased());
+            lastMillis = Math.max(lastMillis, record.getForceReleased().getAtMillis());
             return;
         }
         Entry entry = record.getEntry();
@@ -75,6 +82,7 @@ final class Restored implements Journal.Loader {
         }
         superseded.remove(id);
         epochIds.remove(id);
+        forced.remove(id);
         incomplete.remove(id);
     }
 

@@ -382,7 +382,7 @@ class EmbeddedStoreTest {
 
     @Test
     void aBusyLockPushesNoOtherOutOfMemory(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 10, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 10, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             ask(store, release(name("quiet"), granted(store, acquire("quiet", 1, 1, TRY))));
             for (int i = 0; i < 50; i++) {
@@ -396,7 +396,7 @@ class EmbeddedStoreTest {
 
     @Test
     void forgettingEarlyMakesOldDuplicatesRefusedAlsoAfterARestart(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 3, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 3, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             for (int i = 1; i <= 6; i++) {
                 asking.pass(Duration.ofSeconds(1));
@@ -419,7 +419,7 @@ class EmbeddedStoreTest {
 
     @Test
     void anotherNameThanLocksMaxIsRefusedAndKnownOnesGoOn(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 2, 10, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 2, 10, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             granted(store, acquire("a", 1, 1, TRY));
             granted(store, acquire("b", 1, 2, TRY));
@@ -432,7 +432,7 @@ class EmbeddedStoreTest {
 
     @Test
     void moreCommandsThanQueueMaxAreRefusedAsNotDone(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 10, 10, 5);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 10, 10, 5, 1_000);
         CountDownLatch stuck = new CountDownLatch(1);
         CountDownLatch go = new CountDownLatch(1);
         LockStore.Listener blocking = new LockStore.Listener() {

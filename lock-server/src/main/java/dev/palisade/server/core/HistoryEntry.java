@@ -1,0 +1,48 @@
+package dev.palisade.server.core;
+
+import dev.palisade.contract.GrantId;
+
+/**
+ * One line of a lock's past, for people.
+ *
+ * @param atMillis the store's time
+ * @param token 0 when the request had none yet
+ * @param owner whose request
+ * @param detail who did it and why, when a person did; the purpose of what was granted or queued; else empty
+ */
+public record HistoryEntry(long atMillis, What what, long token, GrantId grant, String owner, String detail) {
+    /** Entries of one lock that are told. */
+    public static final int LISTED_MAX = 50;
+
+    /** What happened. Renewals, signs of life and tries that were busy are too many to be told. */
+    public enum What {
+        GRANTED,
+        QUEUED,
+        OFFERED,
+        ACCEPTED,
+        LAPSED,
+        RESUMED,
+        REVOKE_ASKED,
+        RELEASED,
+        EXPIRED,
+        ABANDONED,
+        FORCE_RELEASED,
+        LEFT,
+        TIMED_OUT,
+        DROPPED;
+
+        /** @throws IllegalArgumentException for BUSY, which is not told */
+        public static What of(End end) {
+            return switch (end) {
+                case RELEASED -> RELEASED;
+                case EXPIRED -> EXPIRED;
+                case ABANDONED -> ABANDONED;
+                case FORCE_RELEASED -> FORCE_RELEASED;
+                case LEFT -> LEFT;
+                case TIMED_OUT -> TIMED_OUT;
+                case DROPPED -> DROPPED;
+                case BUSY -> throw new IllegalArgumentException("a try that was busy is not told");
+            };
+        }
+    }
+}

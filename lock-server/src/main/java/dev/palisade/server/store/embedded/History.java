@@ -1,0 +1,141 @@
+package dev.palisade.server.store.embedded;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Request;
+import dev.palisade.server.core.Telling;
+import dev.palisade.server.store.embedded.format.ForceReleased;
+import dev.palisade.server.store.embedded.format.Record;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What happened to the locks, in memory only, but for the forced releases: those are kept apart, so that no traffic pushes
+ * them out, each with a record of its own in the journal, which outlives its lock's. Touched by the writer thread only.
+ */
+final class History implements Telling.Listener {
+    /** Forced releases kept, of all locks; the oldest go first. */
+    static final int FORCED_MAX = 10_000;
+
+    private static final Logger LOG = LoggerFactory.getLogger(History.class);
+
+    private final Journal journal;
+    private final Entries ordinary;
+    private final Entries forced = new Entries(FORCED_MAX, FORCED_MAX);
+    private final List<Entries.Entry> unlogged = new ArrayList<>();
+    private long numbers;
+
+    /** @param entriesMax of all locks together, forced releases aside */
+    History(Journal journal, int entriesMax) {
+        this.journal = journal;
+        this.ordinary = new Entries(entriesMax, HistoryEntry.LISTED_MAX);
+    }
+
+    /**
+     * Takes a decision down. A forced release is written here, before the lock's own record of it: if only the first of the
+     * two reaches the disk, nothing was answered, and the next start finds the lease still held and drops it.
+     */
+    void take(LockState before, Decision decision, long nowMillis) {
+        Telling.of(before, decision, nowMillis, this);
+    }
+
+    @Override
+    public void happened(
+            LockName lock, long atMillis, HistoryEntry.What what, Request request, long token, String detail) {
+        boolean isForced = what == HistoryEntry.What.FORCE_RELEASED;
+        long recordId = isForced ? journal.add(record(lock, atMillis, request, token, detail)) : 0;
+        Entries.Entry entry = new Entries.Entry(
+                lock, atMillis, what, token, request.grant(), request.owner(), detail, ++numbers, recordId);
+        if (isForced) {
+            keep(entry);
+            unlogged.add(entry);
+        } else {
+            ordinary.add(entry);
+        }
+    }
+
+    private void keep(Entries.Entry entry) {
+        Entries.@Nullable Entry gone = forced.add(entry);
+        if (gone != null) {
+            journal.delete(gone.recordId);
+        }
+    }
+
+    /** What was taken down is durable. */
+    void synced() {
+        for (Entries.Entry entry : unlogged) {
+            LOG.info(
+                    "force-released lock {} token {} grant {} of {} {}",
+                    entry.lock,
+                    entry.token,
+                    entry.grant,
+                    entry.owner.isEmpty() ? "(no owner named)" : entry.owner,
+                    entry.detail);
+        }
+        unlogged.clear();
+    }
+
+    /** The newest entries of a lock, oldest first. */
+    List<HistoryEntry> of(LockName lock) {
+        List<HistoryEntry> all = Stream.concat(
+                        ordinary.newestOf(lock, HistoryEntry.LISTED_MAX).stream(),
+                        forced.newestOf(lock, HistoryEntry.LISTED_MAX).stream())
+                .sorted(Comparator.comparingLong(entry -> entry.number))
+                .map(Entries.Entry::told)
+                .toList();
+        return all.subList(Math.max(0, all.size() - HistoryEntry.LISTED_MAX), all.size());
+    }
+
+    /**
+     * Takes the forced releases over that a journal held.
+     *
+     * @param found by record id
+     * @param slots the locks as the journal has them
+     */
+    void restore(Map<Long, ForceReleased> found, Map<LockName, Slot> slots) {
+        found.entrySet().stream().sorted(Map.Entry.comparingByKey()).forEach(each -> {
+            ForceReleased written = each.getValue();
+            LockName lock = new LockName(written.getLock());
+            GrantId grant = GrantId.of(written.getGrantId().toByteArray());
+            Slot slot = slots.get(lock);
+            if (slot != null
+                    && slot.state.holders().stream().anyMatch(held -> held.id().equals(grant))) {
+                journal.delete(each.getKey());
+                return;
+            }
+            keep(new Entries.Entry(
+                    lock,
+                    written.getAtMillis(),
+                    HistoryEntry.What.FORCE_RELEASED,
+                    written.getToken(),
+                    grant,
+                    written.getOwner(),
+                    written.getDetail(),
+                    ++numbers,
+                    each.getKey()));
+        });
+    }
+
+    private static byte[] record(LockName lock, long atMillis, Request request, long token, String detail) {
+        return Record.newBuilder()
+                .setForceReleased(ForceReleased.newBuilder()
+                        .setLock(lock.value())
+                        .setAtMillis(atMillis)
+                        .setToken(token)
+                        .setGrantId(ByteString.copyFrom(request.grant().toBytes()))
+                        .setOwner(request.owner())
+                        .setDetail(detail))
+                .build()
+                .toByteArray();
+    }
+}
