@@ -21,6 +21,7 @@ import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
@@ -309,6 +310,16 @@ public final class LockEngine implements LockStore.Listener {
      */
     public CompletionStage<List<HistoryEntry>> history(LockName lock) {
         return looked(store.history(lock));
+    }
+
+    /**
+     * A page of the locks in use whose names begin with {@code prefix}.
+     *
+     * @param after the page before's {@link LockPage#nextAfter()}; empty for the first
+     * @return fails with RejectedException STORE_UNAVAILABLE or OUTCOME_UNKNOWN
+     */
+    public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
+        return looked(store.list(prefix, after, locksMax));
     }
 
     private static <T> CompletionStage<T> looked(CompletionStage<T> look) {

@@ -16,6 +16,7 @@ import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.HistoryReply;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.LeaveReply;
+import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.Queued;
 import dev.palisade.proto.v1.Rejected;
@@ -30,6 +31,7 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.engine.LockEngine;
@@ -42,6 +44,8 @@ import org.slf4j.LoggerFactory;
 final class Answers {
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
     private static final int LISTED_MAX = 100;
+    /** A lock takes about 110 kB at most, and a client refuses a message of more than 4 MiB. */
+    private static final int PAGE_BYTES_FULL = 1 << 20;
 
     private final LockEngine engine;
 
@@ -145,8 +149,28 @@ final class Answers {
         if (!(answer instanceof Answer.Described described)) {
             throw unexpected(answer);
         }
-        LockState state = described.state();
-        long now = described.nowMillis();
+        return described(described.state(), described.nowMillis());
+    }
+
+    /** A page that would be too long for a message ends early, and the next goes on from there. */
+    static ListReply list(LockPage page) {
+        ListReply.Builder reply = ListReply.newBuilder();
+        String nextAfter = page.nextAfter();
+        int bytes = 0;
+        for (LockState state : page.locks()) {
+            if (bytes >= PAGE_BYTES_FULL) {
+                nextAfter = reply.getLocks(reply.getLocksCount() - 1).getLock();
+                break;
+            }
+            DescribeReply lock = described(state, page.nowMillis());
+            bytes += lock.getSerializedSize();
+            reply.addLocks(lock);
+        }
+        return reply.setNextPageToken(nextAfter.isEmpty() ? "" : PageToken.after(nextAfter))
+                .build();
+    }
+
+    private static DescribeReply described(LockState state, long now) {
         DescribeReply.Builder reply = DescribeReply.newBuilder()
                 .setLock(state.name().value())
                 .setHoldersTotal(state.holders().size())

@@ -25,6 +25,8 @@ import dev.palisade.proto.v1.HistoryReply;
 import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.LeaveReply;
 import dev.palisade.proto.v1.LeaveRequest;
+import dev.palisade.proto.v1.ListReply;
+import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.ReleaseRequest;
@@ -200,6 +202,19 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void barrier(BarrierRequest request, StreamObserver<BarrierReply> out) {
         unary(out, () -> engine.execute(new Barrier(ProtoCodec.lock(request.getLock()))), answers::barrier);
+    }
+
+    @Override
+    public void list(ListRequest request, StreamObserver<ListReply> out) {
+        unary(
+                out,
+                () -> engine.list(
+                                ProtoCodec.prefix(request.getPrefix()),
+                                PageToken.name(request.getPageToken(), request.getPrefix()),
+                                ProtoCodec.pageSize(request.getPageSize()))
+                        // A page is a megabyte at most, and the store's only writer has better things to do.
+                        .thenApplyAsync(Answers::list),
+                reply -> reply);
     }
 
     @Override

@@ -16,6 +16,8 @@ import dev.palisade.server.engine.LockEngine.Asked;
 /** Messages to values. Whatever is out of range is MALFORMED_REQUEST, saying which field and what to do. */
 final class ProtoCodec {
     private static final int TEXT_BYTES_MAX = 256;
+    private static final int PAGE_SIZE_DEFAULT = 100;
+    private static final int PAGE_SIZE_MAX = 1_000;
 
     private final Limits limits;
 
@@ -57,6 +59,14 @@ final class ProtoCodec {
 
     static String text(String what, String value) {
         return Texts.checked(what, value, 0, TEXT_BYTES_MAX);
+    }
+
+    static String prefix(String value) {
+        return Texts.checked("prefix", value, 0, LockName.BYTES_MAX);
+    }
+
+    static int pageSize(int value) {
+        return value == 0 ? PAGE_SIZE_DEFAULT : (int) within("page_size", value, 1, PAGE_SIZE_MAX);
     }
 
     /** What must be said: who, and why. */

@@ -5,6 +5,7 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -24,6 +25,16 @@ public interface LockStore extends AutoCloseable {
      * @return completes with nothing that can be taken back, or with {@link StoreFailure}
      */
     CompletionStage<List<HistoryEntry>> history(LockName lock);
+
+    /**
+     * A page of the locks in use whose names begin with {@code prefix}. A name that is in use from the first page to the last is
+     * on exactly one of them; of others nothing is promised.
+     *
+     * @param after the page before's {@link LockPage#nextAfter()}; empty for the first
+     * @param locksMax 1 or more
+     * @return completes with nothing that can be taken back, or with {@link StoreFailure}
+     */
+    CompletionStage<LockPage> list(String prefix, String after, int locksMax);
 
     /** The store's time, in which every decision is made: milliseconds since 1970 that never go back. */
     long nowMillis();

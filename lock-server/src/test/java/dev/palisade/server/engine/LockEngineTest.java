@@ -16,6 +16,7 @@ import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.store.LockStore;
@@ -110,6 +111,11 @@ class LockEngineTest {
 
         @Override
         public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+            return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
+        }
+
+        @Override
+        public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
             return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
         }
 

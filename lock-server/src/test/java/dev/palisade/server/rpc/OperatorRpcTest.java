@@ -14,7 +14,9 @@ import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.RequestId;
 import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SessionId;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.BarrierReply;
@@ -28,13 +30,20 @@ import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.HistoryEntry;
 import dev.palisade.proto.v1.HistoryReply;
 import dev.palisade.proto.v1.HistoryRequest;
+import dev.palisade.proto.v1.ListReply;
+import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.RenewRequest;
 import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.RevokeRequest;
+import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Request;
+import dev.palisade.server.core.Waiter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
@@ -341,5 +350,101 @@ class OperatorRpcTest {
         assertThat(reason(catchThrowable(() -> served.unary()
                         .history(HistoryRequest.newBuilder().setLock("a").build()))))
                 .isEqualTo(Reason.STORE_UNAVAILABLE);
+    }
+
+    // ---- list ----
+
+    private ListReply list(String prefix, int size, String token) {
+        return served.unary()
+                .list(ListRequest.newBuilder()
+                        .setPrefix(prefix)
+                        .setPageSize(size)
+                        .setPageToken(token)
+                        .build());
+    }
+
+    @Test
+    void pagesByPrefixTellEveryLockInUseOnce() {
+        for (int i = 1; i <= 250; i++) {
+            unaryGranted(acquire("orders/" + i, i, 0), 1);
+        }
+        unaryGranted(acquire("order", 251, 0), 1);
+        unaryGranted(acquire("orders0", 252, 0), 1);
+        unaryGranted(acquire("\u00e9tat/\uD83D\uDD12/1", 253, 0).setOwner("me"), 1);
+        List<String> names = new ArrayList<>();
+        String token = "";
+        int pages = 0;
+        do {
+            ListReply page = list("orders/", 0, token);
+            assertThat(page.getLocksCount()).isLessThanOrEqualTo(100);
+            page.getLocksList().forEach(lock -> names.add(lock.getLock()));
+            token = page.getNextPageToken();
+            pages++;
+        } while (!token.isEmpty());
+        assertThat(pages).isEqualTo(3);
+        assertThat(names).hasSize(250).doesNotHaveDuplicates().allMatch(name -> name.startsWith("orders/"));
+        assertThat(list("\u00e9tat/\uD83D\uDD12", 1_000, "").getLocksList())
+                .singleElement()
+                .satisfies(lock -> assertThat(lock.getHolders(0).getOwner()).isEqualTo("me"));
+        assertThat(list("", 1_000, "").getLocksCount()).isEqualTo(253);
+        assertThat(list("orderz", 1_000, "").getLocksCount()).isZero();
+    }
+
+    @Test
+    void aPageThatIsTooLongForAMessageGoesOnWhereItWasCut() {
+        List<LockState> locks = new ArrayList<>();
+        for (int i = 10; i < 50; i++) {
+            locks.add(crowded("lock" + i));
+        }
+        ListReply cut = Answers.list(new LockPage(locks, "", 1));
+        assertThat(cut.getSerializedSize()).isBetween(1 << 20, 5 << 18);
+        int told = cut.getLocksCount();
+        assertThat(told).isLessThan(40);
+        assertThat(PageToken.name(cut.getNextPageToken(), "lock")).isEqualTo("lock" + (9 + told));
+        ListReply rest = Answers.list(new LockPage(locks.subList(told, told + 5), "lock99", 1));
+        assertThat(rest.getLocksCount()).isEqualTo(5);
+        assertThat(PageToken.name(rest.getNextPageToken(), "lock"))
+                .as("what was not cut goes on where the store said")
+                .isEqualTo("lock99");
+    }
+
+    private static LockState crowded(String lock) {
+        List<Waiter> waiters = new ArrayList<>();
+        for (int i = 1; i <= 100; i++) {
+            Request request = new Request(
+                    new RequestId(new SessionId(1, 1), i),
+                    1,
+                    new GrantId(1, i),
+                    dev.palisade.contract.Mode.EXCLUSIVE,
+                    10_000,
+                    0,
+                    "o".repeat(256),
+                    "p".repeat(256));
+            waiters.add(new Waiter(request, 1, 2, 2, Waiter.Lapse.NONE));
+        }
+        return new LockState(new LockName(lock), List.of(), List.of(), waiters, List.of(), 0, 0);
+    }
+
+    @Test
+    void aBadPageTokenOrSizeOrPrefixIsMalformed() {
+        unaryGranted(acquire("orders/1", 1, 0), 1);
+        unaryGranted(acquire("orders/2", 2, 0), 1);
+        String good = list("orders/", 1, "").getNextPageToken();
+        assertThat(list("orders/", 1, good).getLocks(0).getLock()).isEqualTo("orders/2");
+        List<ListRequest.Builder> wrong = List.of(
+                ListRequest.newBuilder().setPageToken(good).setPrefix("other"),
+                ListRequest.newBuilder().setPageToken(good + "A").setPrefix("orders/"),
+                ListRequest.newBuilder().setPageToken("!").setPrefix("orders/"),
+                ListRequest.newBuilder().setPageToken("AW9yZGVycy8x=").setPrefix("orders/"),
+                ListRequest.newBuilder().setPageToken("A".repeat(10_000)),
+                ListRequest.newBuilder().setPageSize(-1),
+                ListRequest.newBuilder().setPageSize(1_001),
+                ListRequest.newBuilder().setPrefix("p".repeat(257)),
+                ListRequest.newBuilder().setPrefix("a\u0007"));
+        for (ListRequest.Builder each : wrong) {
+            assertThat(reason(catchThrowable(() -> served.unary().list(each.build()))))
+                    .as(each.toString())
+                    .isEqualTo(Reason.MALFORMED_REQUEST);
+        }
     }
 }

@@ -13,6 +13,7 @@ import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockMachine;
+import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
@@ -46,6 +47,10 @@ import org.slf4j.LoggerFactory;
 public final class EmbeddedStore implements LockStore {
     private static final Logger LOG = LoggerFactory.getLogger(EmbeddedStore.class);
     private static final int BATCH_MAX = 4_096;
+    /** Looked at for all lists of one turn. */
+    private static final int NAMES_PER_TURN = 10_000;
+
+    private static final int NAMES_PER_LIST_MIN = 10;
 
     private final EmbeddedConfig config;
     private final Limits limits;
@@ -66,6 +71,7 @@ public final class EmbeddedStore implements LockStore {
     /** Idle slots, the one that was touched longest ago first. */
     private final Set<Slot> unused = new LinkedHashSet<>();
 
+    private final Names names = new Names();
     private final History history;
     private long epochRecordId;
     private long forgottenUntilMillis;
@@ -85,9 +91,15 @@ public final class EmbeddedStore implements LockStore {
         final long now;
         final List<Told> told = new ArrayList<>();
         boolean written;
+        int namesLookedAt;
 
         Turn(long now) {
             this.now = now;
+        }
+
+        /** However many lists come at once, everybody else waits for a few milliseconds; each list gets on a little. */
+        int namesToLookAt() {
+            return Math.max(NAMES_PER_LIST_MIN, NAMES_PER_TURN - namesLookedAt);
         }
     }
 
@@ -176,6 +188,15 @@ public final class EmbeddedStore implements LockStore {
     @Override
     public CompletionStage<List<HistoryEntry>> history(LockName lock) {
         return submit(turn -> history.of(lock));
+    }
+
+    @Override
+    public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
+        return submit(turn -> {
+            Names.Walk walk = names.walk(prefix, after, locksMax, turn.namesToLookAt(), turn.now);
+            turn.namesLookedAt += walk.lookedAt();
+            return walk.page();
+        });
     }
 
     private <T> CompletionStage<T> submit(Function<Turn, T> work) {
@@ -317,7 +338,9 @@ public final class EmbeddedStore implements LockStore {
         }
         history.take(slot.state, decision, turn.now);
         slot.state = decision.next();
-        slots.putIfAbsent(slot.state.name(), slot);
+        if (slots.putIfAbsent(slot.state.name(), slot) == null) {
+            names.add(slot);
+        }
         deadlines.schedule(slot, turn.now);
         unused.remove(slot);
         if (slot.isIdle()) {
@@ -440,6 +463,7 @@ public final class EmbeddedStore implements LockStore {
             }
             oldest.remove();
             slots.remove(slot.state.name());
+            names.remove(slot);
             if (slot.recordId != 0) {
                 journal.delete(slot.recordId);
                 written = true;
@@ -473,6 +497,7 @@ public final class EmbeddedStore implements LockStore {
         history.restore(restored.forced, slots);
         for (Slot slot : slots.values()) {
             slot.state = withForgottenUntil(slot.state.restarted(now));
+            names.add(slot);
             deadlines.schedule(slot, now);
         }
         slots.values().stream()
