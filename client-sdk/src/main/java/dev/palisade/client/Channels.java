@@ -1,6 +1,7 @@
 package dev.palisade.client;
 
 import dev.palisade.contract.RejectedException;
+import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +18,7 @@ final class Channels {
     private int next;
 
     private Channels(List<ManagedChannel> channels, String addresses) {
-        this.channels = channels;
+        this.channels = List.copyOf(channels);
         this.addresses = addresses;
     }
 
@@ -34,6 +35,11 @@ final class Channels {
         ManagedChannel channel = channels.get(next);
         next = (next + 1) % channels.size();
         return channel;
+    }
+
+    /** In the order of the addresses; from any thread. */
+    List<? extends Channel> all() {
+        return channels;
     }
 
     /** Blocks for a moment, so that the servers hear of the end. */

@@ -10,7 +10,12 @@ public final class LockUnavailableException extends RuntimeException {
     private final transient Rejection rejection;
 
     LockUnavailableException(LockName lock, Rejection rejection) {
-        super("lock " + lock + ": " + rejection.reason() + ": " + rejection.message());
+        this("lock " + lock, rejection);
+    }
+
+    /** @param about what could not be told of */
+    LockUnavailableException(String about, Rejection rejection) {
+        super(about + ": " + rejection.reason() + ": " + rejection.message());
         this.rejection = rejection;
     }
 

@@ -26,6 +26,7 @@ public final class PalisadeClient implements AutoCloseable {
     private final Channels channels;
     private final Alarm alarm;
     private final Callbacks callbacks;
+    private final Operations operations;
 
     private PalisadeClient(Builder builder) {
         Settings settings = builder.settings();
@@ -40,6 +41,7 @@ public final class PalisadeClient implements AutoCloseable {
                 channels,
                 SessionId.of(randomBytes()),
                 () -> ThreadLocalRandom.current().nextDouble());
+        this.operations = new Operations(new UnaryCalls(session, channels));
         session.open();
     }
 
@@ -143,6 +145,11 @@ public final class PalisadeClient implements AutoCloseable {
         return Waiting.interruptibly(
                 inquiry.ask(session.settings().callTimeout().toNanos()),
                 () -> session.loop().execute(inquiry::giveUp));
+    }
+
+    /** What is asked by others than holders: list, history, revoke, forced release, checks. Over with this client. */
+    public Operations operations() {
+        return operations;
     }
 
     /**

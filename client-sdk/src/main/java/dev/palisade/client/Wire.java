@@ -12,11 +12,13 @@ import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.HistoryEntry;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.Waiter;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 
 /**
@@ -98,6 +100,16 @@ final class Wire {
                 Duration.ofMillis(reply.getLockDelayRemainingMillis()));
     }
 
+    static Operations.HistoryEntry historyEntry(HistoryEntry entry) {
+        return new Operations.HistoryEntry(
+                Instant.ofEpochMilli(entry.getAtEpochMillis()),
+                entry.getWhat(),
+                entry.getToken() == 0 ? Optional.empty() : Optional.of(new FencingToken(entry.getToken())),
+                grantId(entry.getGrantId()),
+                entry.getOwner(),
+                entry.getDetail());
+    }
+
     private static HolderInfo holder(Holder holder) {
         return new HolderInfo(
                 holder.getOwner(),
@@ -128,8 +140,18 @@ final class Wire {
 
     /** What a refused resume, renew or accept says about the lease. */
     static LostReason lostReason(Rejection rejection) {
-        return rejection.reason() == dev.palisade.contract.Reason.LEASE_EXPIRED
-                ? LostReason.EXPIRED
-                : LostReason.UNKNOWN_TO_SERVER;
+        if (rejection.reason() != dev.palisade.contract.Reason.LEASE_EXPIRED) {
+            return LostReason.UNKNOWN_TO_SERVER;
+        }
+        return switch (rejection.metadata().getOrDefault(Rejection.ENDED, "")) {
+            case "ABANDONED" -> LostReason.ABANDONED;
+            case "FORCE_RELEASED" -> LostReason.FORCE_RELEASED;
+            default -> LostReason.EXPIRED;
+        };
+    }
+
+    /** Who ended it and why, when a person did; else empty. */
+    static String lostDetail(Rejection rejection) {
+        return rejection.metadata().getOrDefault(Rejection.DETAIL, "");
     }
 }

@@ -62,6 +62,7 @@ class ArchitectureTest {
                         "LockNotAcquiredException",
                         "LockUnavailableException",
                         "LostReason",
+                        "Operations",
                         "PalisadeClient",
                         "ReleaseOutcome");
     }

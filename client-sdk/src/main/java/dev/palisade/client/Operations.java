@@ -1,0 +1,149 @@
+package dev.palisade.client;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.Texts;
+import dev.palisade.proto.v1.BarrierReply;
+import dev.palisade.proto.v1.BarrierRequest;
+import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.ForceReleaseRequest;
+import dev.palisade.proto.v1.HistoryRequest;
+import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.RevokeRequest;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/**
+ * What is asked of a lock service by others than holders: operators, dashboards, guards. Every call blocks, at most for the
+ * call timeout, and throws {@link LockUnavailableException} when no server could say, {@link RejectedException} when the request can never be
+ * right, and {@link java.util.concurrent.CancellationException} when interrupted. It holds nothing. Safe for use by many threads.
+ */
+public final class Operations {
+    private static final int TEXT_BYTES_MAX = 256;
+
+    private final UnaryCalls calls;
+
+    Operations(UnaryCalls calls) {
+        this.calls = calls;
+    }
+
+    /**
+     * One thing that happened to a lock.
+     *
+     * @param at by the server's clock
+     * @param what a word of the reference of commands, such as GRANTED or FORCE_RELEASED; a newer server may have more
+     * @param token empty: the request had none yet
+     * @param grant the grant that the request had or would have had
+     * @param owner what the client called itself; may be empty
+     * @param detail the purpose of what was granted or queued; who did it and why, when a person did; else empty
+     */
+    public record HistoryEntry(
+            Instant at, String what, Optional<FencingToken> token, GrantId grant, String owner, String detail) {}
+
+    /**
+     * A token that nobody was or will be granted.
+     *
+     * @param issuer the lock service
+     * @param token larger than that of every grant before, smaller than that of every later one
+     */
+    public record Barrier(String issuer, FencingToken token) {}
+
+    /**
+     * The locks that are held, offered, waited for or closed, whose names begin with {@code prefix}, in an order of the server's.
+     * Pages are asked for as the stream is read, so any step of it may block or throw. A lock that is in use all
+     * the time is there once.
+     *
+     * @param prefix at most 256 bytes; empty for all
+     */
+    public Stream<LockDescription> list(String prefix) {
+        String checked = Texts.checked("prefix", prefix, 0, LockName.BYTES_MAX);
+        LockPages pages = new LockPages(token -> calls.ask(
+                "locks '" + checked + "'",
+                stub -> stub.list(ListRequest.newBuilder()
+                        .setPrefix(checked)
+                        .setPageToken(token)
+                        .build())));
+        return StreamSupport.stream(
+                Spliterators.spliteratorUnknownSize(pages, Spliterator.ORDERED | Spliterator.NONNULL), false);
+    }
+
+    /** The last things that happened to {@code lock}, oldest first; what a restart of the server forgets is missing. */
+    public List<HistoryEntry> history(String lock) {
+        HistoryRequest request = HistoryRequest.newBuilder().setLock(name(lock)).build();
+        return calls.ask("lock " + lock, stub -> stub.history(request)).getEntriesList().stream()
+                .map(Wire::historyEntry)
+                .toList();
+    }
+
+    /**
+     * Asks every holder of {@code lock} to give it up; each decides for itself.
+     *
+     * @param by who asks, 1 to 256 bytes
+     * @param why for what, 1 to 256 bytes
+     * @return how many hold it, whether they could be reached or not
+     */
+    public int revoke(String lock, String by, String why) {
+        RevokeRequest request = RevokeRequest.newBuilder()
+                .setLock(name(lock))
+                .setBy(said("by", by))
+                .setWhy(said("why", why))
+                .build();
+        return calls.ask("lock " + lock, stub -> stub.revoke(request)).getHoldersAsked();
+    }
+
+    /**
+     * Ends leases at once, on record with who and why. The holders may be at work still: only their guards stop them. Sent once;
+     * when the answer is lost the outcome is unknown, and the exception says so: look at {@link #history}.
+     *
+     * @param token of the lease to end; empty for every lease of the lock
+     * @param by who ends it, 1 to 256 bytes
+     * @param why for what, 1 to 256 bytes
+     * @return how many leases were ended
+     */
+    public int forceRelease(String lock, OptionalLong token, String by, String why) {
+        ForceReleaseRequest.Builder request = ForceReleaseRequest.newBuilder()
+                .setLock(name(lock))
+                .setBy(said("by", by))
+                .setWhy(said("why", why));
+        // On the wire 0 is every lease; it must not come of somebody's mistake.
+        token.ifPresent(value -> request.setToken(new FencingToken(value).value()));
+        return calls.askOnce(lock, stub -> stub.forceRelease(request.build())).getReleased();
+    }
+
+    /**
+     * Whether the sequencer names a lease that was alive when the server answered. No fence: it may have ended since.
+     *
+     * @throws RejectedException SEQUENCER_INVALID when it is not one of that lock service
+     */
+    public boolean isAlive(SignedSequencer sequencer) {
+        CheckSequencerRequest request = CheckSequencerRequest.newBuilder()
+                .setSequencer(ByteString.copyFrom(sequencer.toBytes()))
+                .build();
+        return calls.ask("a sequencer", stub -> stub.checkSequencer(request)).getAlive();
+    }
+
+    /** A fresh token between the grants of {@code lock} so far and those to come: a guard's base after it lost its marks. */
+    public Barrier barrier(String lock) {
+        BarrierRequest request = BarrierRequest.newBuilder().setLock(name(lock)).build();
+        BarrierReply reply = calls.ask("lock " + lock, stub -> stub.barrier(request));
+        return new Barrier(reply.getIssuer(), new FencingToken(reply.getToken()));
+    }
+
+    private static String name(String lock) {
+        return new LockName(lock).value();
+    }
+
+    private static String said(String what, String text) {
+        return Texts.checked(what, text, 1, TEXT_BYTES_MAX);
+    }
+}

@@ -1,0 +1,291 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.BarrierReply;
+import dev.palisade.proto.v1.BarrierRequest;
+import dev.palisade.proto.v1.CheckSequencerReply;
+import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ForceReleaseReply;
+import dev.palisade.proto.v1.ForceReleaseRequest;
+import dev.palisade.proto.v1.HistoryEntry;
+import dev.palisade.proto.v1.HistoryReply;
+import dev.palisade.proto.v1.HistoryRequest;
+import dev.palisade.proto.v1.ListReply;
+import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.RevokeReply;
+import dev.palisade.proto.v1.RevokeRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Operations against two servers, of which the first may be down. */
+class OperationsTest {
+    private final String running = "operations-" + UUID.randomUUID();
+    private final Locks locks = new Locks();
+    private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
+    private Server server = start();
+
+    private PalisadeClient client = client("down:1,up:1", Duration.ofSeconds(5));
+
+    private Server start() {
+        try {
+            return InProcessServerBuilder.forName(running)
+                    .directExecutor()
+                    .addService(locks)
+                    .build()
+                    .start();
+        } catch (java.io.IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+
+    private PalisadeClient client(String addresses, Duration callTimeout) {
+        return PalisadeClient.builder(addresses)
+                .callTimeout(callTimeout)
+                .channelFactory(address -> {
+                    ManagedChannel channel = InProcessChannelBuilder.forName(
+                                    address.startsWith("up") ? running : "nobody-" + running)
+                            .build();
+                    channels.add(channel);
+                    return channel;
+                })
+                .build();
+    }
+
+    @BeforeEach
+    void nothingWasAskedYet() {
+        locks.requests.clear();
+    }
+
+    @AfterEach
+    void stop() {
+        client.close();
+        channels.forEach(ManagedChannel::shutdownNow);
+        server.shutdownNow();
+    }
+
+    /** Answers as it is told; records what it was asked. */
+    private static final class Locks extends LocksGrpc.LocksImplBase {
+        final List<Object> requests = new CopyOnWriteArrayList<>();
+        final AtomicInteger refusals = new AtomicInteger();
+        volatile Reason refusal = Reason.STORE_UNAVAILABLE;
+        volatile boolean breaks;
+
+        private <T> void answer(Object request, T reply, StreamObserver<T> out) {
+            requests.add(request);
+            if (breaks && !(request instanceof DescribeRequest)) {
+                out.onError(
+                        Status.UNAVAILABLE.withDescription("connection reset").asRuntimeException());
+            } else if (refusals.get() != 0 && !(request instanceof DescribeRequest)) {
+                refusals.decrementAndGet();
+                out.onError(Rejections.toStatus(new Rejection(refusal, "scripted")));
+            } else {
+                out.onNext(reply);
+                out.onCompleted();
+            }
+        }
+
+        @Override
+        public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
+            answer(
+                    request,
+                    DescribeReply.newBuilder().setLock(request.getLock()).build(),
+                    out);
+        }
+
+        @Override
+        public void list(ListRequest request, StreamObserver<ListReply> out) {
+            ListReply.Builder reply = ListReply.newBuilder();
+            switch (request.getPageToken()) {
+                case "" ->
+                    reply.addLocks(DescribeReply.newBuilder().setLock("a1"))
+                            .addLocks(DescribeReply.newBuilder().setLock("a2"))
+                            .setNextPageToken("empty");
+                case "empty" -> reply.setNextPageToken("last");
+                case "stuck" -> reply.setNextPageToken("stuck");
+                default -> reply.addLocks(DescribeReply.newBuilder().setLock("a3"));
+            }
+            if (request.getPrefix().equals("stuck")) {
+                reply.clear().setNextPageToken("stuck");
+            }
+            answer(request, reply.build(), out);
+        }
+
+        @Override
+        public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
+            HistoryEntry queued = HistoryEntry.newBuilder()
+                    .setAtEpochMillis(1_000)
+                    .setWhat("QUEUED")
+                    .setGrantId(ByteString.copyFrom(new byte[16]))
+                    .setOwner("me")
+                    .build();
+            answer(
+                    request,
+                    HistoryReply.newBuilder()
+                            .addEntries(queued)
+                            .addEntries(queued.toBuilder().setWhat("OFFERED").setToken(7))
+                            .build(),
+                    out);
+        }
+
+        @Override
+        public void revoke(RevokeRequest request, StreamObserver<RevokeReply> out) {
+            answer(request, RevokeReply.newBuilder().setHoldersAsked(3).build(), out);
+        }
+
+        @Override
+        public void forceRelease(ForceReleaseRequest request, StreamObserver<ForceReleaseReply> out) {
+            answer(request, ForceReleaseReply.newBuilder().setReleased(2).build(), out);
+        }
+
+        @Override
+        public void checkSequencer(CheckSequencerRequest request, StreamObserver<CheckSequencerReply> out) {
+            answer(request, CheckSequencerReply.newBuilder().setAlive(true).build(), out);
+        }
+
+        @Override
+        public void barrier(BarrierRequest request, StreamObserver<BarrierReply> out) {
+            answer(request, BarrierReply.newBuilder().setIssuer("i").setToken(9).build(), out);
+        }
+    }
+
+    @Test
+    void eachIsAskedOfAServerThatIsUp() {
+        Operations operations = client.operations();
+        assertThat(operations.history("a"))
+                .containsExactly(
+                        new Operations.HistoryEntry(
+                                Instant.ofEpochSecond(1), "QUEUED", Optional.empty(), new GrantId(0, 0), "me", ""),
+                        new Operations.HistoryEntry(
+                                Instant.ofEpochSecond(1),
+                                "OFFERED",
+                                Optional.of(new FencingToken(7)),
+                                new GrantId(0, 0),
+                                "me",
+                                ""));
+        assertThat(operations.revoke("a", "ops", "why")).isEqualTo(3);
+        assertThat(operations.forceRelease("a", OptionalLong.of(5), "ops", "why"))
+                .isEqualTo(2);
+        assertThat(operations.forceRelease("a", OptionalLong.empty(), "ops", "why"))
+                .isEqualTo(2);
+        assertThat(operations.isAlive(SignedSequencer.of(new byte[] {1, 2}))).isTrue();
+        assertThat(operations.barrier("a")).isEqualTo(new Operations.Barrier("i", new FencingToken(9)));
+        ForceReleaseRequest all = ForceReleaseRequest.newBuilder()
+                .setLock("a")
+                .setBy("ops")
+                .setWhy("why")
+                .build();
+        assertThat(locks.requests)
+                .contains(
+                        HistoryRequest.newBuilder().setLock("a").build(),
+                        RevokeRequest.newBuilder()
+                                .setLock("a")
+                                .setBy("ops")
+                                .setWhy("why")
+                                .build(),
+                        all,
+                        all.toBuilder().setToken(5).build(),
+                        CheckSequencerRequest.newBuilder()
+                                .setSequencer(ByteString.copyFrom(new byte[] {1, 2}))
+                                .build(),
+                        BarrierRequest.newBuilder().setLock("a").build());
+    }
+
+    @Test
+    void pagesAreAskedForWhenTheyAreNeededAndAnEmptyOneIsNotTheEnd() {
+        Iterator<LockDescription> listed = client.operations().list("a").iterator();
+        assertThat(listed.next().lock().value()).isEqualTo("a1");
+        assertThat(listed.next().lock().value()).isEqualTo("a2");
+        assertThat(locks.requests).hasSize(1);
+        assertThat(listed.next().lock().value()).isEqualTo("a3");
+        assertThat(listed.hasNext()).isFalse();
+        assertThat(locks.requests)
+                .extracting(request -> ((ListRequest) request).getPageToken())
+                .containsExactly("", "empty", "last");
+        assertThatThrownBy(() -> client.operations().list("stuck").count()).isInstanceOf(RejectedException.class);
+    }
+
+    @Test
+    void whatMayPassIsAskedAgainAndWhatMayNotIsThrown() {
+        locks.refusals.set(2);
+        assertThat(client.operations().barrier("a").token()).isEqualTo(new FencingToken(9));
+        assertThat(locks.requests).hasSize(3);
+        locks.refusal = Reason.SEQUENCER_INVALID;
+        locks.refusals.set(1);
+        assertThatThrownBy(() -> client.operations().isAlive(SignedSequencer.of(new byte[] {1})))
+                .isInstanceOfSatisfying(
+                        RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.SEQUENCER_INVALID));
+    }
+
+    @Test
+    void aForcedReleaseIsNeverSentTwice() {
+        locks.breaks = true;
+        assertThatThrownBy(() -> client.operations().forceRelease("a", OptionalLong.empty(), "ops", "why"))
+                .isInstanceOfSatisfying(
+                        LockUnavailableException.class,
+                        e -> assertThat(e.rejection().reason()).isEqualTo(Reason.OUTCOME_UNKNOWN));
+        assertThat(locks.requests)
+                .filteredOn(request -> request instanceof ForceReleaseRequest)
+                .hasSize(1);
+    }
+
+    @Test
+    void whatIsWrongIsNotSent() {
+        Operations operations = client.operations();
+        assertThatThrownBy(() -> operations.forceRelease("a", OptionalLong.of(0), "ops", "why"))
+                .as("0 is every lease on the wire")
+                .isInstanceOf(RejectedException.class);
+        assertThatThrownBy(() -> operations.forceRelease("a", OptionalLong.empty(), "", "why"))
+                .isInstanceOf(RejectedException.class);
+        assertThatThrownBy(() -> operations.revoke("a", "ops", "")).isInstanceOf(RejectedException.class);
+        assertThatThrownBy(() -> operations.history("")).isInstanceOf(RejectedException.class);
+        assertThatThrownBy(() -> operations.list("p".repeat(257))).isInstanceOf(RejectedException.class);
+        assertThat(locks.requests).isEmpty();
+    }
+
+    @Test
+    void withoutAServerItEndsInTimeAndSaysWhichLock() {
+        try (PalisadeClient alone = client("down:1", Duration.ofMillis(300))) {
+            long from = System.nanoTime();
+            assertThatThrownBy(() -> alone.operations().revoke("orders", "ops", "why"))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("orders")
+                    .hasMessageContaining("down:1");
+            assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(Duration.ofSeconds(5));
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> alone.operations().barrier("a")).isInstanceOf(CancellationException.class);
+            assertThat(Thread.interrupted()).as("the flag stays").isTrue();
+        }
+        client.close();
+        assertThatThrownBy(() -> client.operations().barrier("a")).isInstanceOf(IllegalStateException.class);
+    }
+}
