@@ -37,6 +37,12 @@ final class HeldLease implements Lease {
     @Nullable
     private volatile LostReason lost;
 
+    private volatile String lostDetail = "";
+    private final List<Consumer<RevokeAsked>> revokeListeners = new ArrayList<>();
+
+    @Nullable
+    private RevokeAsked lastAsked;
+
     private Timeline.@Nullable Entry deadline;
 
     private HeldLease(Session session, Grant grant, long requestId, LeaseView view) {
@@ -168,6 +174,24 @@ final class HeldLease implements Lease {
     }
 
     @Override
+    public String lostDetail() {
+        return lostDetail;
+    }
+
+    @Override
+    public void onRevokeAsked(Consumer<RevokeAsked> listener) {
+        session.loop().execute(() -> {
+            if (held()) {
+                revokeListeners.add(listener);
+                RevokeAsked asked = lastAsked;
+                if (asked != null) {
+                    session.callbacks().run(() -> listener.accept(asked));
+                }
+            }
+        });
+    }
+
+    @Override
     public ClientInterceptor interceptor() {
         return new SequencerInterceptor(grant.sequencer());
     }
@@ -204,9 +228,20 @@ final class HeldLease implements Lease {
         }
     }
 
-    /** The server said so, and renews it no more. */
-    void lostAtServer(LostReason reason) {
+    /** Somebody asked the server, which only passes it on. */
+    void revokeAsked(RevokeAsked asked) {
         if (held()) {
+            lastAsked = asked;
+            for (Consumer<RevokeAsked> listener : revokeListeners) {
+                session.callbacks().run(() -> listener.accept(asked));
+            }
+        }
+    }
+
+    /** The server said so, and renews it no more. */
+    void lostAtServer(LostReason reason, String detail) {
+        if (held()) {
+            lostDetail = detail;
             lost = reason;
             end(State.LOST);
             upkeep.stop();
@@ -237,7 +272,7 @@ final class HeldLease implements Lease {
 
     void checkDeadline(Moment now) {
         if (held() && view.expired(now)) {
-            lostAtServer(LostReason.SERVER_UNREACHABLE);
+            lostAtServer(LostReason.SERVER_UNREACHABLE, "");
             session.renewConnection("the lease of " + lock() + " passed its local deadline");
         }
     }

@@ -64,6 +64,25 @@ public interface Lease extends AutoCloseable {
     /** Why the lease was lost; empty while it is held and after a release. */
     Optional<LostReason> lostReason();
 
+    /** Who ended the lease and why, {@code by NAME: WHY}, when a person did; empty otherwise and while it is held. */
+    String lostDetail();
+
+    /**
+     * Somebody asks the holder to give the lock up.
+     *
+     * @param by who asks
+     * @param why for what
+     */
+    record RevokeAsked(String by, String why) {}
+
+    /**
+     * Has {@code listener} told each time somebody asks for the lock to be given up; of what was asked before it was set, the last is
+     * told at once. The holder decides: to comply, finish and {@link #release()}; doing nothing is a no. An asking while
+     * the connection is broken is missed. Not told once the lease is over. Runs on the client's callback executor; what it
+     * throws is logged.
+     */
+    void onRevokeAsked(Consumer<RevokeAsked> listener);
+
     /** Puts the sequencer into the {@code sequencer-bin} header of every call. It sends; the guard decides. */
     ClientInterceptor interceptor();
 

@@ -11,6 +11,7 @@ import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.OfferedEvent;
 import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.RevokeAskedEvent;
 import java.lang.System.Logger.Level;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -284,8 +285,9 @@ final class Session {
                     acquire.waitEnded(event.getWaitEnded().getEnd());
                 }
             }
-            case REVOKE_ASKED, EVENT_NOT_SET -> {
-                // Nobody here can be asked yet; the holder decides, and not answering is a no.
+            case REVOKE_ASKED -> revokeAsked(event.getRevokeAsked());
+            case EVENT_NOT_SET -> {
+                // Of a newer server.
             }
         }
     }
@@ -321,11 +323,22 @@ final class Session {
         }
     }
 
+    private void revokeAsked(RevokeAskedEvent event) {
+        try {
+            HeldLease lease = leases.get(Wire.grantId(event.getGrantId()));
+            if (lease != null) {
+                lease.revokeAsked(new Lease.RevokeAsked(event.getBy(), event.getWhy()));
+            }
+        } catch (RejectedException e) {
+            LOG.log(Level.WARNING, "the server asked for a malformed grant to be given up", e);
+        }
+    }
+
     private void lost(LostEvent event) {
         try {
             HeldLease lease = leases.get(Wire.grantId(event.getGrantId()));
             if (lease != null) {
-                lease.lostAtServer(Wire.lostReason(event.getReason()));
+                lease.lostAtServer(Wire.lostReason(event.getReason()), event.getDetail());
             }
         } catch (RejectedException e) {
             LOG.log(Level.WARNING, "the server reported the loss of a malformed grant", e);

@@ -88,8 +88,7 @@ final class Upkeep {
         accept = null;
         // Lapsed: the waiter is back in the queue, with nobody behind it.
         session.leave(grant.lock().value(), requestId);
-        lease.lostAtServer(
-                reply.hasRejected() ? Wire.lostReason(Wire.rejection(reply.getRejected())) : LostReason.EXPIRED);
+        lost(reply, LostReason.EXPIRED);
         if (releaseRefused) {
             releaseEnded(ReleaseOutcome.ALREADY_LOST);
         }
@@ -127,10 +126,7 @@ final class Upkeep {
             lease.extend(new LeaseView(sent, confirmed(reply.getResume().getTtlMillis())));
             confirmedHere();
         } else {
-            lease.lostAtServer(
-                    reply.hasRejected()
-                            ? Wire.lostReason(Wire.rejection(reply.getRejected()))
-                            : LostReason.UNKNOWN_TO_SERVER);
+            lost(reply, LostReason.UNKNOWN_TO_SERVER);
         }
     }
 
@@ -143,7 +139,7 @@ final class Upkeep {
                 rejection -> new LockUnavailableException(grant.lock(), rejection));
         CompletableFuture<Boolean> answer = inquiry.ask(timeoutNanos).exceptionally(failure -> {
             if (failure instanceof RejectedException refused && Remedy.of(refused.reason()) == Remedy.LOST) {
-                session.loop().execute(() -> lease.lostAtServer(Wire.lostReason(refused.rejection())));
+                session.loop().execute(() -> lost(refused.rejection()));
             }
             return false;
         });
@@ -156,6 +152,18 @@ final class Upkeep {
         }
         lease.extend(new LeaseView(sent, confirmed(reply.getRenew().getTtlMillis())));
         return true;
+    }
+
+    private void lost(Reply reply, LostReason otherwise) {
+        if (reply.hasRejected()) {
+            lost(Wire.rejection(reply.getRejected()));
+        } else {
+            lease.lostAtServer(otherwise, "");
+        }
+    }
+
+    private void lost(Rejection rejection) {
+        lease.lostAtServer(Wire.lostReason(rejection), Wire.lostDetail(rejection));
     }
 
     /** What the server says it renewed for, if that is less than it granted. */

@@ -9,6 +9,8 @@ import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LostEvent;
+import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.ServerFrame;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -235,6 +237,83 @@ class LossTest extends Fixture {
         assertThat(server.links).hasSize(1);
         time.advanceMillis(100);
         assertThat(server.links).hasSize(2);
+    }
+
+    @Test
+    void aForcedReleaseIsToldWithWhoAndWhyAlsoByTheRefusalOfAResume() {
+        Lease pushed = held();
+        server.link()
+                .push(ServerFrame.newBuilder()
+                        .addEvents(Event.newBuilder().setLost(lostEvent(pushed).setDetail("by ops: gone"))));
+        assertThat(pushed.lostReason()).contains(LostReason.FORCE_RELEASED);
+        assertThat(pushed.lostDetail()).isEqualTo("by ops: gone");
+
+        Lease away = held();
+        away.onLost(lost::add);
+        assertThat(away.lostDetail()).isEmpty();
+        server.script = call -> {
+            Reply.Builder reply = ScriptedServer.rejected("LEASE_EXPIRED");
+            reply.getRejectedBuilder().putMetadata("ended", "FORCE_RELEASED").putMetadata("detail", "by ops: moved");
+            return reply;
+        };
+        server.link().breakOff();
+        time.advanceMillis(2_000);
+        assertThat(lost).containsExactly(LostReason.FORCE_RELEASED);
+        assertThat(away.lostDetail()).isEqualTo("by ops: moved");
+    }
+
+    // ---- revoke ----
+
+    private final List<Lease.RevokeAsked> asked = new ArrayList<>();
+
+    private void ask(Lease lease, String why) {
+        server.link()
+                .push(ServerFrame.newBuilder()
+                        .addEvents(Event.newBuilder()
+                                .setRevokeAsked(RevokeAskedEvent.newBuilder()
+                                        .setLock(lease.lock().value())
+                                        .setGrantId(Wire.bytes(lease.grant()))
+                                        .setBy("ops")
+                                        .setWhy(why))));
+    }
+
+    @Test
+    void aHolderIsToldOfEachAskingAndKeepsTheLease() {
+        Lease lease = held();
+        Lease other = leaseOf(client.acquireAsync("other", TRY));
+        List<Lease.RevokeAsked> others = new ArrayList<>();
+        other.onRevokeAsked(others::add);
+        lease.onRevokeAsked(asked::add);
+        ask(lease, "first");
+        ask(lease, "second");
+        assertThat(asked)
+                .containsExactly(new Lease.RevokeAsked("ops", "first"), new Lease.RevokeAsked("ops", "second"));
+        assertThat(others).isEmpty();
+        time.advance(Duration.ofMinutes(1));
+        assertThat(lease.isValid()).isTrue();
+    }
+
+    @Test
+    void whatWasAskedBeforeAnybodyListenedIsToldAtOnceOnlyTheLast() {
+        Lease lease = held();
+        ask(lease, "first");
+        ask(lease, "second");
+        lease.onRevokeAsked(asked::add);
+        assertThat(asked).containsExactly(new Lease.RevokeAsked("ops", "second"));
+    }
+
+    @Test
+    void whoHasReleasedOrLostIsAskedNoMore() {
+        Lease released = held();
+        released.onRevokeAsked(asked::add);
+        released.release();
+        ask(released, "late");
+        released.onRevokeAsked(asked::add);
+        Lease lost = held();
+        ask(lost, "in time");
+        server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(lost))));
+        lost.onRevokeAsked(asked::add);
+        assertThat(asked).isEmpty();
     }
 
     private void answerKeepAlive(long id) {
