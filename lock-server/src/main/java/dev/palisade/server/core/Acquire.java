@@ -72,7 +72,13 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
                 && state.offers().isEmpty()
                 && state.closedUntilMillis() <= step.nowMillis()
                 && state.admits(request.mode());
-        if (free) {
+        boolean full = free && state.holders().size() >= step.limits().holdersPerLockMax();
+        if (full && waitMillis == 0) {
+            return step.refuse(
+                    Reason.LIMIT_EXCEEDED,
+                    "holdersPerLockMax is " + step.limits().holdersPerLockMax() + "; try later, or wait");
+        }
+        if (free && !full) {
             return grant(step);
         }
         if (waitMillis == 0) {
@@ -90,11 +96,6 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
     }
 
     private Answer grant(Step step) {
-        if (step.state().holders().size() >= step.limits().holdersPerLockMax()) {
-            return step.refuse(
-                    Reason.LIMIT_EXCEEDED,
-                    "holdersPerLockMax is " + step.limits().holdersPerLockMax() + "; try later");
-        }
         long now = step.nowMillis();
         Grant grant = new Grant(request, step.nextToken(), now, now + request.ttlMillis());
         step.emit(new LockEvent.Granted(grant));

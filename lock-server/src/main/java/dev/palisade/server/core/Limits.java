@@ -5,7 +5,7 @@ package dev.palisade.server.core;
  *
  * @param offerMillis how long an offer stands before it lapses
  * @param waitersPerLockMax QUEUE_FULL beyond
- * @param holdersPerLockMax SHARED holders and offers at one time; LIMIT_EXCEEDED beyond
+ * @param holdersPerLockMax SHARED holders and offers at one time; beyond, a try gets LIMIT_EXCEEDED and others wait
  * @param acquireAgeMaxMillis an unknown acquire first sent longer ago is refused: it may be a duplicate whose end is forgotten
  */
 public record Limits(

@@ -211,8 +211,8 @@ final class Judge {
         Acquire acquire = newAcquire(command, now);
         assertThat(acquire.waitMillis()).as("a try never waits").isPositive();
         assertThat(waiter.request()).isEqualTo(acquire.request());
-        assertThat(isFree(acquire.request().mode(), now))
-                .as("a free lock needs no queue")
+        assertThat(isFree(acquire.request().mode(), now) && holders().size() < limits.holdersPerLockMax())
+                .as("a free lock with room needs no queue")
                 .isFalse();
         assertThat(queue).as("waitersPerLockMax").hasSizeLessThan(limits.waitersPerLockMax());
         assertThat(waiter)
@@ -771,7 +771,8 @@ final class Judge {
             return Set.of(Reason.TOKENS_EXHAUSTED);
         }
         if (isFree(acquire.request().mode(), now)) {
-            return holders().size() >= limits.holdersPerLockMax() ? Set.of(Reason.LIMIT_EXCEEDED) : Set.of();
+            boolean full = holders().size() >= limits.holdersPerLockMax();
+            return full && acquire.waitMillis() == 0 ? Set.of(Reason.LIMIT_EXCEEDED) : Set.of();
         }
         return acquire.waitMillis() > 0 && queue.size() >= limits.waitersPerLockMax()
                 ? Set.of(Reason.QUEUE_FULL)

@@ -220,7 +220,7 @@ final class Walk {
                 chance(25) ? 50 + random.nextInt(400) : 0,
                 "",
                 "");
-        boolean tries = chance(profile == Profile.MANY_ENDS ? 80 : 20);
+        boolean tries = chance(profile == Profile.MANY_ENDS ? 80 : profile == Profile.FEW_HOLDERS ? 60 : 20);
         sent.put(id, request);
         order.add(id);
         // Sometimes the first sending is lost and the second comes late.
