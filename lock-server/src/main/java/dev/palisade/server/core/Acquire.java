@@ -1,6 +1,7 @@
 package dev.palisade.server.core;
 
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import java.util.Optional;
 
@@ -102,21 +103,32 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
         return new Answer.Granted(grant);
     }
 
-    private static Answer busy(Step step) {
+    private Answer busy(Step step) {
         LockState state = step.state();
-        long end = Long.MAX_VALUE;
-        for (Grant grant : state.holders()) {
-            end = Math.min(end, grant.expiresAtMillis());
-        }
-        for (Offer offer : state.offers()) {
-            end = Math.min(end, offer.lapsesAtMillis());
-        }
-        if (end == Long.MAX_VALUE) {
-            end = state.closedUntilMillis();
-        }
         return new Answer.Busy(
                 state.holders().stream().findFirst(),
-                Math.max(0, end - step.nowMillis()),
-                state.waiters().size() + state.offers().size());
+                Math.max(0, inTheWayUntil(state, step.nowMillis()) - step.nowMillis()),
+                state.waiters().size() + state.offers().size(),
+                step.nowMillis());
+    }
+
+    /** When the first of what stands in the way ends; the past when nothing does. */
+    private long inTheWayUntil(LockState state, long nowMillis) {
+        long first = state.closedUntilMillis() > nowMillis ? state.closedUntilMillis() : Long.MAX_VALUE;
+        for (Offer offer : state.offers()) {
+            first = Math.min(first, offer.lapsesAtMillis());
+        }
+        for (Grant grant : state.holders()) {
+            if (request.mode() == Mode.EXCLUSIVE || grant.mode() == Mode.EXCLUSIVE) {
+                first = Math.min(first, grant.expiresAtMillis());
+            }
+        }
+        if (first == Long.MAX_VALUE) {
+            // Only waiters, and they wait for the holders.
+            for (Grant grant : state.holders()) {
+                first = Math.min(first, grant.expiresAtMillis());
+            }
+        }
+        return first == Long.MAX_VALUE ? 0 : first;
     }
 }

@@ -15,10 +15,11 @@ public sealed interface Answer {
     /**
      * The lock was not free.
      *
-     * @param holder one of the holders; empty while the lock is promised or closed by a lock-delay
+     * @param holder one of the holders; empty while there is none and the lock is promised or closed by a lock-delay
      * @param remainingMillis until the earliest end of what stands in the way, if nothing happens
+     * @param nowMillis the store's time of the answer
      */
-    record Busy(Optional<Grant> holder, long remainingMillis, int waiters) implements Answer {}
+    record Busy(Optional<Grant> holder, long remainingMillis, int waiters, long nowMillis) implements Answer {}
 
     /** The wait this request stood for is over without the lock. */
     record WaitEnded(End end) implements Answer {}

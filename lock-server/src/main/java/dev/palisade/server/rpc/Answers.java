@@ -239,14 +239,7 @@ final class Answers {
     private static Busy busy(Answer.Busy busy) {
         Busy.Builder reply =
                 Busy.newBuilder().setRemainingMillis(busy.remainingMillis()).setWaiters(busy.waiters());
-        busy.holder()
-                .ifPresent(grant -> reply.setHolder(Holder.newBuilder()
-                        .setToken(grant.token().value())
-                        .setMode(mode(grant.mode()))
-                        .setOwner(grant.request().owner())
-                        .setPurpose(grant.request().purpose())
-                        .setTtlMillis(grant.request().ttlMillis())
-                        .setRemainingMillis(busy.remainingMillis())));
+        busy.holder().ifPresent(grant -> reply.setHolder(holder(grant, busy.nowMillis())));
         return reply.build();
     }
 

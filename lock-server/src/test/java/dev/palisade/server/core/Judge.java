@@ -579,7 +579,7 @@ final class Judge {
         } else if (answer instanceof Answer.Busy busy) {
             assertThat(subject.orElseThrow().end).isEqualTo(End.BUSY);
             assertThat(subject.orElseThrow().status).isEqualTo(Status.ENDED);
-            isBusy(busy, now);
+            isBusy(busy, ((Acquire) command).request().mode(), now);
         } else if (answer instanceof Answer.WaitEnded ended) {
             assertThat(ended.end()).isEqualTo(subject.orElseThrow().end).isIn(End.LEFT, End.TIMED_OUT, End.DROPPED);
         } else if (answer instanceof Answer.Released) {
@@ -649,7 +649,7 @@ final class Judge {
         assertThat(grant.request().sessionGen()).isEqualTo(k.gen);
     }
 
-    private void isBusy(Answer.Busy busy, long now) {
+    private void isBusy(Answer.Busy busy, Mode mode, long now) {
         assertThat(busy.waiters()).isEqualTo(queue.size() + offers().size());
         if (holders().isEmpty()) {
             assertThat(busy.holder()).isEmpty();
@@ -658,12 +658,20 @@ final class Judge {
                     .contains(busy.holder().orElseThrow().request().id());
         }
         assertThat(busy.remainingMillis()).isNotNegative();
-        long end = known.values().stream()
-                .filter(k -> k.status == Status.HELD || k.status == Status.OFFERED)
-                .mapToLong(k -> k.untilMillis)
-                .min()
-                .orElse(closedUntilMillis);
-        assertThat(busy.remainingMillis()).isEqualTo(Math.max(0, end - now));
+        List<Long> inTheWay = new ArrayList<>();
+        offers().forEach(k -> inTheWay.add(k.untilMillis));
+        holders().stream()
+                .filter(k -> !(mode == Mode.SHARED && k.asked.mode() == Mode.SHARED))
+                .forEach(k -> inTheWay.add(k.untilMillis));
+        if (closedUntilMillis > now) {
+            inTheWay.add(closedUntilMillis);
+        }
+        if (inTheWay.isEmpty()) {
+            holders().forEach(k -> inTheWay.add(k.untilMillis));
+        }
+        long end = inTheWay.stream().mapToLong(until -> until).min().orElse(now);
+        assertThat(busy.remainingMillis()).isEqualTo(end - now);
+        assertThat(busy.nowMillis()).isEqualTo(now);
     }
 
     /** Empty: must not be refused. One: must be, for this reason. More: may be, for one of these. */
