@@ -37,6 +37,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class CommandLineTest {
@@ -70,6 +71,7 @@ class CommandLineTest {
     }
 
     @Test
+    @Timeout(300) // A command that does start would run for ever in this process.
     void misuseIsToldInOneLine(@TempDir Path home) throws Exception {
         Path file = Files.writeString(home.resolve("file"), "x");
         Path foreign = Files.createDirectory(home.resolve("foreign"));

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** The real command in a process of its own, on this test's class path. */
@@ -57,8 +58,14 @@ final class ObjectsProcess implements AutoCloseable {
     record Ended(int code, List<String> out, List<String> err) {}
 
     Ended awaitEnd() throws IOException, InterruptedException {
-        List<String> out = process.inputReader(StandardCharsets.UTF_8).lines().toList();
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("ended").isTrue();
+        // One that runs on never closes its output: read beside, and killed when the time is over.
+        CompletableFuture<List<String>> lines = CompletableFuture.supplyAsync(
+                () -> process.inputReader(StandardCharsets.UTF_8).lines().toList());
+        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+            process.destroyForcibly();
+            throw new AssertionError("did not end within 60 s: " + lines.join() + Files.readAllLines(errors));
+        }
+        List<String> out = lines.join();
         return new Ended(process.exitValue(), out, Files.readAllLines(errors));
     }
 
