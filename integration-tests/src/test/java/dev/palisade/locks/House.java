@@ -44,6 +44,10 @@ final class House implements AutoCloseable {
         server = installation.server("--port", server.port());
     }
 
+    String serverAddress() {
+        return server.address();
+    }
+
     LockDescription describe(String lock) {
         return onlooker.describe(lock);
     }
