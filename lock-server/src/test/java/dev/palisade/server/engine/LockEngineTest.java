@@ -16,7 +16,9 @@ import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.store.LockStore;
@@ -91,6 +93,27 @@ class LockEngineTest {
                 .containsExactly(new LockEngine.Lost(lock, grant.id(), End.EXPIRED, ""));
     }
 
+    /** What a stream may be told is bounded by what it holds. */
+    @Test
+    void aStreamIsAskedForTheLeasesItHoldsAndForNoOthersOfItsSession() {
+        Deaf peer = new Deaf();
+        Session session = engine.attach(SESSION, 1, "", false, peer);
+        LockName lock = new LockName("a");
+        Grant grant = new Grant(
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.SHARED, 10_000, 0, "", ""),
+                new FencingToken(5),
+                1,
+                10_001);
+        session.holds(grant, lock);
+        engine.changed(
+                LockState.unused(lock, 0),
+                List.of(
+                        new LockEvent.RevokeAsked(grant.request().id(), grant.id(), "ops", "why"),
+                        new LockEvent.RevokeAsked(new RequestId(SESSION, 2), new GrantId(1, 2), "ops", "why")),
+                1);
+        assertThat(peer.asked).containsExactly(grant.id());
+    }
+
     private static final class BusyStore implements LockStore {
         final List<Command> taken = new ArrayList<>();
         boolean busy;
@@ -132,6 +155,8 @@ class LockEngineTest {
     }
 
     private static final class Deaf implements Peer {
+        final List<GrantId> asked = new ArrayList<>();
+
         @Override
         public void offered(LockName lock, Grant grant, long offerMillis, long seenSentNanos) {}
 
@@ -139,7 +164,9 @@ class LockEngineTest {
         public void lost(LockName lock, GrantId grant, End end, String detail) {}
 
         @Override
-        public void revokeAsked(LockName lock, GrantId grant, String by, String why) {}
+        public void revokeAsked(LockName lock, GrantId grant, String by, String why) {
+            asked.add(grant);
+        }
 
         @Override
         public void waitEnded(long requestNumber, End end) {}
