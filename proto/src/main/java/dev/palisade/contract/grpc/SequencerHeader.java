@@ -4,6 +4,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import io.grpc.Metadata;
+import java.util.Iterator;
 
 /** The {@code sequencer-bin} header: how a sequencer travels with a gRPC call. */
 public final class SequencerHeader {
@@ -18,13 +19,25 @@ public final class SequencerHeader {
         headers.put(KEY, sequencer.toBytes());
     }
 
-    /** @throws dev.palisade.contract.RejectedException SEQUENCER_MISSING, or SEQUENCER_INVALID when it cannot be one */
+    /**
+     * @throws dev.palisade.contract.RejectedException SEQUENCER_MISSING, or SEQUENCER_INVALID when there are several or it
+     *     cannot be one
+     */
     public static SignedSequencer require(Metadata headers) {
-        byte[] bytes = headers.get(KEY);
-        if (bytes == null) {
+        Iterable<byte[]> all = headers.getAll(KEY);
+        if (all == null) {
             throw new Rejection(
                             Reason.SEQUENCER_MISSING,
                             "the call carries no " + KEY.name() + " header; send it through the lease's interceptor")
+                    .asException();
+        }
+        Iterator<byte[]> each = all.iterator();
+        byte[] bytes = each.next();
+        if (each.hasNext()) {
+            throw new Rejection(
+                            Reason.SEQUENCER_INVALID,
+                            "the call carries several " + KEY.name()
+                                    + " headers; send the one of the lease it works under")
                     .asException();
         }
         return SignedSequencer.of(bytes);

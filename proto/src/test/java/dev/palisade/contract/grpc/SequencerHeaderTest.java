@@ -34,4 +34,14 @@ class SequencerHeaderTest {
                 .isInstanceOfSatisfying(
                         RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.SEQUENCER_INVALID));
     }
+
+    @Test
+    void twoOfThemAreInvalidWhicheverIsMeant() {
+        Metadata headers = new Metadata();
+        headers.put(SequencerHeader.KEY, new byte[] {1});
+        headers.put(SequencerHeader.KEY, new byte[] {1});
+        assertThatThrownBy(() -> SequencerHeader.require(headers))
+                .isInstanceOfSatisfying(
+                        RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.SEQUENCER_INVALID));
+    }
 }
