@@ -8,6 +8,7 @@ import dev.palisade.guard.core.Door;
 import dev.palisade.guard.core.Mark;
 import dev.palisade.guard.core.Visit;
 import dev.palisade.guard.mark.StoredMark;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -23,8 +24,8 @@ final class Doorway {
     /** A call at this doorway. */
     static final class Call extends Visit {
         private final Doorway doorway;
-        private volatile @Nullable Runnable onSuperseded;
-        private volatile boolean superseded;
+        private final List<Runnable> onSuperseded = new ArrayList<>();
+        private boolean superseded;
         private final CompletableFuture<Call> answer;
         private Runnable alarm = () -> {};
 
@@ -60,19 +61,23 @@ final class Doorway {
 
         /** Runs {@code what} once if a newer grant waits for this call; at once if one does. */
         void onSuperseded(Runnable what) {
-            onSuperseded = what;
-            if (superseded) {
-                tellSuperseded();
+            synchronized (onSuperseded) {
+                if (!superseded) {
+                    onSuperseded.add(what);
+                    return;
+                }
             }
+            what.run();
         }
 
-        private synchronized void tellSuperseded() {
-            superseded = true;
-            Runnable what = onSuperseded;
-            if (what != null) {
-                onSuperseded = null;
-                what.run();
+        private void tellSuperseded() {
+            List<Runnable> told;
+            synchronized (onSuperseded) {
+                superseded = true;
+                told = List.copyOf(onSuperseded);
+                onSuperseded.clear();
             }
+            told.forEach(Runnable::run);
         }
     }
 

@@ -165,6 +165,16 @@ public final class Guard implements AutoCloseable {
         return !observeOnly;
     }
 
+    /** Whether this guard lets everything in and only counts: {@link GuardBuilder#observeOnly}. */
+    public boolean observesOnly() {
+        return observeOnly;
+    }
+
+    /** Whether {@link Check#ONLINE} can be asked for: {@link GuardBuilder#lockService}. */
+    public boolean hasLockService() {
+        return lockService != null;
+    }
+
     /** Counts, for metrics. */
     public GuardStats stats() {
         return new GuardStats(admitted.sum(), refused.counts(), wouldRefuse.counts(), waiting.get());
