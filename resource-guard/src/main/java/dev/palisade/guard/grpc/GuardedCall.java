@@ -1,0 +1,216 @@
+package dev.palisade.guard.grpc;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.guard.Admission;
+import dev.palisade.guard.Guard;
+import dev.palisade.guard.core.Binding;
+import io.grpc.Context;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.StatusRuntimeException;
+import io.grpc.SynchronizationContext;
+import java.lang.System.Logger.Level;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One guarded call from its headers to its end: reads the first message, waits for the guard without holding a thread,
+ * and only then has the handler started and told what has arrived meanwhile, in order. Of a stream it reads every message
+ * on its way to the handler.
+ *
+ * <p>Everything is done in turns, on whatever thread brings the event: gRPC's, the guard's, the handler's own. A handler
+ * whose call had to wait starts on the guard's executor.
+ */
+final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
+    private static final System.Logger LOG = System.getLogger(GuardedCall.class.getName());
+
+    private final Guard guard;
+    private final Route route;
+    private final SignedSequencer signed;
+    private final ServerCall<Q, R> call;
+    private final Metadata headers;
+    private final ServerCallHandler<Q, R> next;
+    private final Context context = Context.current();
+    private final SynchronizationContext turns = new SynchronizationContext(
+            (thread, failure) -> LOG.log(Level.ERROR, "a guarded call failed; what it holds stays closed", failure));
+
+    // In turns only.
+    private Set<Binding> resources = Set.of();
+    private boolean ready;
+    private boolean halfClosed;
+    private boolean over;
+
+    @Nullable
+    private CompletableFuture<Admission> entering;
+
+    @Nullable
+    private Handling<Q, R> handling;
+
+    GuardedCall(
+            Guard guard,
+            Route route,
+            SignedSequencer signed,
+            ServerCall<Q, R> call,
+            Metadata headers,
+            ServerCallHandler<Q, R> next) {
+        this.guard = guard;
+        this.route = route;
+        this.signed = signed;
+        this.call = call;
+        this.headers = headers;
+        this.next = next;
+    }
+
+    void begin() {
+        call.request(1);
+    }
+
+    @Override
+    public void onMessage(Q message) {
+        turns.execute(() -> {
+            if (handling != null) {
+                follow(handling, message);
+            } else if (entering == null && !over) {
+                enter(message);
+            }
+        });
+    }
+
+    @Override
+    public void onHalfClose() {
+        turns.execute(() -> {
+            halfClosed = true;
+            if (handling != null) {
+                handling.halfClose();
+            } else if (entering == null && !over) {
+                refuse(new Rejection(
+                        Reason.MALFORMED_REQUEST,
+                        "the call of " + route.method() + " ended without a message to name its lock; send one"));
+            }
+        });
+    }
+
+    @Override
+    public void onReady() {
+        turns.execute(() -> {
+            ready = true;
+            if (handling != null) {
+                handling.ready();
+            }
+        });
+    }
+
+    @Override
+    public void onCancel() {
+        turns.execute(() -> {
+            over = true;
+            if (entering != null) {
+                entering.cancel(false);
+            }
+            if (handling != null) {
+                handling.cancel();
+            }
+        });
+    }
+
+    @Override
+    public void onComplete() {
+        turns.execute(() -> {
+            if (handling != null) {
+                handling.complete();
+            }
+        });
+    }
+
+    private void enter(Q message) {
+        CompletableFuture<Admission> admission;
+        try {
+            resources = route.resources(message);
+            admission = guard.enterAsync(
+                    signed, route.access(), route.check(), Patience.of(context), resources.toArray(Binding[]::new));
+        } catch (RejectedException e) {
+            refuse(e.rejection());
+            return;
+        }
+        entering = admission;
+        var unused = admission.whenComplete((admitted, failure) -> turns.execute(() -> {
+            if (failure != null) {
+                answer(Route.rejection(failure));
+            } else if (over) {
+                admitted.close();
+            } else {
+                start(admitted, message);
+            }
+        }));
+    }
+
+    private void start(Admission admission, Q first) {
+        Handling<Q, R> started = new Handling<>(call, admission, context, turns, first);
+        handling = started;
+        started.start(next, headers);
+        if (ready) {
+            started.ready();
+        }
+        if (halfClosed) {
+            started.halfClose();
+        }
+        if (call.getMethodDescriptor().getType() != MethodType.UNARY) {
+            admission.onSuperseded(() -> stop(started, superseded(admission)));
+        }
+    }
+
+    private void follow(Handling<Q, R> started, Q message) {
+        try {
+            Set<Binding> named = route.resources(message);
+            if (!named.equals(resources)) {
+                throw new Rejection(
+                                Reason.WRONG_RESOURCE,
+                                "a later message of " + route.method() + " names " + Route.names(named)
+                                        + ", the first named " + Route.names(resources)
+                                        + "; it was not applied, earlier ones may have been: use one call for each lock")
+                        .asException();
+            }
+            started.message(message);
+        } catch (RejectedException e) {
+            var unused = guard.mustRefuse(e.rejection());
+            stop(started, e.rejection());
+        }
+    }
+
+    private Rejection superseded(Admission admission) {
+        Rejection stale = new Rejection(
+                Reason.TOKEN_STALE,
+                "a newer grant waits for " + Route.names(resources)
+                        + "; this call was stopped, what it did before may have been applied: acquire, read again, redo");
+        return admission
+                .sequencer()
+                .map(mine -> stale.with(Rejection.PRESENTED_TOKEN, mine.token().toString())
+                        .with(Rejection.LOCK, mine.lock().value()))
+                .orElse(stale);
+    }
+
+    private void stop(Handling<Q, R> started, Rejection why) {
+        StatusRuntimeException failure = Rejections.toStatus(why.with(Rejection.APPLIED, "unknown"));
+        started.stop(failure.getStatus(), Route.trailers(failure));
+    }
+
+    /** A refusal that the guard does not know of. */
+    private void refuse(Rejection rejection) {
+        var unused = guard.mustRefuse(rejection);
+        answer(rejection);
+    }
+
+    private void answer(Rejection rejection) {
+        if (!over) {
+            over = true;
+            Route.refuse(call, rejection);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package dev.palisade.guard.grpc;
+
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+
+/**
+ * The call as its handler sees it. It notes when the handler closes it, lets the guard close it from another thread while
+ * the handler is sending, and answers the handler's first request with the message that was read for its lock's name.
+ */
+final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
+    private final Stay stay;
+    private final Runnable queueFirst;
+    private final Runnable deliver;
+    private boolean wantsFirst;
+    private boolean closed;
+    private volatile boolean stopped;
+
+    /**
+     * @param queueFirst puts the first message in line for the handler; runs nothing of the handler's
+     * @param deliver lets what is in line go to the handler
+     */
+    HandlerCall(ServerCall<Q, R> call, Stay stay, Runnable queueFirst, Runnable deliver) {
+        super(call);
+        this.stay = stay;
+        this.queueFirst = queueFirst;
+        this.deliver = deliver;
+    }
+
+    /** Closes the call for the handler, who sees it as cancelled. False when it is closed already. */
+    boolean stop(Status status, Metadata trailers) {
+        synchronized (this) {
+            if (closed || stopped) {
+                return false;
+            }
+            stopped = true;
+            delegate().close(status, trailers);
+            return true;
+        }
+    }
+
+    boolean isStopped() {
+        return stopped;
+    }
+
+    @Override
+    public void request(int messages) {
+        boolean first;
+        synchronized (this) {
+            first = !wantsFirst && messages > 0;
+            if (first) {
+                wantsFirst = true;
+                queueFirst.run();
+            }
+        }
+        deliver.run();
+        if (!stopped && !(first && messages == 1)) {
+            delegate().request(first ? messages - 1 : messages);
+        }
+    }
+
+    @Override
+    public synchronized void sendHeaders(Metadata headers) {
+        if (!stopped) {
+            delegate().sendHeaders(headers);
+        }
+    }
+
+    @Override
+    public synchronized void sendMessage(R message) {
+        if (!stopped) {
+            delegate().sendMessage(message);
+        }
+    }
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+        try {
+            synchronized (this) {
+                closed = true;
+                if (!stopped) {
+                    delegate().close(status, trailers);
+                }
+            }
+        } finally {
+            stay.closed();
+        }
+    }
+
+    @Override
+    public boolean isReady() {
+        return !stopped && delegate().isReady();
+    }
+
+    @Override
+    public boolean isCancelled() {
+        return stopped || delegate().isCancelled();
+    }
+}

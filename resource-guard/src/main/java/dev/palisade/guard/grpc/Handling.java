@@ -1,0 +1,129 @@
+package dev.palisade.guard.grpc;
+
+import dev.palisade.guard.Admission;
+import io.grpc.Context;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.Status;
+import io.grpc.SynchronizationContext;
+import java.lang.System.Logger.Level;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The handler of a call that was let in: starts it, tells it what happens, each in a turn and in the call's context, and
+ * sees to it that the admission lasts as long as the handler is at work. In turns only, but for {@link #stop}.
+ *
+ * <p>A handler that throws has its call closed, as gRPC does; whether it had handed work to another thread cannot be told,
+ * so the guard has lost sight of it, unless it closes the call after all.
+ */
+final class Handling<Q, R> {
+    private static final System.Logger LOG = System.getLogger(Handling.class.getName());
+
+    private final SynchronizationContext turns;
+    private final Stay stay;
+    private final HandlerCall<Q, R> call;
+    private final Context.CancellableContext context;
+    private ServerCall.Listener<Q> listener = new ServerCall.Listener<>() {};
+    private boolean halfClosed;
+    private boolean over;
+
+    @Nullable
+    private Q first;
+
+    /** @param first what was read to learn the lock's name; the handler gets it when it asks for a message */
+    Handling(ServerCall<Q, R> call, Admission admission, Context context, SynchronizationContext turns, Q first) {
+        this.turns = turns;
+        this.stay = new Stay(admission);
+        this.call = new HandlerCall<>(call, stay, () -> turns.executeLater(this::giveFirst), turns::drain);
+        this.context = context.withValue(GuardInterceptor.ADMISSION, admission).withCancellation();
+        this.first = first;
+    }
+
+    void start(ServerCallHandler<Q, R> handler, Metadata headers) {
+        run(() -> listener = handler.startCall(call, headers), false);
+    }
+
+    void message(Q message) {
+        run(() -> listener.onMessage(message), false);
+    }
+
+    void halfClose() {
+        halfClosed = true;
+        if (first == null) {
+            run(() -> listener.onHalfClose(), false);
+        }
+    }
+
+    void ready() {
+        run(() -> listener.onReady(), false);
+    }
+
+    void complete() {
+        if (call.isStopped()) {
+            cancel();
+        } else if (!over) {
+            over = true;
+            run(() -> listener.onComplete(), true);
+            context.cancel(null);
+        }
+    }
+
+    /** The last thing that the handler is told; if it has not closed its call by then, nobody sees it end. */
+    void cancel() {
+        if (!over) {
+            over = true;
+            run(() -> listener.onCancel(), true);
+            context.cancel(null);
+            stay.unwatched();
+        }
+    }
+
+    /**
+     * Closes the call for the handler, at once even while the handler is busy, and then tells it that the call was cancelled.
+     * From any thread.
+     */
+    void stop(Status status, Metadata trailers) {
+        if (call.stop(status, trailers)) {
+            context.cancel(status.asRuntimeException());
+            turns.execute(this::cancel);
+        }
+    }
+
+    private void giveFirst() {
+        Q message = first;
+        first = null;
+        if (message != null) {
+            message(message);
+        }
+        if (halfClosed) {
+            halfClose();
+        }
+    }
+
+    /** @param last told in any case; the rest only to a handler whose call is open */
+    private void run(Runnable handlersCode, boolean last) {
+        if (!last && (over || call.isStopped())) {
+            return;
+        }
+        boolean guarded = stay.begin();
+        if (!guarded && !last) {
+            return;
+        }
+        try {
+            context.run(handlersCode);
+        } catch (RuntimeException | Error e) {
+            LOG.log(Level.ERROR, "the handler of " + call.getMethodDescriptor().getFullMethodName() + " threw", e);
+            Metadata trailers = Status.trailersFromThrowable(e);
+            stop(
+                    Status.UNKNOWN
+                            .withDescription("Application error processing RPC")
+                            .withCause(e),
+                    trailers == null ? new Metadata() : trailers);
+        } finally {
+            if (guarded) {
+                stay.returned();
+            }
+        }
+    }
+}

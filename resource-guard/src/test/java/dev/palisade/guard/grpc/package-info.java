@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.grpc;
+
+import org.jspecify.annotations.NullMarked;
