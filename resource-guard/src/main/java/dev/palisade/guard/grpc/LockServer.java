@@ -1,0 +1,134 @@
+package dev.palisade.guard.grpc;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.guard.LockService;
+import dev.palisade.proto.v1.BarrierReply;
+import dev.palisade.proto.v1.BarrierRequest;
+import dev.palisade.proto.v1.CheckSequencerReply;
+import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import io.grpc.Channel;
+import io.grpc.Context;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lock server as a guard asks it, over gRPC. It asks once and does not repeat: the guard's callers do. Safe for use by
+ * several threads.
+ */
+public final class LockServer implements LockService {
+    /** How long an answer may take. */
+    public static final Duration ANSWER_MAX = Duration.ofSeconds(2);
+
+    private final LocksGrpc.LocksStub locks;
+    private final String issuer;
+
+    private LockServer(LocksGrpc.LocksStub locks, String issuer) {
+        this.locks = locks;
+        this.issuer = issuer;
+    }
+
+    /**
+     * @param channel to the lock server; stays the caller's
+     * @param issuer whose sequencers the guard accepts: tokens of any other issuer have no order with them and are refused
+     */
+    public static LockServer at(Channel channel, String issuer) {
+        return new LockServer(LocksGrpc.newStub(channel), issuer);
+    }
+
+    @Override
+    public CompletionStage<Long> barrier(LockName lock) {
+        BarrierRequest request =
+                BarrierRequest.newBuilder().setLock(lock.value()).build();
+        return ask("Barrier", (stub, answer) -> stub.barrier(request, answer), this::token);
+    }
+
+    @Override
+    public CompletionStage<Boolean> isAlive(SignedSequencer sequencer) {
+        CheckSequencerRequest request = CheckSequencerRequest.newBuilder()
+                .setSequencer(ByteString.copyFrom(sequencer.toBytes()))
+                .build();
+        return ask(
+                "CheckSequencer",
+                (stub, answer) -> stub.checkSequencer(request, answer),
+                CheckSequencerReply::getAlive);
+    }
+
+    private long token(BarrierReply reply) {
+        if (!reply.getIssuer().equals(issuer)) {
+            throw unusable("Barrier", "it is the lock service '" + reply.getIssuer() + "' and not '" + issuer + "'");
+        }
+        if (reply.getToken() < 1 || reply.getToken() > FencingToken.MAX) {
+            throw unusable("Barrier", reply.getToken() + " is no token");
+        }
+        return reply.getToken();
+    }
+
+    /** Outside of the call that made the guard ask: its end must not end a question that other calls wait for too. */
+    private <A, T> CompletionStage<T> ask(
+            String method, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call, Function<A, T> reading) {
+        Answer<A, T> answer = new Answer<>(method, reading);
+        Context.ROOT.run(
+                () -> call.accept(locks.withDeadlineAfter(ANSWER_MAX.toMillis(), TimeUnit.MILLISECONDS), answer));
+        return answer.result;
+    }
+
+    private static RuntimeException unusable(String method, String why) {
+        return new Rejection(
+                        Reason.STORE_UNAVAILABLE,
+                        "the lock server did not answer " + method + ": " + why
+                                + "; nothing was applied: try again, and look at the server")
+                .asException();
+    }
+
+    /** What comes back for one question. */
+    private static final class Answer<A, T> implements StreamObserver<A> {
+        private final String method;
+        private final Function<A, T> reading;
+        private final CompletableFuture<T> result = new CompletableFuture<>();
+
+        @Nullable
+        private A reply;
+
+        private Answer(String method, Function<A, T> reading) {
+            this.method = method;
+            this.reading = reading;
+        }
+
+        @Override
+        public void onNext(A message) {
+            reply = message;
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            result.completeExceptionally(Rejections.ofThrowable(failure)
+                    .<RuntimeException>map(Rejection::asException)
+                    .orElseGet(() -> unusable(method, String.valueOf(failure.getMessage()))));
+        }
+
+        @Override
+        public void onCompleted() {
+            try {
+                if (reply == null) {
+                    throw unusable(method, "the answer is empty");
+                }
+                result.complete(reading.apply(reply));
+            } catch (RuntimeException e) {
+                result.completeExceptionally(e);
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package dev.palisade.guard.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.BarrierReply;
+import dev.palisade.proto.v1.BarrierRequest;
+import dev.palisade.proto.v1.CheckSequencerReply;
+import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import io.grpc.Context;
+import io.grpc.ManagedChannel;
+import io.grpc.Server;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** {@link LockServer} against a server that answers what the test wants. */
+class LockServerTest {
+    private static final LockName LOCK = new LockName("orders/42");
+
+    private final List<StreamObserver<BarrierReply>> asked = new ArrayList<>();
+    private BarrierReply barrier =
+            BarrierReply.newBuilder().setIssuer("palisade").setToken(77).build();
+    private boolean answers = true;
+
+    @Nullable
+    private Rejection refusal;
+
+    private Server server;
+    private ManagedChannel channel;
+    private LockServer lockServer;
+
+    @BeforeEach
+    void start() throws IOException {
+        String name = InProcessServerBuilder.generateName();
+        server = InProcessServerBuilder.forName(name)
+                .directExecutor()
+                .addService(new Locks())
+                .build()
+                .start();
+        channel = InProcessChannelBuilder.forName(name).directExecutor().build();
+        lockServer = LockServer.at(channel, "palisade");
+    }
+
+    @AfterEach
+    void stop() {
+        channel.shutdownNow();
+        server.shutdownNow();
+    }
+
+    private final class Locks extends LocksGrpc.LocksImplBase {
+        @Override
+        public void barrier(BarrierRequest request, StreamObserver<BarrierReply> answer) {
+            asked.add(answer);
+            if (refusal != null) {
+                answer.onError(Rejections.toStatus(refusal));
+            } else if (answers) {
+                answer.onNext(barrier);
+                answer.onCompleted();
+            }
+        }
+
+        @Override
+        public void checkSequencer(CheckSequencerRequest request, StreamObserver<CheckSequencerReply> answer) {
+            boolean alive = request.getSequencer().byteAt(0) == 1;
+            answer.onNext(CheckSequencerReply.newBuilder().setAlive(alive).build());
+            answer.onCompleted();
+        }
+    }
+
+    @Test
+    void aBarrierIsTheTokenThatTheServerNames() {
+        assertThat(lockServer.barrier(LOCK).toCompletableFuture()).isCompletedWithValue(77L);
+    }
+
+    @Test
+    void aLeaseIsAliveWhenTheServerSaysSo() {
+        assertThat(lockServer.isAlive(SignedSequencer.of(new byte[] {1})).toCompletableFuture())
+                .isCompletedWithValue(true);
+        assertThat(lockServer.isAlive(SignedSequencer.of(new byte[] {2})).toCompletableFuture())
+                .isCompletedWithValue(false);
+    }
+
+    @Test
+    void aRefusalKeepsItsReason() {
+        refusal = new Rejection(Reason.RECOVERING, "wait a little");
+        assertThat(reason(lockServer.barrier(LOCK))).isEqualTo(Reason.RECOVERING);
+    }
+
+    @Test
+    void aServerThatIsNotThereIsAnUnavailableStore() {
+        server.shutdownNow();
+        assertThat(reason(lockServer.barrier(LOCK))).isEqualTo(Reason.STORE_UNAVAILABLE);
+    }
+
+    @Test
+    void aServerThatDoesNotAnswerIsAnUnavailableStoreInBoundedTime() {
+        answers = false;
+        assertThat(lockServer.barrier(LOCK)).failsWithin(LockServer.ANSWER_MAX.plus(Duration.ofSeconds(5)));
+        assertThat(reason(lockServer.barrier(LOCK))).isEqualTo(Reason.STORE_UNAVAILABLE);
+    }
+
+    @Test
+    void aTokenOfAnotherIssuerIsRefused() {
+        barrier = barrier.toBuilder().setIssuer("somebody").build();
+        assertThat(reason(lockServer.barrier(LOCK))).isEqualTo(Reason.STORE_UNAVAILABLE);
+    }
+
+    @Test
+    void whatIsNoTokenIsRefused() {
+        for (long no : new long[] {0, -1, 1L << 53}) {
+            barrier = barrier.toBuilder().setToken(no).build();
+            assertThat(reason(lockServer.barrier(LOCK))).isEqualTo(Reason.STORE_UNAVAILABLE);
+        }
+    }
+
+    @Test
+    void theEndOfTheCallThatMadeTheGuardAskDoesNotEndTheQuestion() {
+        answers = false;
+        Context.CancellableContext call = Context.current().withCancellation();
+        List<CompletableFuture<Long>> question = new ArrayList<>();
+        call.run(() -> question.add(lockServer.barrier(LOCK).toCompletableFuture()));
+        call.cancel(null);
+        assertThat(question.get(0)).isNotDone();
+        asked.get(0).onNext(barrier);
+        asked.get(0).onCompleted();
+        assertThat(question.get(0)).isCompletedWithValue(77L);
+    }
+
+    private static Reason reason(CompletionStage<Long> answer) {
+        try {
+            throw new AssertionError(
+                    "answered with " + answer.toCompletableFuture().join());
+        } catch (CompletionException e) {
+            assertThat(e).hasCauseInstanceOf(RejectedException.class);
+            return Route.rejection(e).reason();
+        }
+    }
+}
