@@ -6,9 +6,9 @@ import dev.palisade.guard.grpc.shop.ShopGrpc;
 import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +18,7 @@ final class ShopFloor extends ShopGrpc.ShopImplBase {
     /** What reached the handlers, in order. */
     final List<String> seen = new CopyOnWriteArrayList<>();
     /** Answers of calls that the test ends. */
-    final Deque<StreamObserver<Done>> open = new ArrayDeque<>();
+    final Deque<StreamObserver<Done>> open = new ConcurrentLinkedDeque<>();
 
     /** Run by every handler that is given a message. */
     Consumer<Item> work = item -> {};
