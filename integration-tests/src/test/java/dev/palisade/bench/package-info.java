@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.bench;
+
+import org.jspecify.annotations.NullMarked;
