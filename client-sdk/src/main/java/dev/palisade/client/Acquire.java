@@ -49,6 +49,9 @@ final class Acquire extends Errand {
     @Nullable
     private HeldLease lease;
 
+    @Nullable
+    private Claiming claiming;
+
     private Timeline.@Nullable Entry deadline;
 
     Acquire(Session session, LockName lock, AcquireOptions options) {
@@ -82,6 +85,10 @@ final class Acquire extends Errand {
     void abandon() {
         if (lease != null) {
             lease.giveBack();
+            if (claiming != null) {
+                claiming.stop();
+                result.complete(new AcquireResult.TimedOut());
+            }
         } else if (!done()) {
             leaveQueue();
             end(new AcquireResult.TimedOut());
@@ -218,8 +225,7 @@ final class Acquire extends Errand {
         if (seen != null) {
             LeaseView offered = new LeaseView(seen, Math.min(offer.getOfferMillis(), grant.ttlMillis()));
             if (offered.leftNanos(session.loop().now()) >= OFFER_LEFT_MIN_NANOS) {
-                lease = HeldLease.ofOffer(session, grant, requestId, offered);
-                end(new AcquireResult.Granted(lease));
+                hold(HeldLease.ofOffer(session, grant, requestId, offered));
                 return;
             }
         }
@@ -261,8 +267,32 @@ final class Acquire extends Errand {
             askAnew();
             return;
         }
-        lease = HeldLease.ofGrant(session, grant, requestId, view);
-        end(new AcquireResult.Granted(lease));
+        hold(HeldLease.ofGrant(session, grant, requestId, view));
+    }
+
+    private void hold(HeldLease granted) {
+        lease = granted;
+        if (options.claims().isEmpty()) {
+            end(new AcquireResult.Granted(granted));
+            return;
+        }
+        close();
+        long leftNanos = deadlineNanos - session.loop().now().nanos();
+        claiming = new Claiming(session, granted, options.claims(), failure -> claimed(granted, failure));
+        claiming.begin(Math.min(leftNanos, granted.validFor().toNanos()));
+    }
+
+    private void claimed(HeldLease granted, @Nullable Rejection failure) {
+        if (failure == null) {
+            result.complete(new AcquireResult.Granted(granted));
+            return;
+        }
+        granted.giveBack();
+        if (Remedy.of(failure.reason()) == Remedy.THROW) {
+            result.completeExceptionally(failure.asException());
+        } else {
+            result.complete(new AcquireResult.Unavailable(failure));
+        }
     }
 
     @Nullable

@@ -3,19 +3,24 @@ package dev.palisade.client;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Texts;
+import io.grpc.Channel;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * How to acquire: immutable, each wither returns a changed copy. Starts from {@link #defaults()}: EXCLUSIVE, a try, the
- * client's ttl, no lock-delay, no purpose. Withers throw {@link RejectedException} (MALFORMED_REQUEST) on a value that can
+ * client's ttl, no lock-delay, no purpose, no claims. Withers throw {@link RejectedException} (MALFORMED_REQUEST) on a value that can
  * never be right; the server may have narrower limits.
  */
 public final class AcquireOptions {
     private static final AcquireOptions DEFAULTS =
-            new AcquireOptions(Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO, Duration.ZERO, "");
+            new AcquireOptions(Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO, Duration.ZERO, "", List.of());
     private static final Duration TTL_MAX = Duration.ofMinutes(5);
     private static final Duration LOCK_DELAY_MAX = Duration.ofSeconds(60);
     private static final int PURPOSE_BYTES_MAX = 256;
+    private static final int RESOURCE_BYTES_MAX = 512;
 
     /** Longer waits are endless. A sum of nanoseconds with it does not overflow. */
     static final Duration WAIT_ENDLESS = Duration.ofDays(36_500);
@@ -25,13 +30,16 @@ public final class AcquireOptions {
     private final Duration ttl;
     private final Duration lockDelay;
     private final String purpose;
+    private final List<Claim> claims;
 
-    private AcquireOptions(Mode mode, Duration wait, Duration ttl, Duration lockDelay, String purpose) {
+    private AcquireOptions(
+            Mode mode, Duration wait, Duration ttl, Duration lockDelay, String purpose, List<Claim> claims) {
         this.mode = mode;
         this.wait = wait;
         this.ttl = ttl;
         this.lockDelay = lockDelay;
         this.purpose = purpose;
+        this.claims = claims;
     }
 
     /** EXCLUSIVE, a try, everything else left to the client and the server. */
@@ -41,7 +49,7 @@ public final class AcquireOptions {
 
     /** How to hold the lock. */
     public AcquireOptions mode(Mode newMode) {
-        return new AcquireOptions(newMode, wait, ttl, lockDelay, purpose);
+        return new AcquireOptions(newMode, wait, ttl, lockDelay, purpose, claims);
     }
 
     /** How long to stay in the queue; zero tries once. More than a hundred years is endless. */
@@ -50,12 +58,12 @@ public final class AcquireOptions {
             throw RejectedException.malformed("wait is " + newWait + "; use zero for a try, or a longer one");
         }
         Duration capped = newWait.compareTo(WAIT_ENDLESS) > 0 ? WAIT_ENDLESS : newWait;
-        return new AcquireOptions(mode, capped, ttl, lockDelay, purpose);
+        return new AcquireOptions(mode, capped, ttl, lockDelay, purpose, claims);
     }
 
     /** How long the lease outlives the last keep-alive: 1 s to 5 min, zero takes the client's, else the server's default. */
     public AcquireOptions ttl(Duration newTtl) {
-        return new AcquireOptions(mode, wait, checkedTtl(newTtl), lockDelay, purpose);
+        return new AcquireOptions(mode, wait, checkedTtl(newTtl), lockDelay, purpose, claims);
     }
 
     /** How long the lock stays closed after this lease expires or is abandoned, not after a release: 0 to 60 s. */
@@ -63,13 +71,44 @@ public final class AcquireOptions {
         if (newLockDelay.isNegative() || newLockDelay.compareTo(LOCK_DELAY_MAX) > 0) {
             throw RejectedException.malformed("lock-delay is " + newLockDelay + "; use 0 to 60 s");
         }
-        return new AcquireOptions(mode, wait, ttl, newLockDelay, purpose);
+        return new AcquireOptions(mode, wait, ttl, newLockDelay, purpose, claims);
     }
 
     /** Why the lock is taken, for people: at most 256 bytes of UTF-8. */
     public AcquireOptions purpose(String newPurpose) {
         String checked = Texts.checked("purpose", newPurpose, 0, PURPOSE_BYTES_MAX);
-        return new AcquireOptions(mode, wait, ttl, lockDelay, checked);
+        return new AcquireOptions(mode, wait, ttl, lockDelay, checked, claims);
+    }
+
+    /**
+     * Has the lock claimed at these guards, besides those named before, for the resource that is called like it. See {@link
+     * #claiming(String, Channel...)}.
+     */
+    public AcquireOptions claiming(Channel... guards) {
+        return claimingAt("", guards);
+    }
+
+    /**
+     * Counts the lock as granted only when each of these guards, besides those named before, has claimed {@code resource} for it:
+     * from then on no call of an earlier holder is applied there. The guards are asked at once, for at most the wait that is
+     * left and the length of the lease. If one refuses or cannot be reached, the lock is released and the acquire fails with that
+     * guard's reason.
+     *
+     * @param resource 1 to 512 bytes of UTF-8, bound to this lock by the guard
+     * @param guards channels to the services that are guarded; they stay the caller's
+     */
+    public AcquireOptions claiming(String resource, Channel... guards) {
+        return claimingAt(Texts.checked("resource", resource, 1, RESOURCE_BYTES_MAX), guards);
+    }
+
+    private AcquireOptions claimingAt(String resource, Channel... guards) {
+        Stream<Claim> more = Arrays.stream(guards).map(guard -> new Claim(resource, guard));
+        List<Claim> all = Stream.concat(claims.stream(), more).toList();
+        return new AcquireOptions(mode, wait, ttl, lockDelay, purpose, all);
+    }
+
+    List<Claim> claims() {
+        return claims;
     }
 
     public Mode mode() {
@@ -102,6 +141,7 @@ public final class AcquireOptions {
 
     @Override
     public String toString() {
-        return mode + " wait=" + wait + " ttl=" + ttl + " lockDelay=" + lockDelay + " purpose=" + purpose;
+        return mode + " wait=" + wait + " ttl=" + ttl + " lockDelay=" + lockDelay + " purpose=" + purpose
+                + (claims.isEmpty() ? "" : " claims=" + claims.size());
     }
 }

@@ -26,7 +26,8 @@ public sealed interface AcquireResult {
     record TimedOut() implements AcquireResult {}
 
     /**
-     * Nobody could say: no server answered in time, or it can grant nothing now. Nothing is held.
+     * Nobody could say: no server answered in time, or it can grant nothing now, or a guard did not claim for the lock.
+     * Nothing is held.
      *
      * @param rejection why, and what to do; its metadata may name when a retry is sensible
      */

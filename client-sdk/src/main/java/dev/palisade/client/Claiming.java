@@ -1,0 +1,133 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.ClaimReply;
+import dev.palisade.proto.v1.ClaimRequest;
+import dev.palisade.proto.v1.GuardGrpc;
+import io.grpc.Context;
+import io.grpc.stub.StreamObserver;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The claims between a grant and its holder: all guards are asked at once, and the first that does not claim ends it. The
+ * lease is kept alive meanwhile; what becomes of it afterwards is decided by the acquire. In the loop only.
+ */
+final class Claiming {
+    private final Session session;
+    private final HeldLease lease;
+    private final List<Claim> claims;
+    private final Consumer<@Nullable Rejection> whenDone;
+    /** Of no call of the user's: the end of that one must not end the claims. */
+    private final Context.CancellableContext context = Context.ROOT.withCancellation();
+
+    private int open;
+    private boolean done;
+
+    private Timeline.@Nullable Entry deadline;
+
+    /** @param whenDone told once why it failed; null: all is claimed */
+    Claiming(Session session, HeldLease lease, List<Claim> claims, Consumer<@Nullable Rejection> whenDone) {
+        this.session = session;
+        this.lease = lease;
+        this.claims = claims;
+        this.whenDone = whenDone;
+    }
+
+    void begin(long limitNanos) {
+        open = claims.size();
+        deadline = session.loop().in(limitNanos, this::late);
+        lease.onLost(reason -> session.loop().execute(() -> end(lost(reason))));
+        for (Claim claim : claims) {
+            Answer answer = new Answer(claim);
+            try {
+                context.run(() -> GuardGrpc.newStub(claim.guard())
+                        .withInterceptors(lease.interceptor())
+                        .withDeadlineAfter(limitNanos, TimeUnit.NANOSECONDS)
+                        .claim(
+                                ClaimRequest.newBuilder()
+                                        .setResource(resource(claim))
+                                        .build(),
+                                answer));
+            } catch (RuntimeException e) {
+                answer.onError(e);
+            }
+        }
+    }
+
+    /** Nobody wants the answers any more. */
+    void stop() {
+        done = true;
+        session.loop().cancel(deadline);
+        context.cancel(null);
+    }
+
+    private String resource(Claim claim) {
+        return claim.resource().isEmpty() ? lease.lock().value() : claim.resource();
+    }
+
+    private void claimed() {
+        open--;
+        if (open == 0) {
+            end(lease.isValid() ? null : lost(lease.lostReason().orElse(LostReason.SERVER_UNREACHABLE)));
+        }
+    }
+
+    private void late() {
+        end(new Rejection(
+                Reason.MARK_UNAVAILABLE,
+                open + " of " + claims.size() + " guards did not claim for lock '" + lease.lock()
+                        + "' in time; the lock is released: try again, or wait longer"));
+    }
+
+    private Rejection lost(LostReason reason) {
+        return new Rejection(
+                Reason.LEASE_EXPIRED,
+                "the lease of lock '" + lease.lock() + "' was lost (" + reason
+                        + ") while guards were claiming for it: acquire again");
+    }
+
+    private Rejection failed(Claim claim, Throwable failure) {
+        String where = "guard " + claim.guard().authority() + ", claim of '" + resource(claim) + "': ";
+        return Rejections.ofThrowable(failure)
+                .map(refusal -> new Rejection(refusal.reason(), where + refusal.message(), refusal.metadata()))
+                .orElseGet(() -> new Rejection(
+                        Reason.MARK_UNAVAILABLE,
+                        where + failure.getMessage() + "; the lock is released: look at the guard, then try again"));
+    }
+
+    private void end(@Nullable Rejection failure) {
+        if (!done) {
+            stop();
+            whenDone.accept(failure);
+        }
+    }
+
+    /** One guard's. */
+    private final class Answer implements StreamObserver<ClaimReply> {
+        private final Claim claim;
+
+        private Answer(Claim claim) {
+            this.claim = claim;
+        }
+
+        @Override
+        public void onNext(ClaimReply reply) {
+            // The mark is for people.
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            session.loop().execute(() -> end(failed(claim, failure)));
+        }
+
+        @Override
+        public void onCompleted() {
+            session.loop().execute(Claiming.this::claimed);
+        }
+    }
+}
