@@ -9,15 +9,12 @@ import dev.palisade.guard.Check;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.core.Access;
 import dev.palisade.guard.core.Binding;
-import io.grpc.BindableService;
 import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
-import io.grpc.ServerInterceptors;
-import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
 import java.util.List;
 import java.util.Optional;
@@ -51,12 +48,6 @@ public final class GuardInterceptor implements ServerInterceptor {
         this.routes = routes;
     }
 
-    /** {@code service} behind {@code guard}: {@link #of} and the service in one. */
-    public static ServerServiceDefinition guard(Guard guard, BindableService service) {
-        ServerServiceDefinition definition = service.bindService();
-        return ServerInterceptors.intercept(definition, of(guard, definition.getServiceDescriptor()));
-    }
-
     /**
      * For services whose methods all say by the {@code (palisade.v1.fenced)} option which lock guards them.
      *
@@ -83,15 +74,11 @@ public final class GuardInterceptor implements ServerInterceptor {
         if (routes.isUnguarded(method)) {
             return next.startCall(call, headers);
         }
+        Route route;
+        SignedSequencer signed;
         try {
-            Route route = routes.of(method);
-            SignedSequencer signed = SequencerHeader.require(headers);
-            if (guard.observesOnly()) {
-                return new ObservedCall<>(guard, route, signed, next.startCall(call, headers));
-            }
-            GuardedCall<Q, R> guarded = new GuardedCall<>(guard, route, signed, call, headers, next);
-            guarded.begin();
-            return guarded;
+            route = routes.of(method);
+            signed = SequencerHeader.require(headers);
         } catch (RejectedException e) {
             if (!guard.mustRefuse(e.rejection())) {
                 return next.startCall(call, headers);
@@ -99,6 +86,12 @@ public final class GuardInterceptor implements ServerInterceptor {
             Route.refuse(call, e.rejection());
             return new ServerCall.Listener<>() {};
         }
+        if (guard.observesOnly()) {
+            return new ObservedCall<>(guard, route, signed, next.startCall(call, headers));
+        }
+        GuardedCall<Q, R> guarded = new GuardedCall<>(guard, route, signed, call, headers, next);
+        guarded.begin();
+        return guarded;
     }
 
     Guard guard() {

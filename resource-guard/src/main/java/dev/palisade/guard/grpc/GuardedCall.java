@@ -135,8 +135,8 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
             resources = route.resources(message);
             admission = guard.enterAsync(
                     signed, route.access(), route.check(), Patience.of(context), resources.toArray(Binding[]::new));
-        } catch (RejectedException e) {
-            refuse(e.rejection());
+        } catch (RuntimeException e) {
+            refuse(Route.rejection(e));
             return;
         }
         entering = admission;

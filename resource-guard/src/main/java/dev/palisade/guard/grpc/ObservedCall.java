@@ -1,7 +1,6 @@
 package dev.palisade.guard.grpc;
 
 import dev.palisade.contract.Reason;
-import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.guard.Guard;
@@ -36,8 +35,8 @@ final class ObservedCall<Q> extends SimpleForwardingServerCallListener<Q> {
             } else if (!named.equals(resources)) {
                 count(new Rejection(Reason.WRONG_RESOURCE, "a later message names " + Route.names(named)));
             }
-        } catch (RejectedException e) {
-            count(e.rejection());
+        } catch (RuntimeException e) {
+            count(Route.rejection(e));
         }
         super.onMessage(message);
     }

@@ -2,10 +2,15 @@ package dev.palisade.guard.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SignedSequencer;
 import dev.palisade.guard.Admission;
+import dev.palisade.guard.Check;
+import dev.palisade.guard.Guard;
 import dev.palisade.guard.GuardBuilder;
+import dev.palisade.guard.LockService;
 import dev.palisade.guard.grpc.shop.Item;
 import dev.palisade.guard.grpc.shop.ShopGrpc;
 import io.grpc.Status;
@@ -13,6 +18,8 @@ import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -243,6 +250,45 @@ class GuardInterceptorTest {
                 .containsEntry(Reason.SEQUENCER_INVALID, 1L)
                 .containsEntry(Reason.MALFORMED_REQUEST, 1L);
         assertThat(shop.guard.stats().refused()).isEmpty();
+    }
+
+    @Test
+    void aMethodThatIsCheckedOnlineRefusesALeaseThatTheLockServerNoLongerKnows() {
+        shop.close();
+        shop = new Served(
+                guard -> guard.lockService(new NobodyIsAlive()),
+                bindings -> bindings.check(ShopGrpc.getPutMethod(), Check.ONLINE));
+        Served.refused(shop.put(33, "a"), Reason.LEASE_EXPIRED);
+        Answer read = new Answer();
+        shop.as(33).get(Served.item("a"), read);
+        assertThat(read.end).as("a method that is not").isCompleted();
+        assertThat(shop.floor.seen).containsExactly("get a");
+    }
+
+    private static final class NobodyIsAlive implements LockService {
+        @Override
+        public CompletionStage<Long> barrier(LockName lock) {
+            return CompletableFuture.completedStage(1L);
+        }
+
+        @Override
+        public CompletionStage<Boolean> isAlive(SignedSequencer sequencer) {
+            return CompletableFuture.completedStage(false);
+        }
+    }
+
+    @Test
+    void aGuardThatFailsLetsNobodyInAndSaysSo() {
+        shop.close();
+        shop = new Served(working -> Guard.builder(
+                signed -> {
+                    throw new IllegalStateException("no keys");
+                },
+                new HeldMarks()));
+        Answer answer = shop.put(33, "a");
+        Served.refused(answer, Reason.MARK_UNAVAILABLE);
+        assertThat(Served.rejection(answer).message()).contains("no keys");
+        assertThat(shop.floor.seen).isEmpty();
     }
 
     private static Answer put(ShopGrpc.ShopStub stub) {

@@ -66,15 +66,16 @@ class GuardedStreamTest {
         chat.onNext(Served.item("one"));
         chat.onNext(Served.item("two"));
         chat.onNext(Served.item("three"));
+        chat.onNext(Served.item("four"));
         chat.onCompleted();
         assertThat(shop.floor.seen).containsExactly("chat");
         ServerCallStreamObserver<Done> handler = (ServerCallStreamObserver<Done>) shop.floor.open.element();
-        handler.request(1);
-        assertThat(shop.floor.seen).containsExactly("chat", "one");
-        handler.request(1);
+        handler.request(2);
         assertThat(shop.floor.seen).containsExactly("chat", "one", "two");
+        handler.request(1);
+        assertThat(shop.floor.seen).containsExactly("chat", "one", "two", "three");
         handler.request(5);
-        assertThat(shop.floor.seen).containsExactly("chat", "one", "two", "three", "half-closed");
+        assertThat(shop.floor.seen).containsExactly("chat", "one", "two", "three", "four", "half-closed");
     }
 
     @Test

@@ -17,7 +17,7 @@ import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Server;
-import io.grpc.ServerServiceDefinition;
+import io.grpc.ServerInterceptors;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
 import io.grpc.stub.MetadataUtils;
@@ -45,18 +45,23 @@ final class Served implements AutoCloseable {
     }
 
     Served(UnaryOperator<GuardBuilder> settings) {
+        this(settings, UnaryOperator.identity());
+    }
+
+    Served(UnaryOperator<GuardBuilder> settings, UnaryOperator<GuardInterceptor.Builder> bindings) {
         guard = settings.apply(Guard.builder(grants.verifier(), marks)
                         .executor(Runnable::run)
                         .waitAtMost(Duration.ofMinutes(10))
                         .unknownEndsAfter(Duration.ofMinutes(10)))
                 .build();
-        ServerServiceDefinition guarded = GuardInterceptor.guard(guard, floor);
+        GuardInterceptor interceptor = bindings.apply(GuardInterceptor.builder(guard, ShopGrpc.getServiceDescriptor()))
+                .build();
         String name = InProcessServerBuilder.generateName();
         try {
             server = InProcessServerBuilder.forName(name)
                     .directExecutor()
-                    .addService(guarded)
-                    .addService(new GuardService(GuardInterceptor.of(guard, ShopGrpc.getServiceDescriptor())))
+                    .addService(ServerInterceptors.intercept(floor, interceptor))
+                    .addService(new GuardService(interceptor))
                     .build()
                     .start();
         } catch (IOException e) {
