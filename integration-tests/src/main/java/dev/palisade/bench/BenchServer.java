@@ -11,6 +11,7 @@ import io.grpc.BindableService;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
+import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
@@ -32,7 +33,8 @@ final class BenchServer {
                         KeysetFile.open(directory.resolve(KEYSET)).verifier(ISSUER), FileMarkStore.at(marks))
                 .build();
         BindableService service = new Answering();
-        Server guarded = start(GuardInterceptor.guard(guard, service));
+        Server guarded = start(
+                ServerInterceptors.intercept(service, GuardInterceptor.of(guard, ObjectsGrpc.getServiceDescriptor())));
         Server unguarded = start(service.bindService());
         System.out.println("guarded " + guarded.getPort());
         System.out.println("unguarded " + unguarded.getPort());

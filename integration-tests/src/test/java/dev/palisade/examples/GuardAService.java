@@ -6,7 +6,7 @@ import dev.palisade.guard.Guard;
 import dev.palisade.guard.grpc.GuardInterceptor;
 import dev.palisade.guard.grpc.GuardService;
 import dev.palisade.guard.grpc.LockServer;
-import dev.palisade.guard.mark.MarkStore;
+import dev.palisade.guard.mark.FileMarkStore;
 import io.grpc.Channel;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
@@ -20,10 +20,10 @@ final class GuardAService {
 
     /** @param locks to the lock server */
     static Server run(
-            OrdersGrpc.OrdersImplBase orders, Path keyset, MarkStore marks, Channel locks, ServerBuilder<?> builder)
+            OrdersGrpc.OrdersImplBase orders, Path keyset, Path marks, Channel locks, ServerBuilder<?> builder)
             throws IOException {
         // snippet
-        Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), marks)
+        Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), FileMarkStore.at(marks))
                 .lockService(LockServer.at(locks, "palisade"))
                 .build();
         GuardInterceptor interceptor = GuardInterceptor.of(guard, OrdersGrpc.getServiceDescriptor());

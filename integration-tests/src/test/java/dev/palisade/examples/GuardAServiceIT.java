@@ -12,6 +12,7 @@ import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.examples.orders.Order;
 import dev.palisade.examples.orders.OrdersGrpc;
 import dev.palisade.examples.orders.UpdateOrder;
+import dev.palisade.guard.mark.FileMarkStore;
 import dev.palisade.scenario.Installation;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
@@ -20,6 +21,7 @@ import io.grpc.ManagedChannelBuilder;
 import io.grpc.Server;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -40,10 +42,12 @@ class GuardAServiceIT {
 
     @BeforeEach
     void start() throws Exception {
+        Path marks = installation.home().resolve("marks");
+        FileMarkStore.createNeverUsed(marks);
         server = GuardAService.run(
                 new Orders(),
                 installation.home().resolve("keys/sequencers.json"),
-                new EmptyMarks(),
+                marks,
                 toLocks,
                 Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create()));
         toOrders = ManagedChannelBuilder.forAddress("127.0.0.1", server.getPort())
