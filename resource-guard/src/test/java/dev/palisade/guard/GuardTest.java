@@ -238,6 +238,17 @@ class GuardTest {
     }
 
     @Test
+    void everyoneWhoWantsToHearOfANewerGrantDoes() {
+        Admission old = admitted(write(33));
+        List<String> told = new ArrayList<>();
+        old.onSuperseded(() -> told.add("an interceptor"));
+        old.onSuperseded(() -> told.add("a handler"));
+        var unused = write(34);
+        store.sync();
+        assertThat(told).containsExactly("an interceptor", "a handler");
+    }
+
+    @Test
     void afterARestartEveryoneWaitsAlsoTheGrantThatWasIn() {
         admitted(write(33));
         guard = open();

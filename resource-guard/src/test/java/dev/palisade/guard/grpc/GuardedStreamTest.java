@@ -154,11 +154,17 @@ class GuardedStreamTest {
 
     @Test
     void aHandlerThatClosedItsStreamIsGivenNoMoreMessages() {
+        shop.floor.asksForNothing = true;
         StreamObserver<Item> chat = shop.as(33).chat(new Answer());
         chat.onNext(Served.item("one"));
-        shop.floor.open.remove().onCompleted();
         chat.onNext(Served.item("two"));
-        assertThat(shop.floor.seen).containsExactly("chat", "one");
+        chat.onNext(Served.item("three"));
+        ServerCallStreamObserver<Done> handler = (ServerCallStreamObserver<Done>) shop.floor.open.remove();
+        handler.request(1);
+        shop.floor.work = item -> handler.onCompleted();
+        handler.request(2); // The third is on its way already when the second is answered.
+        assertThat(shop.floor.seen).containsExactly("chat", "one", "two");
+        shop.floor.work = item -> {};
         assertThat(shop.put(34, "b").end).isCompleted();
     }
 
