@@ -240,13 +240,28 @@ final class Doorway {
             call.answer.completeExceptionally(House.closedNow().asException());
             return;
         }
-        house.store().confirm().whenComplete((owned, failure) -> {
-            if (failure != null) {
-                call.ended();
-                call.answer.completeExceptionally(failure);
-            } else if (!call.answer.complete(call)) {
-                call.ended();
-            }
-        });
+        if (house.store().isHeldForLife()) {
+            letIn(call);
+            return;
+        }
+        // Not on the store's thread: what follows may block.
+        house.store()
+                .confirm()
+                .whenCompleteAsync(
+                        (owned, failure) -> {
+                            if (failure == null) {
+                                letIn(call);
+                            } else {
+                                call.ended();
+                                call.answer.completeExceptionally(failure);
+                            }
+                        },
+                        house.executor());
+    }
+
+    private static void letIn(Call call) {
+        if (!call.answer.complete(call)) {
+            call.ended();
+        }
     }
 }
