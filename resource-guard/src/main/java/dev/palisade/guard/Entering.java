@@ -7,11 +7,11 @@ import dev.palisade.contract.Sequencer;
 import dev.palisade.guard.Doorway.Call;
 import dev.palisade.guard.core.Access;
 import dev.palisade.guard.core.Binding;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,8 +25,13 @@ final class Entering extends CompletableFuture<Admission> {
     private final Access access;
     private final long deadlineNanos;
     private final List<Binding> resources;
-    private final List<Call> passed = new ArrayList<>();
+    /** Left by whoever ends this early, while another thread may still add to it. */
+    private final List<Call> passed = new CopyOnWriteArrayList<>();
+
+    /** The doorway that it stands before; null while what that doorway starts from is being found out. */
     private volatile @Nullable CompletableFuture<?> step;
+
+    private volatile boolean late;
 
     Entering(
             Doorways doorways,
@@ -49,8 +54,11 @@ final class Entering extends CompletableFuture<Admission> {
         var unused = this.whenComplete((admission, failure) -> {
             alarm.run();
             CompletableFuture<?> pending = step;
-            if (isCancelled() && pending != null) {
-                pending.cancel(false);
+            if (isCancelled()) {
+                if (pending != null) {
+                    pending.cancel(false);
+                }
+                leave();
             }
         });
         checked.whenComplete((ok, failure) -> {
@@ -81,6 +89,11 @@ final class Entering extends CompletableFuture<Admission> {
             if (!complete(new Admission(passed))) {
                 leave();
             }
+            return;
+        }
+        step = null;
+        if (late) {
+            fail(unknownInTime());
             return;
         }
         Binding resource = resources.get(passed.size());
@@ -122,13 +135,18 @@ final class Entering extends CompletableFuture<Admission> {
 
     /** Doorways have deadlines of their own and know better reasons; this one is for what comes before them. */
     private void tooLate() {
+        late = true;
         if (step == null) {
-            fail(new Rejection(
-                            Reason.MARK_UNAVAILABLE,
-                            "the marks of lock '" + sequencer.lock()
-                                    + "' were not known in time; nothing was applied: try again")
-                    .asException());
+            fail(unknownInTime());
         }
+    }
+
+    private RejectedException unknownInTime() {
+        return new Rejection(
+                        Reason.MARK_UNAVAILABLE,
+                        "the marks of lock '" + sequencer.lock()
+                                + "' were not known in time; nothing was applied: try again")
+                .asException();
     }
 
     private void fail(Throwable failure) {

@@ -403,6 +403,41 @@ class GuardTest {
         onB.close();
     }
 
+    /** {@code b} was bound to another lock before, so its mark begins with a barrier, which never comes. */
+    private CompletableFuture<Admission> enterBothWhereTheSecondIsNeverKnown() {
+        store.syncsAtOnce = true;
+        LockName lock = new LockName("orders/42");
+        store.marks.put("b", new StoredMark("b", "palisade", new LockName("old"), new Mark(90, grant(90), 0), 0));
+        guard = another().lockService(silent()).build();
+        CompletableFuture<Admission> both = guard.enterAsync(
+                signed("orders/42", 33, Mode.EXCLUSIVE), Access.WRITE, new Binding("a", lock), new Binding("b", lock));
+        assertThat(both).isNotDone();
+        return both;
+    }
+
+    private void assertThatTheFirstWasLeft() {
+        assertThat(guard.enterAsync(
+                        signed("orders/42", 34, Mode.EXCLUSIVE),
+                        Access.WRITE,
+                        new Binding("a", new LockName("orders/42"))))
+                .isCompleted();
+    }
+
+    @Test
+    void aSecondResourceWhoseMarkIsNotKnownInTimeKeepsNobodyInTheFirst() {
+        CompletableFuture<Admission> both = enterBothWhereTheSecondIsNeverKnown();
+        time.pass(WAIT);
+        assertThat(refused(both).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+        assertThat(guard.stats().waiting()).isZero();
+        assertThatTheFirstWasLeft();
+    }
+
+    @Test
+    void whoCancelsWhileASecondResourceIsLookedUpLeavesTheFirstAtOnce() {
+        assertThat(enterBothWhereTheSecondIsNeverKnown().cancel(false)).isTrue();
+        assertThatTheFirstWasLeft();
+    }
+
     @Test
     void anOnlineCheckRefusesALeaseThatEndedAlthoughNobodyCameAfterIt() {
         store.syncsAtOnce = true;
@@ -411,6 +446,20 @@ class GuardTest {
                 guard.enterAsync(signed("orders/42", 33, Mode.EXCLUSIVE), Access.WRITE, Check.ONLINE, WAIT, ORDER);
         assertThat(refused(call).reason()).isEqualTo(Reason.LEASE_EXPIRED);
         assertThat(store.marks).isEmpty();
+    }
+
+    private static LockService silent() {
+        return new LockService() {
+            @Override
+            public CompletionStage<Long> barrier(LockName lock) {
+                return new CompletableFuture<>();
+            }
+
+            @Override
+            public CompletionStage<Boolean> isAlive(SignedSequencer sequencer) {
+                return new CompletableFuture<>();
+            }
+        };
     }
 
     @Test
@@ -423,19 +472,7 @@ class GuardTest {
 
     @Test
     void anOnlineCheckWithoutAnAnswerEndsAtItsDeadline() {
-        guard = another()
-                .lockService(new LockService() {
-                    @Override
-                    public CompletionStage<Long> barrier(LockName lock) {
-                        return new CompletableFuture<>();
-                    }
-
-                    @Override
-                    public CompletionStage<Boolean> isAlive(SignedSequencer sequencer) {
-                        return new CompletableFuture<>();
-                    }
-                })
-                .build();
+        guard = another().lockService(silent()).build();
         CompletableFuture<Admission> call =
                 guard.enterAsync(signed("orders/42", 33, Mode.EXCLUSIVE), Access.WRITE, Check.ONLINE, WAIT, ORDER);
         assertThat(call).isNotDone();
