@@ -61,6 +61,20 @@ public final class Installation implements AutoCloseable {
         return service("objects", Child.java("-jar", jar("resource-guard/target/palisade-objects.jar")), options);
     }
 
+    /**
+     * A service whose {@code main} is on this process's own class path; returns when it says that it is listening.
+     *
+     * @param java options of its JVM
+     * @param listener is told every line that it prints
+     */
+    public Service service(
+            String name, Class<?> main, List<String> java, Consumer<String> listener, String... options) {
+        List<String> command = Child.java("-Dlogback.configurationFile=logback-demo.xml");
+        command.addAll(java);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        return service(name, command, listener, options);
+    }
+
     /** A client process: {@link Actor}. */
     public Child actor(String name, Service server, Service objects, String... options) {
         return client(Actor.class, name, server, objects, line -> {}, options);
@@ -125,12 +139,16 @@ public final class Installation implements AutoCloseable {
     }
 
     private Service service(String name, List<String> java, String... options) {
+        return service(name, java, line -> {}, options);
+    }
+
+    private Service service(String name, List<String> java, Consumer<String> listener, String... options) {
         List<String> command = new ArrayList<>(java);
         if (!List.of(options).contains("--port")) {
             command.addAll(List.of("--port", "0"));
         }
         command.addAll(List.of(options));
-        Child child = Child.start(name, command, Map.of("PALISADE_HOME", home.toString()));
+        Child child = Child.start(name, command, Map.of("PALISADE_HOME", home.toString()), listener);
         String line = child.await(any -> any.contains(LISTENING));
         return new Service(child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
     }

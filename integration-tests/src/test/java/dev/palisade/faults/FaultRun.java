@@ -39,23 +39,31 @@ final class FaultRun {
         KILL_HOLDER,
         KILL_ANY_CLIENT,
         RESTART_SERVER,
-        RESTART_OBJECTS
+        RESTART_OBJECTS,
+        /** Behind a door: the storage is stopped until the door has lost sight of a call. */
+        FREEZE_BACKEND,
+        /** Behind a door: the storage is slow until the door has lost sight of a call and seen its end later. */
+        SLOW_BACKEND,
+        /** Behind a door: its connections to the storage break under a call. */
+        CUT_BACKEND
     }
 
     private final Random random;
     private final Fleet fleet;
     private final Gatekeeper gatekeeper;
+    private final Front front;
     private final Path dataDir;
     private final Path historiesDir;
     private final List<Marks> marks = new ArrayList<>();
     private final Map<Fault, Integer> done = new EnumMap<>(Fault.class);
     private int staleAfterPause;
 
-    FaultRun(Installation installation, long seed, boolean guard, int clientsTotal) {
+    FaultRun(Installation installation, long seed, Front front, int clientsTotal) {
         this.random = new Random(seed);
+        this.front = front;
         this.dataDir = installation.home().resolve("objects");
         this.historiesDir = installation.histories();
-        this.fleet = new Fleet(installation, guard, clientsTotal, random);
+        this.fleet = new Fleet(installation, front, clientsTotal, random);
         this.gatekeeper = fleet.gatekeeper;
     }
 
@@ -88,6 +96,7 @@ final class FaultRun {
             case KILL_ANY_CLIENT -> fleet.replace(fleet.anyClient());
             case RESTART_SERVER -> fleet.restartServer();
             case RESTART_OBJECTS -> restartObjects();
+            case FREEZE_BACKEND, SLOW_BACKEND, CUT_BACKEND -> front.suffer(fault, gatekeeper);
         }
     }
 
@@ -126,12 +135,12 @@ final class FaultRun {
     }
 
     private void restartObjects() {
-        fleet.restartObjects(() -> snapshot("restart " + (marks.size() + 1)));
+        front.restart(() -> snapshot("restart " + (marks.size() + 1)));
     }
 
     private void snapshot(String when) {
         try {
-            marks.add(Database.readCopy(dataDir, connection -> Database.marks(connection, when)));
+            marks.add(front.marks(when));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (SQLException e) {
@@ -143,15 +152,15 @@ final class FaultRun {
     Finished finish() throws IOException, SQLException {
         fleet.stop();
         Histories histories = Histories.read(historiesDir);
-        Run run = Database.readCopy(dataDir, connection -> {
-            marks.add(Database.marks(connection, "end"));
-            return new Run(
-                    histories.grants(),
-                    histories.increments(),
-                    Database.applied(connection),
-                    marks,
-                    Database.counters(connection));
-        });
+        marks.add(front.marks("end"));
+        Run run = Database.readCopy(
+                dataDir,
+                connection -> new Run(
+                        histories.grants(),
+                        histories.increments(),
+                        Database.applied(connection),
+                        marks,
+                        Database.counters(connection)));
         return new Finished(run, histories);
     }
 

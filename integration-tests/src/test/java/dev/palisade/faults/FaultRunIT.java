@@ -46,7 +46,7 @@ class FaultRunIT {
     void underFaultsNoPropertyIsBroken(TestReporter reporter) throws Exception {
         Duration atLeast = Duration.ofSeconds(Long.getLong("palisade.fault.seconds", 0));
         try (Installation installation = Installation.fresh()) {
-            FaultRun faults = new FaultRun(installation, seed, true, 4);
+            FaultRun faults = new FaultRun(installation, seed, new SelfGuarding(installation, true), 4);
             try {
                 faults.run(DECK, atLeast);
                 Finished finished = faults.finish();
@@ -57,7 +57,7 @@ class FaultRunIT {
                 assertThat(faults.staleAfterPause())
                         .as("pauses that ended in a refusal: all but one that a busy machine may spoil, of " + faults)
                         .isGreaterThanOrEqualTo(faults.pauses() - 1);
-                for (Fault fault : Fault.values()) {
+                for (Fault fault : DECK) {
                     assertThat(faults.done(fault)).as(fault.name()).isGreaterThanOrEqualTo(1);
                 }
                 assertThat(run.applied().stream().filter(AppliedCall::write)).hasSizeGreaterThanOrEqualTo(100);
@@ -74,7 +74,7 @@ class FaultRunIT {
     @Test
     void withTheGuardOffTheCheckersFindTheLostUpdates(TestReporter reporter) throws Exception {
         try (Installation installation = Installation.fresh()) {
-            FaultRun faults = new FaultRun(installation, seed, false, 3);
+            FaultRun faults = new FaultRun(installation, seed, new SelfGuarding(installation, false), 3);
             try {
                 faults.run(PAUSES, Duration.ZERO);
                 Finished finished = faults.finish();
@@ -94,7 +94,7 @@ class FaultRunIT {
         }
     }
 
-    private static void report(TestReporter reporter, FaultRun faults, Finished finished) {
+    static void report(TestReporter reporter, FaultRun faults, Finished finished) {
         Run run = finished.run();
         long unknown = run.increments().stream()
                 .filter(increment -> increment.fate() == Fate.UNKNOWN)
@@ -113,7 +113,7 @@ class FaultRunIT {
     }
 
     /** Leaves the histories where a person finds them, and says where, and what is wrong in them if the run got no further. */
-    private static Error keep(Throwable failure, Installation installation, String name) throws IOException {
+    static Error keep(Throwable failure, Installation installation, String name) throws IOException {
         Path file = Path.of(System.getProperty("palisade.target", "target"), name + ".jsonl");
         List<String> lines = new ArrayList<>();
         try (var files = Files.list(installation.histories())) {

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * The processes of a run: a lock server, an object storage, and client processes that are replaced when they are killed.
+ * The processes of a run: a lock server, what is written to, and client processes that are replaced when they are killed.
  * What its clients say and wait for is the gatekeeper's. One thread uses it.
  */
 final class Fleet implements AutoCloseable {
@@ -28,18 +28,17 @@ final class Fleet implements AutoCloseable {
 
     final Gatekeeper gatekeeper = new Gatekeeper();
     private final Installation installation;
-    private final boolean guard;
+    private final Front front;
     private final Random random;
     private Service server;
-    private Service objects;
     private int clientsStarted;
 
-    Fleet(Installation installation, boolean guard, int clientsTotal, Random random) {
+    /** @param front closed with the fleet */
+    Fleet(Installation installation, Front front, int clientsTotal, Random random) {
         this.installation = installation;
-        this.guard = guard;
+        this.front = front;
         this.random = random;
         this.server = installation.server();
-        this.objects = installation.objects("--guard", guard ? "enforce" : "off");
         for (int i = 0; i < clientsTotal; i++) {
             startClient();
         }
@@ -92,13 +91,6 @@ final class Fleet implements AutoCloseable {
         server = installation.server("--port", server.port());
     }
 
-    /** kill -9 and restart with {@code between} in between. */
-    void restartObjects(Runnable between) {
-        objects.child().kill();
-        between.run();
-        objects = installation.objects("--guard", guard ? "enforce" : "off", "--port", objects.port());
-    }
-
     /** Lets every client end by itself, then stops the services. */
     void stop() {
         Map<String, Child> left = gatekeeper.clients();
@@ -107,7 +99,7 @@ final class Fleet implements AutoCloseable {
             client.await(line -> line.equals("done"), PATIENCE);
             client.awaitExit();
         }
-        objects.child().terminate();
+        front.stop();
         server.child().terminate();
     }
 
@@ -116,7 +108,7 @@ final class Fleet implements AutoCloseable {
         Child client = installation.worker(
                 name,
                 server,
-                objects,
+                front.service(),
                 line -> gatekeeper.heard(name, line),
                 Long.toString(random.nextLong()),
                 COUNTERS,
@@ -129,7 +121,7 @@ final class Fleet implements AutoCloseable {
     @Override
     public void close() {
         gatekeeper.clients().values().forEach(Child::close);
-        objects.child().close();
+        front.close();
         server.child().close();
     }
 }

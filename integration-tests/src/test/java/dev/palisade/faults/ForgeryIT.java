@@ -14,7 +14,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
-import dev.palisade.faults.Storage.Verb;
+import dev.palisade.faults.Caller.Verb;
 import dev.palisade.proto.v1.Mark;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -8,7 +8,7 @@ import dev.palisade.client.Lease;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
-import dev.palisade.faults.Storage.Verb;
+import dev.palisade.faults.Caller.Verb;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
