@@ -98,7 +98,7 @@ public final class Guard implements AutoCloseable {
     /**
      * Lets the call in as soon as it may use all {@code resources}, which are entered in sorted order. Never blocks. A call
      * of the grant that is in already comes back completed; one that had to wait completes on the guard's executor.
-     * Cancelling leaves.
+     * Cancelling the future that this returns leaves; cancelling one that was derived from it does not.
      *
      * @param wait how long to wait at most for marks to become durable and for older calls to end; shorter than
      *     {@link GuardBuilder#waitAtMost} or cut to it
