@@ -72,11 +72,15 @@ final class LockTemplate {
 
     /** @throws RejectedException MALFORMED_REQUEST when the lock's name would not be one */
     LockName lockOf(String key) {
+        return new LockName(filled(key));
+    }
+
+    private String filled(String key) {
         StringBuilder name = new StringBuilder();
         for (Piece piece : pieces) {
             name.append(piece.placeholder() ? key.substring(0, end(key, piece.parts())) : piece.literal());
         }
-        return new LockName(name.toString());
+        return name.toString();
     }
 
     /** The one lock that guards every key beginning with {@code prefix}; empty when there may be several. */
@@ -87,6 +91,26 @@ final class LockTemplate {
             }
         }
         return Optional.of(lockOf(prefix));
+    }
+
+    /**
+     * The lock of that name; empty when no key whatever has it. Exact, by trying: what the placeholder that takes most took
+     * stands in the name as it is, and is a key of that lock itself. Only an empty first part is no key; "/" begins with it.
+     */
+    Optional<LockName> lockCalled(String name) {
+        LockName lock;
+        try {
+            lock = new LockName(name);
+        } catch (RejectedException e) {
+            return Optional.empty(); // A key that would have it is refused.
+        }
+        boolean found = name.equals(filled("/"));
+        for (int from = 0; !found && from < name.length(); from++) {
+            for (int to = name.length(); !found && to > from; to--) {
+                found = name.equals(filled(name.substring(from, to)));
+            }
+        }
+        return found ? Optional.of(lock) : Optional.empty();
     }
 
     /** Where the first {@code parts} parts of {@code key} end: before the slash after them, or at the key's end. */

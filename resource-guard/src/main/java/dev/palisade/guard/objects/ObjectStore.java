@@ -157,16 +157,43 @@ final class ObjectStore {
         return new Page(page, PageToken.after(page.get(size - 1).key()));
     }
 
-    /** The mark of a claimed lock and the lock itself. */
-    record Claimed(LockName lock, Mark mark) {}
+    /** A lock and its mark. */
+    record Marked(LockName lock, Mark mark) {}
 
     /** Open to SHARED grants too: it is the raise of a first read. */
-    Claimed claim(Caller caller, String key) throws SQLException {
-        LockName lock = lockOf(key);
+    Marked claim(Caller caller, String key) throws SQLException {
+        return claim(caller, lockOf(key), key);
+    }
+
+    /**
+     * Claims by the name of the lock, for no object in particular.
+     *
+     * @throws RejectedException WRONG_RESOURCE too: no object can have that lock
+     */
+    Marked claimLock(Caller caller, String name) throws SQLException {
+        String resource = Texts.checked("resource", name, 1, Binding.RESOURCE_BYTES_MAX);
+        LockName lock = template.lockCalled(resource)
+                .orElseThrow(() -> new Rejection(
+                                Reason.WRONG_RESOURCE,
+                                "no object here can be guarded by a lock '" + resource + "' (lock template " + template
+                                        + "); claim the lock of an object",
+                                Map.of(Rejection.RESOURCE, resource, Rejection.APPLIED, "no"))
+                        .asException());
+        return claim(caller, lock, "");
+    }
+
+    private Marked claim(Caller caller, LockName lock, String key) throws SQLException {
         return guarded(caller, lock, Access.READ, (connection, sequencer) -> {
             AppliedLog.append(connection, lock.value(), AppliedLog.Operation.CLAIM, key, sequencer, 0, new byte[0]);
-            return new Claimed(lock, fenced.mark(connection, lock.value()));
+            return new Marked(lock, fenced.mark(connection, lock.value()));
         });
+    }
+
+    /** The committed mark of the lock of that name, for people; empty: nobody was admitted yet. */
+    Optional<Marked> mark(String name) throws SQLException {
+        LockName lock = new LockName(name);
+        Mark mark = fenced.mark(lock.value());
+        return mark.equals(Mark.NONE) ? Optional.empty() : Optional.of(new Marked(lock, mark));
     }
 
     private LockName lockOf(String key) {

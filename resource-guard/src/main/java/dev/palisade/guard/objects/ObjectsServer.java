@@ -63,6 +63,7 @@ final class ObjectsServer {
             BoundedExecutor executor = new BoundedExecutor(THREADS, QUEUED_CALLS_MAX);
             ObjectStore store =
                     new ObjectStore(pool, fenced, verifier, options.template(), options.limits(), options.guardOn());
+            Calls calls = new Calls(executor);
             HealthStatusManager health = new HealthStatusManager();
             Server server = NettyServerBuilder.forAddress(options.address())
                     // Handlers only submit, so they may run on the event loop; JDBC runs on the bounded executor.
@@ -70,12 +71,14 @@ final class ObjectsServer {
                     .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION_MAX)
                     .maxInboundMessageSize(options.limits().objectBytesMax() + MESSAGE_SLACK_BYTES)
                     .intercept(new SequencerCapture())
-                    .addService(new ObjectsService(store, executor, options.issuer()))
+                    .addService(new ObjectsService(store, calls, options.issuer()))
+                    .addService(new MarkService(store, calls, options.issuer()))
                     .addService(health.getHealthService())
                     .addService(ProtoReflectionServiceV1.newInstance())
                     .build()
                     .start();
             health.setStatus("palisade.v1.Objects", ServingStatus.SERVING);
+            health.setStatus("palisade.v1.Guard", ServingStatus.SERVING);
             return new ObjectsServer(pool, executor, health, server);
         } catch (SQLException e) {
             pool.close();

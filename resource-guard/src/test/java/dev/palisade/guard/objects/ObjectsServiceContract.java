@@ -17,10 +17,14 @@ import dev.palisade.guard.storage.AppliedCheck;
 import dev.palisade.guard.storage.FencedJdbc;
 import dev.palisade.guard.storage.Grants;
 import dev.palisade.proto.v1.ClaimObjectRequest;
+import dev.palisade.proto.v1.ClaimRequest;
 import dev.palisade.proto.v1.DeleteObjectReply;
 import dev.palisade.proto.v1.DeleteObjectRequest;
+import dev.palisade.proto.v1.DescribeMarkReply;
+import dev.palisade.proto.v1.DescribeMarkRequest;
 import dev.palisade.proto.v1.GetObjectReply;
 import dev.palisade.proto.v1.GetObjectRequest;
+import dev.palisade.proto.v1.GuardGrpc;
 import dev.palisade.proto.v1.ListObjectsReply;
 import dev.palisade.proto.v1.ListObjectsRequest;
 import dev.palisade.proto.v1.Mark;
@@ -38,6 +42,7 @@ import io.grpc.inprocess.InProcessServerBuilder;
 import io.grpc.stub.MetadataUtils;
 import java.io.IOException;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -99,10 +104,12 @@ abstract class ObjectsServiceContract {
         ObjectStore store =
                 new ObjectStore(pool, fenced, grants.verifier(), LockTemplate.parse(template), LIMITS, guardOn);
         String name = "objects-" + servers.size();
+        Calls calls = new Calls(executor);
         servers.add(InProcessServerBuilder.forName(name)
                 .directExecutor()
                 .intercept(new SequencerCapture())
-                .addService(new ObjectsService(store, executor, Grants.ISSUER))
+                .addService(new ObjectsService(store, calls, Grants.ISSUER))
+                .addService(new MarkService(store, calls, Grants.ISSUER))
                 .build()
                 .start());
         return ObjectsGrpc.newBlockingStub(channel(name));
@@ -202,6 +209,70 @@ abstract class ObjectsServiceContract {
         assertThat(mark.getSharedToken()).isEqualTo(5);
         assertThat(get(reader, "a/1").getFound()).isTrue();
         refused(() -> put(with(grants.exclusive("a", 4)), "a/1", "y"), Reason.TOKEN_STALE);
+    }
+
+    @Test
+    void aLockIsClaimedByItsNameForAllItsObjects() {
+        put(with(grants.exclusive("a", 33)), "a/1", "x");
+        Mark mark = claim(guardAs(objects, grants.exclusive("a", 34)), "a");
+        assertThat(mark)
+                .isEqualTo(Mark.newBuilder()
+                        .setResource("a")
+                        .setIssuer(Grants.ISSUER)
+                        .setLock("a")
+                        .setExclusiveToken(34)
+                        .setExclusiveGrantId(ByteString.copyFrom(new GrantId(7, 34).toBytes()))
+                        .build());
+        refused(() -> put(with(grants.exclusive("a", 33)), "a/1", "late"), Reason.TOKEN_STALE);
+        refused(() -> put(with(grants.exclusive("a", 33)), "a/2", "late"), Reason.TOKEN_STALE);
+        refused(() -> claim(guardAs(objects, grants.exclusive("a", 33)), "a"), Reason.TOKEN_STALE);
+        assertThat(claim(guardAs(objects, grants.shared("a", 35)), "a").getSharedToken())
+                .isEqualTo(35);
+        assertThat(log())
+                .extracting(row -> row.operation() + " " + row.resource() + " " + row.key() + " " + row.token())
+                .containsExactly("PUT a a/1 33", "CLAIM a  34", "CLAIM a  35");
+    }
+
+    @Test
+    void onlyWhatCanHaveObjectsHereIsClaimedAndOnlyByItsOwnLock() throws Exception {
+        GuardGrpc.GuardBlockingStub holder = guardAs(objects, grants.exclusive("a/1", 34));
+        Rejection rejection = refused(() -> claim(holder, "a/1"), Reason.WRONG_RESOURCE);
+        assertThat(rejection.message()).contains("'a/1'", "{key:1}").doesNotContain("\n");
+        assertThat(rejection.metadata())
+                .containsEntry(Rejection.RESOURCE, "a/1")
+                .containsEntry(Rejection.APPLIED, "no");
+        refused(() -> claim(holder, "a"), Reason.WRONG_RESOURCE);
+        refused(() -> claim(holder, ""), Reason.MALFORMED_REQUEST);
+        refused(() -> claim(holder, "a\n"), Reason.MALFORMED_REQUEST);
+        refused(() -> claim(GuardGrpc.newBlockingStub(objects.getChannel()), "a"), Reason.SEQUENCER_MISSING);
+        SignedSequencer forged = SequencerKeys.generate()
+                .sign(Grants.sequencer(Grants.ISSUER, "a", Mode.EXCLUSIVE, FencingToken.MAX, 1));
+        refused(() -> claim(guardAs(objects, forged), "a"), Reason.SEQUENCER_INVALID);
+        assertThat(number("SELECT COUNT(*) FROM palisade_fence WHERE x_token > 0 OR s_token > 0"))
+                .isZero();
+        assertThat(log()).isEmpty();
+    }
+
+    @Test
+    void aMarkIsDescribedToAnybodyAndNoneIsNot() {
+        put(with(grants.exclusive("a", 34)), "a/1", "x");
+        GuardGrpc.GuardBlockingStub onlooker = GuardGrpc.newBlockingStub(objects.getChannel());
+        assertThat(describe(onlooker, "a").getMark().getExclusiveToken()).isEqualTo(34);
+        assertThat(describe(onlooker, "b").hasMark()).isFalse();
+        refused(() -> describe(onlooker, ""), Reason.MALFORMED_REQUEST);
+    }
+
+    @Test
+    void withTheGuardOffAClaimIsAnsweredAndRaisesNothing() throws Exception {
+        ObjectsGrpc.ObjectsBlockingStub open = serve("{key:1}", false);
+        assertThat(claim(guardAs(open, grants.exclusive("a", 34)), "a").getExclusiveToken())
+                .isZero();
+        assertThat(claim(GuardGrpc.newBlockingStub(open.getChannel()), "a").getExclusiveToken())
+                .isZero();
+        refused(() -> claim(GuardGrpc.newBlockingStub(open.getChannel()), "a/1"), Reason.WRONG_RESOURCE);
+        assertThat(put(with(open, grants.exclusive("a", 33)), "a/1", "late").getApplied())
+                .isTrue();
+        assertThat(log()).extracting(AppliedLog.Row::token).containsExactly(34L, 0L, 33L);
     }
 
     @Test
@@ -402,6 +473,32 @@ abstract class ObjectsServiceContract {
             end.get();
         }
         threads.shutdown();
+    }
+
+    private static GuardGrpc.GuardBlockingStub guardAs(ObjectsGrpc.ObjectsBlockingStub beside, SignedSequencer signed) {
+        Metadata headers = new Metadata();
+        SequencerHeader.put(headers, signed);
+        return GuardGrpc.newBlockingStub(beside.getChannel())
+                .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+    }
+
+    private static Mark claim(GuardGrpc.GuardBlockingStub stub, String resource) {
+        return stub.claim(ClaimRequest.newBuilder().setResource(resource).build())
+                .getMark();
+    }
+
+    private static DescribeMarkReply describe(GuardGrpc.GuardBlockingStub stub, String resource) {
+        return stub.describeMark(
+                DescribeMarkRequest.newBuilder().setResource(resource).build());
+    }
+
+    private long number(String sql) throws SQLException {
+        try (Connection connection = pool.getConnection();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getLong(1);
+        }
     }
 
     private List<AppliedCheck.Applied> applied() {
