@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  * acquire LOCK TTL_MILLIS WAIT_MILLIS   granted TOKEN | not-granted RESULT
+ * acquire-claiming LOCK TTL_MILLIS WAIT_MILLIS   as acquire, claimed at the object storage
  * read KEY                              read TOKEN_OF_WRITER TEXT | refused REASON ...
  * write KEY TEXT                        written VERSION | refused REASON ... | unknown STATUS
  * prepare KEY TEXT                      prepared, then waits for the line "go" and answers as write does
@@ -72,7 +73,9 @@ public final class Actor {
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ", 4);
             switch (words[0]) {
-                case "acquire" -> acquire(words[1], Long.parseLong(words[2]), Long.parseLong(words[3]));
+                case "acquire" -> acquire(words[1], options(words[2], words[3]));
+                case "acquire-claiming" ->
+                    acquire(words[1], options(words[2], words[3]).claiming(objects.getChannel()));
                 case "read" -> call(() -> read(held().attach(objects), words[1], false));
                 case "look" -> call(() -> read(objects, words[1], true));
                 case "write" -> write(words[1], words[2]);
@@ -87,10 +90,14 @@ public final class Actor {
         }
     }
 
-    private void acquire(String lock, long ttlMillis, long waitMillis) {
-        var result = client.tryAcquire(
-                lock,
-                AcquireOptions.defaults().ttl(Duration.ofMillis(ttlMillis)).wait(Duration.ofMillis(waitMillis)));
+    private static AcquireOptions options(String ttlMillis, String waitMillis) {
+        return AcquireOptions.defaults()
+                .ttl(Duration.ofMillis(Long.parseLong(ttlMillis)))
+                .wait(Duration.ofMillis(Long.parseLong(waitMillis)));
+    }
+
+    private void acquire(String lock, AcquireOptions options) {
+        var result = client.tryAcquire(lock, options);
         if (result instanceof AcquireResult.Granted granted) {
             Lease taken = granted.lease();
             lease = taken;

@@ -54,7 +54,12 @@ final class House implements AutoCloseable {
 
     /** Asks for the lock and returns when the server has the actor in its queue at {@code place}. */
     void queue(Child actor, String lock, long ttlMillis, int place) {
-        actor.send("acquire " + lock + " " + ttlMillis + " 60000");
+        queue(actor, "acquire", lock, ttlMillis, place);
+    }
+
+    /** {@link #queue(Child, String, long, int)} by another verb of the actor's. */
+    void queue(Child actor, String verb, String lock, long ttlMillis, int place) {
+        actor.send(verb + " " + lock + " " + ttlMillis + " 60000");
         Awaitility.await()
                 .atMost(PATIENCE)
                 .ignoreException(LockUnavailableException.class)
