@@ -89,6 +89,11 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
         return token == 0 ? NONE : new Mark(token, NOBODY, 0);
     }
 
+    /** Whether it is the SHARED token by which a stale call of this sequencer was superseded, not the EXCLUSIVE one. */
+    public boolean refusesByShared(Sequencer sequencer) {
+        return sharedToken > exclusiveToken && sequencer.mode() == Mode.EXCLUSIVE;
+    }
+
     /** The highest token that was admitted in either mode; 0: none. */
     public long highest() {
         return Math.max(exclusiveToken, sharedToken);
@@ -99,7 +104,7 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
     }
 
     private Rejection stale(String resource, Sequencer sequencer) {
-        boolean bySharedOne = sharedToken > exclusiveToken && sequencer.mode() == Mode.EXCLUSIVE;
+        boolean bySharedOne = refusesByShared(sequencer);
         long markToken = bySharedOne ? sharedToken : exclusiveToken;
         String by = bySharedOne ? "a SHARED grant" : "grant " + exclusiveGrant;
         Map<String, String> metadata = new LinkedHashMap<>();

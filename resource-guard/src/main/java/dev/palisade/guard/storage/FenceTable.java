@@ -11,10 +11,15 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -23,24 +28,35 @@ import org.jspecify.annotations.Nullable;
  * the database orders. Never commits, never rolls back.
  */
 final class FenceTable {
-    private static final String RAISE_EXCLUSIVE = "UPDATE palisade_fence SET x_token = ?, x_grant = ?, n = ? "
-            + "WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
-    private static final String RAISE_SHARED =
-            "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = ? " + "WHERE resource = ? AND x_token < ?";
     private static final String SHARED_STANDS =
             "SELECT n FROM palisade_fence WHERE resource = ? AND x_token < ? AND s_token >= ?";
     private static final String EXCLUSIVE_STANDS = "SELECT n FROM palisade_fence "
             + "WHERE resource = ? AND x_token = ? AND x_grant = ? AND s_token < ? FOR UPDATE";
-    private static final String READ = "SELECT x_token, x_grant, s_token FROM palisade_fence WHERE resource = ?";
+    private static final String READ = "SELECT x_token, x_grant, s_token, x_raised_at_millis, s_raised_at_millis"
+            + " FROM palisade_fence WHERE resource = ?";
 
     /** In place of a row's number. A row has its number from its first raise on, and none admits before that. */
     static final long REFUSED = -1;
 
     private final SqlDialect dialect;
+    private final String raiseExclusive;
+    private final String raiseShared;
 
     FenceTable(SqlDialect dialect) {
         this.dialect = dialect;
+        // The times stay as they are when a grant comes again: they tell when its token was first seen.
+        this.raiseExclusive =
+                "UPDATE palisade_fence SET x_token = ?, x_grant = ?, n = ?, x_raised_at_millis = CASE WHEN"
+                        + " x_token < ? THEN " + dialect.nowMillis() + " ELSE x_raised_at_millis END"
+                        + " WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
+        this.raiseShared =
+                "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = ?, s_raised_at_millis = CASE WHEN"
+                        + " s_token < ? THEN " + dialect.nowMillis() + " ELSE s_raised_at_millis END"
+                        + " WHERE resource = ? AND x_token < ?";
     }
+
+    /** A mark and when its tokens were first admitted, milliseconds since 1970 by the database's clock; 0: not known. */
+    record Row(Mark mark, long exclusiveAtMillis, long sharedAtMillis) {}
 
     /**
      * Compares and raises.
@@ -55,26 +71,29 @@ final class FenceTable {
         long token = sequencer.token().value();
         String grant = sequencer.grant().toString();
         long number = freshNumber();
-        try (PreparedStatement update = connection.prepareStatement(RAISE_EXCLUSIVE)) {
+        try (PreparedStatement update = connection.prepareStatement(raiseExclusive)) {
             update.setLong(1, token);
             update.setString(2, grant);
             update.setLong(3, number);
-            update.setString(4, resource);
-            update.setLong(5, token);
+            update.setLong(4, token);
+            update.setString(5, resource);
             update.setLong(6, token);
             update.setLong(7, token);
-            update.setString(8, grant);
+            update.setLong(8, token);
+            update.setString(9, grant);
             return update.executeUpdate() == 1 ? number : REFUSED;
         }
     }
 
-    private static long raiseShared(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+    private long raiseShared(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        long token = sequencer.token().value();
         long number = freshNumber();
-        try (PreparedStatement update = connection.prepareStatement(RAISE_SHARED)) {
-            update.setLong(1, sequencer.token().value());
+        try (PreparedStatement update = connection.prepareStatement(raiseShared)) {
+            update.setLong(1, token);
             update.setLong(2, number);
-            update.setString(3, resource);
-            update.setLong(4, sequencer.token().value());
+            update.setLong(3, token);
+            update.setString(4, resource);
+            update.setLong(5, token);
             return update.executeUpdate() == 1 ? number : REFUSED;
         }
     }
@@ -108,9 +127,9 @@ final class FenceTable {
         }
     }
 
-    /** The mark as this transaction sees it; null: the resource has no row yet. */
+    /** The row as this transaction sees it; null: the resource has none yet. */
     @Nullable
-    Mark read(Connection connection, String resource) throws SQLException {
+    Row read(Connection connection, String resource) throws SQLException {
         try (PreparedStatement select = connection.prepareStatement(READ)) {
             select.setString(1, resource);
             try (ResultSet row = select.executeQuery()) {
@@ -118,10 +137,10 @@ final class FenceTable {
                     return null;
                 }
                 String grant = row.getString(2);
-                return new Mark(
-                        row.getLong(1),
-                        grant.isEmpty() ? null : GrantId.of(HexFormat.of().parseHex(grant)),
-                        row.getLong(3));
+                GrantId exclusiveGrant =
+                        grant.isEmpty() ? null : GrantId.of(HexFormat.of().parseHex(grant));
+                return new Row(
+                        new Mark(row.getLong(1), exclusiveGrant, row.getLong(3)), row.getLong(4), row.getLong(5));
             }
         }
     }
@@ -135,10 +154,31 @@ final class FenceTable {
         }
     }
 
+    /** Creates the table, or adds the columns that an older one lacks. */
     static void create(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(ddl());
+            Set<String> present = columns(statement);
+            for (String column : List.of("x_raised_at_millis", "s_raised_at_millis")) {
+                // Asked first: ALTER TABLE shuts everybody out for a moment, and waits for all who are in.
+                if (!present.contains(column)) {
+                    statement.execute("ALTER TABLE palisade_fence ADD COLUMN IF NOT EXISTS " + column
+                            + " BIGINT DEFAULT 0 NOT NULL");
+                }
+            }
         }
+    }
+
+    /** Of the table that the statements meet, whatever schemas there are beside. */
+    private static Set<String> columns(Statement statement) throws SQLException {
+        Set<String> names = new HashSet<>();
+        try (ResultSet none = statement.executeQuery("SELECT * FROM palisade_fence WHERE 1 = 0")) {
+            ResultSetMetaData metaData = none.getMetaData();
+            for (int i = 1; i <= metaData.getColumnCount(); i++) {
+                names.add(metaData.getColumnName(i).toLowerCase(Locale.ROOT));
+            }
+        }
+        return names;
     }
 
     static String ddl() {

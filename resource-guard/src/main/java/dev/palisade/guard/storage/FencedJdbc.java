@@ -77,7 +77,10 @@ public final class FencedJdbc {
         return new FencedJdbc(dataSource, verifier, dialect, wait);
     }
 
-    /** Creates {@code palisade_fence} unless it exists; the same DDL ships beside this class as a resource. */
+    /**
+     * Creates {@code palisade_fence} unless it exists, and adds columns that one of an earlier version lacks; the same DDL
+     * ships beside this class as a resource.
+     */
     public void createTable() throws SQLException {
         try (OwnTransaction transaction =
                 OwnTransaction.begin(dataSource, Connection.TRANSACTION_READ_COMMITTED, "palisade_fence")) {
@@ -131,8 +134,8 @@ public final class FencedJdbc {
 
     /** The mark of {@code resource} as the transaction on {@code connection} sees it: inside guarded work, the mark it left. */
     public Mark mark(Connection connection, String resource) throws SQLException {
-        Mark mark = table.read(connection, resource);
-        return mark == null ? Mark.NONE : mark;
+        FenceTable.Row row = table.read(connection, resource);
+        return row == null ? Mark.NONE : row.mark();
     }
 
     /**
@@ -261,12 +264,16 @@ public final class FencedJdbc {
     /** Returns when there is no row; otherwise throws. */
     private void nameTheRefusal(Connection connection, Sequencer sequencer, Binding binding, Access access)
             throws SQLException {
-        Mark mark = table.read(connection, binding.resource());
-        if (mark == null) {
+        FenceTable.Row row = table.read(connection, binding.resource());
+        if (row == null) {
             return;
         }
-        if (mark.judge(binding.resource(), sequencer, access) instanceof Verdict.Refused refused) {
-            throw refused.rejection().asException();
+        if (row.mark().judge(binding.resource(), sequencer, access) instanceof Verdict.Refused refused) {
+            long when = row.mark().refusesByShared(sequencer) ? row.sharedAtMillis() : row.exclusiveAtMillis();
+            throw (when == 0
+                            ? refused.rejection()
+                            : refused.rejection().with(Rejection.SUPERSEDED_AT_MILLIS, Long.toString(when)))
+                    .asException();
         }
         // The row moved between the two statements: the refusal has no reason any more, the next run finds out.
         throw moved("the mark of '" + binding.resource() + "' moved");

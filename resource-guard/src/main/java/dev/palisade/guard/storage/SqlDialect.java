@@ -32,6 +32,12 @@ enum SqlDialect {
                     + "WHERE NOT EXISTS (SELECT 1 FROM palisade_fence WHERE resource = ?)";
         }
 
+        /** The transaction's: H2 has no other. Before a call waits for its row, not after. */
+        @Override
+        String nowMillis() {
+            return "CAST(FLOOR(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000) AS BIGINT)";
+        }
+
         /** The session's, so it is given back by {@link #restoreLockWait}; neither commits a transaction. */
         @Override
         String boundLockWait(Connection connection, Duration wait) throws SQLException {
@@ -67,6 +73,12 @@ enum SqlDialect {
         String insertRow() {
             return "INSERT INTO palisade_fence (resource) SELECT CAST(? AS VARCHAR(512)) "
                     + "WHERE NOT EXISTS (SELECT 1 FROM palisade_fence WHERE resource = ?) ON CONFLICT DO NOTHING";
+        }
+
+        /** When the statement arrived, before it waited for its row; a joined transaction may be much older. */
+        @Override
+        String nowMillis() {
+            return "CAST(FLOOR(EXTRACT(EPOCH FROM statement_timestamp()) * 1000) AS BIGINT)";
         }
 
         /**
@@ -110,6 +122,9 @@ enum SqlDialect {
 
     /** Inserts a row unless it is there; the resource is bound twice. A racing insert may still fail, see {@link SqlFailure}. */
     abstract String insertRow();
+
+    /** The present by the database's clock, as an expression: milliseconds since 1970. */
+    abstract String nowMillis();
 
     /** Bounds waits for row locks from here on; returns what {@link #restoreLockWait} wants back. */
     abstract String boundLockWait(Connection connection, Duration wait) throws SQLException;

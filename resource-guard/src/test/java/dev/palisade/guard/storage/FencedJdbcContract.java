@@ -26,6 +26,7 @@ import java.sql.SQLTransactionRollbackException;
 import java.sql.Savepoint;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -98,6 +99,70 @@ abstract class FencedJdbcContract {
                 .containsEntry(Rejection.APPLIED, "no");
         assertThat(value()).isEqualTo(340);
         assertThat(fenced.mark(LOCK)).isEqualTo(new Mark(34, new GrantId(7, 34), 0));
+    }
+
+    @Test
+    void aRefusalTellsWhenTheDatabaseFirstSawWhatSupersededTheCall() throws SQLException {
+        write(32, 320);
+        long before = now();
+        write(34, 340);
+        long after = now();
+        assertThat(supersededAt(() -> write(33, 330))).isBetween(before, after);
+        // A moment that no clock shows: whatever writes it again is found.
+        execute("UPDATE palisade_fence SET x_raised_at_millis = 34000");
+        write(34, 341);
+        fenced.read(grants.exclusive(LOCK, 34), ORDER, FencedJdbcContract::select);
+        assertThat(supersededAt(() -> write(33, 330))).isEqualTo(34_000);
+        write(35, 350);
+        assertThat(supersededAt(() -> write(34, 340))).isGreaterThanOrEqualTo(after);
+    }
+
+    @Test
+    void whoIsRefusedBecauseOfReadersIsToldWhenTheyCameAndTheOthersWhenTheWriterCame() throws SQLException {
+        write(3, 30);
+        execute("UPDATE palisade_fence SET x_raised_at_millis = 3000");
+        long before = now();
+        fenced.claim(grants.shared(LOCK, 5), ORDER);
+        assertThat(supersededAt(() -> write(4, 40))).isBetween(before, now());
+        execute("UPDATE palisade_fence SET s_raised_at_millis = 5000");
+        fenced.claim(grants.shared(LOCK, 5), ORDER);
+        fenced.claim(grants.shared(LOCK, 4), ORDER);
+        assertThat(supersededAt(() -> write(4, 40))).isEqualTo(5_000);
+        assertThat(supersededAt(() -> fenced.claim(grants.shared(LOCK, 2), ORDER)))
+                .isEqualTo(3_000);
+        fenced.claim(grants.shared(LOCK, 6), ORDER);
+        assertThat(supersededAt(() -> write(4, 40))).isGreaterThanOrEqualTo(before);
+    }
+
+    @Test
+    void aTableFromBeforeTheTimesWereKeptGetsThemAndKeepsItsMarks() throws SQLException {
+        write(34, 340);
+        execute("ALTER TABLE palisade_fence DROP COLUMN x_raised_at_millis");
+        execute("ALTER TABLE palisade_fence DROP COLUMN s_raised_at_millis");
+        assertThat(refused(() -> write(35, 350), Reason.MARK_UNAVAILABLE).message())
+                .contains("createTable");
+        fenced.createTable();
+        assertThat(refused(() -> write(33, 330), Reason.TOKEN_STALE).metadata())
+                .as("when it was raised is not known")
+                .doesNotContainKey(Rejection.SUPERSEDED_AT_MILLIS);
+        long before = now();
+        write(35, 350);
+        assertThat(supersededAt(() -> write(34, 340))).isGreaterThanOrEqualTo(before);
+    }
+
+    /** By the database's clock; not by ours, which may be another machine's. */
+    private long now() throws SQLException {
+        try (Connection connection = dataSource.getConnection();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT CURRENT_TIMESTAMP")) {
+            row.next();
+            return row.getObject(1, OffsetDateTime.class).toInstant().toEpochMilli();
+        }
+    }
+
+    private static long supersededAt(ThrowingCallable call) {
+        return Long.parseLong(
+                refused(call, Reason.TOKEN_STALE).metadata().getOrDefault(Rejection.SUPERSEDED_AT_MILLIS, "-1"));
     }
 
     @Test
@@ -506,7 +571,12 @@ abstract class FencedJdbcContract {
                 assertThat(refusal).as("step %d on %s", step, mark).isEmpty();
                 mark = next.next();
             } else {
-                assertThat(refusal).as("step %d on %s", step, mark).contains(((Verdict.Refused) expected).rejection());
+                Rejection told = refusal.orElseThrow();
+                String when = told.metadata().getOrDefault(Rejection.SUPERSEDED_AT_MILLIS, "not told");
+                assertThat(when).as("step %d on %s", step, mark).containsOnlyDigits();
+                assertThat(told)
+                        .as("step %d on %s", step, mark)
+                        .isEqualTo(((Verdict.Refused) expected).rejection().with(Rejection.SUPERSEDED_AT_MILLIS, when));
             }
             assertThat(fenced.mark(LOCK)).as("step %d", step).isEqualTo(mark);
         }
