@@ -195,6 +195,10 @@ class GuardInterceptorTest {
         shop.floor.work = item -> {};
         assertThat(shop.put(33, "again, of the same grant").end).isNotDone();
         shop.oneWaits();
+        Answer next = shop.put(34, "b");
+        assertThat(next.end).isNotDone();
+        shop.oneWaits(); // The other one was superseded.
+        assertThat(shop.floor.seen).isEmpty();
     }
 
     @Test
