@@ -66,7 +66,11 @@ public class Door {
     public void arrive(Visit visit, long nowNanos) {
         compare(visit);
         waiting.add(visit);
-        pump(nowNanos);
+        if (closed) {
+            pump(nowNanos);
+        } else {
+            advance(visit); // Alone: an arrival lets nobody else in, and whom it refuses waits for its mark first.
+        }
     }
 
     /** {@code mark} is durable now. */
@@ -93,7 +97,6 @@ public class Door {
         if (visit.state() == State.WAITING) {
             visit.refuse(isSaved(visit) ? draining(visit, nowNanos) : unsaved(visit));
             settle(visit, State.REFUSED);
-            pump(nowNanos);
         }
     }
 
@@ -205,21 +208,25 @@ public class Door {
     private void pump(long nowNanos) {
         closed = closed && closedUntilNanos - nowNanos > 0;
         for (Visit visit : List.copyOf(waiting)) {
-            if (!isSaved(visit)) {
-                continue;
-            }
-            compareAgain(visit);
-            if (!isSaved(visit)) {
-                continue;
-            }
-            if (visit.isRefused()) {
-                settle(visit, State.REFUSED);
-            } else if (!isBlocked(visit)) {
-                settle(visit, State.RUNNING);
-                occupants.add(visit);
-            } else {
-                occupants.askToStop(visit, superseded);
-            }
+            advance(visit);
+        }
+    }
+
+    private void advance(Visit visit) {
+        if (!isSaved(visit)) {
+            return;
+        }
+        compareAgain(visit);
+        if (!isSaved(visit)) {
+            return;
+        }
+        if (visit.isRefused()) {
+            settle(visit, State.REFUSED);
+        } else if (!isBlocked(visit)) {
+            settle(visit, State.RUNNING);
+            occupants.add(visit);
+        } else {
+            occupants.askToStop(visit, superseded);
         }
     }
 
@@ -238,9 +245,11 @@ public class Door {
     }
 
     private void leave(Visit visit, long nowNanos) {
-        occupants.remove(visit);
+        boolean makesRoom = occupants.remove(visit);
         visit.become(State.ENDED);
-        pump(nowNanos);
+        if (makesRoom) {
+            pump(nowNanos);
+        }
     }
 
     private Rejection draining(Visit visit, long nowNanos) {

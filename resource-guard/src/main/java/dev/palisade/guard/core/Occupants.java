@@ -31,8 +31,10 @@ final class Occupants {
         lostWrites += visit.access() == Access.WRITE ? 1 : 0;
     }
 
-    void remove(Visit visit) {
-        lostWrites -= visit.state() == Visit.State.QUARANTINED && visit.access() == Access.WRITE ? 1 : 0;
+    /** Whether somebody may start now who could not before: otherwise who is left stands in the same way as before. */
+    boolean remove(Visit visit) {
+        boolean lostWrite = visit.state() == Visit.State.QUARANTINED && visit.access() == Access.WRITE;
+        lostWrites -= lostWrite ? 1 : 0;
         Visit before = visit.before;
         Visit after = visit.after;
         if (before == null) {
@@ -45,6 +47,7 @@ final class Occupants {
         }
         visit.before = null;
         visit.after = null;
+        return newest == null || (lostWrite && lostWrites == 0);
     }
 
     /**
@@ -65,12 +68,16 @@ final class Occupants {
                 && one.sequencer().grant().equals(other.sequencer().grant());
     }
 
-    /** Adds to {@code asked} whoever is in the way of {@code visit} and was not asked to stop before. */
+    /**
+     * Adds to {@code asked} whoever is in the way of {@code visit} and was not asked to stop before. Who asks asks all, so
+     * behind one that was asked before there is nobody left to ask.
+     */
     void askToStop(Visit visit, List<Visit> asked) {
-        for (Visit each = newest; each != null && conflictWith(visit); each = each.after) {
-            if (!isOfSameGrant(each, visit) && each.askToStop()) {
-                asked.add(each);
-            }
+        if (newest == null || !conflictWith(visit) || isOfSameGrant(newest, visit)) {
+            return;
+        }
+        for (Visit each = newest; each != null && each.askToStop(); each = each.after) {
+            asked.add(each);
         }
     }
 
