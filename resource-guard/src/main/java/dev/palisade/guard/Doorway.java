@@ -1,6 +1,7 @@
 package dev.palisade.guard;
 
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.guard.core.Access;
@@ -8,6 +9,7 @@ import dev.palisade.guard.core.Door;
 import dev.palisade.guard.core.Mark;
 import dev.palisade.guard.core.Visit;
 import dev.palisade.guard.mark.StoredMark;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -77,9 +79,17 @@ final class Doorway {
                 told = List.copyOf(onSuperseded);
                 onSuperseded.clear();
             }
-            told.forEach(Runnable::run);
+            for (Runnable what : told) {
+                try {
+                    what.run();
+                } catch (RuntimeException | Error e) {
+                    LOG.log(Level.ERROR, "what was to stop a superseded call threw; the call may go on", e);
+                }
+            }
         }
     }
+
+    private static final System.Logger LOG = System.getLogger(Doorway.class.getName());
 
     /** Of calls that nobody waits for. */
     private static final CompletableFuture<Call> UNASKED = CompletableFuture.completedFuture(null);
@@ -212,8 +222,6 @@ final class Doorway {
             save = !asked.covers(saving) ? house.store().put(stored()) : null;
             asked = saving;
         }
-        settled.forEach(visit -> house.executor().execute(() -> tell((Call) visit)));
-        superseded.forEach(visit -> house.executor().execute(((Call) visit)::tellSuperseded));
         if (save != null) {
             save.whenComplete((kept, failure) -> change(() -> {
                 long now = house.time().nanos();
@@ -225,11 +233,39 @@ final class Doorway {
                 return true;
             }));
         }
+        for (Visit visit : settled) {
+            Call call = (Call) visit;
+            call.alarm.run();
+            hand(() -> tell(call), () -> turnAway(call));
+        }
+        for (Visit visit : superseded) {
+            Runnable told = ((Call) visit)::tellSuperseded;
+            hand(told, told);
+        }
         return result;
     }
 
+    /** @param otherwise run here when the executor does not take {@code what}, for want of threads or by its own rules */
+    private void hand(Runnable what, Runnable otherwise) {
+        try {
+            house.executor().execute(what);
+        } catch (RuntimeException | Error e) {
+            LOG.log(Level.WARNING, "the guard's executor takes nothing: give it more threads, or a longer queue", e);
+            otherwise.run();
+        }
+    }
+
+    /** Nobody can be found to tell the call: it must not stand in the way of others. */
+    private void turnAway(Call call) {
+        call.ended();
+        call.answer.completeExceptionally(call.rejection()
+                .orElseGet(() -> new Rejection(
+                        Reason.LIMIT_EXCEEDED,
+                        "the guard's executor takes no more calls; nothing was applied: try again later"))
+                .asException());
+    }
+
     private void tell(Call call) {
-        call.alarm.run();
         Optional<Rejection> rejection = call.rejection();
         if (rejection.isPresent()) {
             call.answer.completeExceptionally(rejection.get().asException());
@@ -240,27 +276,23 @@ final class Doorway {
             call.answer.completeExceptionally(House.closedNow().asException());
             return;
         }
-        if (house.store().isHeldForLife()) {
-            letIn(call);
-            return;
-        }
-        // Not on the store's thread: what follows may block.
-        house.store()
-                .confirm()
-                .whenCompleteAsync(
-                        (owned, failure) -> {
-                            if (failure == null) {
-                                letIn(call);
-                            } else {
-                                call.ended();
-                                call.answer.completeExceptionally(failure);
-                            }
-                        },
-                        house.executor());
+        CompletableFuture<Void> confirmed = house.store().confirm().toCompletableFuture();
+        boolean atOnce = confirmed.isDone();
+        var unused = confirmed.whenComplete((owned, failure) -> {
+            if (atOnce) {
+                answer(call, failure);
+            } else {
+                // Not on the store's thread: the handler that follows may block, and every mark with it.
+                hand(() -> answer(call, failure), () -> turnAway(call));
+            }
+        });
     }
 
-    private static void letIn(Call call) {
-        if (!call.answer.complete(call)) {
+    private static void answer(Call call, @Nullable Throwable failure) {
+        if (failure != null) {
+            call.ended();
+            call.answer.completeExceptionally(failure);
+        } else if (!call.answer.complete(call)) {
             call.ended();
         }
     }

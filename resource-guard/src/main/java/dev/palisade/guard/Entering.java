@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,8 @@ final class Entering extends CompletableFuture<Admission> {
     private final List<Binding> resources;
     /** Left by whoever ends this early, while another thread may still add to it. */
     private final List<Call> passed = new CopyOnWriteArrayList<>();
+
+    private final AtomicInteger due = new AtomicInteger();
 
     /** The doorway that it stands before; null while what that doorway starts from is being found out. */
     private volatile @Nullable CompletableFuture<?> step;
@@ -54,10 +57,10 @@ final class Entering extends CompletableFuture<Admission> {
         var unused = this.whenComplete((admission, failure) -> {
             alarm.run();
             CompletableFuture<?> pending = step;
+            if (pending != null) {
+                pending.cancel(false);
+            }
             if (isCancelled()) {
-                if (pending != null) {
-                    pending.cancel(false);
-                }
                 leave();
             }
         });
@@ -84,7 +87,20 @@ final class Entering extends CompletableFuture<Admission> {
         return unexpected;
     }
 
+    /** In a loop, since a step may be over before it returns: many resources must not come to as many stack frames. */
     private void next() {
+        if (due.getAndIncrement() == 0) {
+            do {
+                advance();
+            } while (due.decrementAndGet() > 0);
+        }
+    }
+
+    private void advance() {
+        if (isDone()) {
+            leave();
+            return;
+        }
         if (passed.size() == resources.size()) {
             if (!complete(new Admission(passed))) {
                 leave();
@@ -107,14 +123,20 @@ final class Entering extends CompletableFuture<Admission> {
                     enter(doorway);
                 }
             });
-        } catch (RejectedException e) {
+        } catch (RuntimeException | Error e) {
             fail(e);
         }
     }
 
     /** @param doorway null, or retired by now: it is opened again */
     private void enter(@Nullable Doorway doorway) {
-        CompletableFuture<Call> entering = doorway == null ? null : doorway.enter(sequencer, access, deadlineNanos);
+        CompletableFuture<Call> entering;
+        try {
+            entering = doorway == null ? null : doorway.enter(sequencer, access, deadlineNanos);
+        } catch (RuntimeException | Error e) {
+            fail(e); // Closed meanwhile. A stage's callback has nobody to throw it to.
+            return;
+        }
         if (entering == null) {
             next();
             return;
@@ -128,7 +150,7 @@ final class Entering extends CompletableFuture<Admission> {
                 fail(failure);
             }
         });
-        if (isCancelled()) {
+        if (isDone()) {
             entering.cancel(false);
         }
     }

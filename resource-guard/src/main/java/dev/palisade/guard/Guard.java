@@ -143,10 +143,19 @@ public final class Guard implements AutoCloseable {
 
     /**
      * Raises the marks and waits until no call of an older grant is in: after it no older call is applied to any of the
-     * resources. What {@link #enterAsync} does, without staying.
+     * resources. What {@link #enterAsync} does, without staying. Cancelling leaves.
      */
     public CompletableFuture<Void> claimAsync(SignedSequencer signed, Duration wait, Binding... resources) {
-        return enterAsync(signed, Access.READ, Check.LOCAL, wait, resources).thenAccept(Admission::close);
+        CompletableFuture<Admission> entering = enterAsync(signed, Access.READ, Check.LOCAL, wait, resources);
+        // Closed by a stage of its own: one that the caller cancels does not run any more.
+        CompletableFuture<Void> claim = entering.whenComplete((admission, failure) -> {
+                    if (admission != null) {
+                        admission.close();
+                    }
+                })
+                .thenAccept(closed -> {});
+        var unused = claim.whenComplete((done, failure) -> entering.cancel(false));
+        return claim;
     }
 
     /** The mark of a resource, for people; it may be raised the next moment. */
@@ -200,6 +209,7 @@ public final class Guard implements AutoCloseable {
             Check check,
             Duration wait,
             Binding[] resources) {
+        Duration patience = wait.compareTo(waitMax) > 0 ? waitMax : wait.isNegative() ? Duration.ZERO : wait;
         if (waiting.incrementAndGet() > waitingMax) {
             waiting.decrementAndGet();
             throw new Rejection(
@@ -208,13 +218,12 @@ public final class Guard implements AutoCloseable {
                     .with(Rejection.LIMIT, "waitingMax")
                     .asException();
         }
-        long nanos = wait.compareTo(waitMax) < 0 ? wait.toNanos() : waitMax.toNanos();
         List<Binding> sorted = Arrays.stream(resources)
                 .distinct()
                 .sorted(Comparator.comparing(Binding::resource))
                 .toList();
         Entering entering = new Entering(
-                doorways, house.time(), sequencer, access, house.time().nanos() + nanos, sorted);
+                doorways, house.time(), sequencer, access, house.time().nanos() + patience.toNanos(), sorted);
         var unused = entering.whenComplete((admission, failure) -> {
             waiting.decrementAndGet();
             if (failure == null) {
@@ -231,15 +240,18 @@ public final class Guard implements AutoCloseable {
     }
 
     private static CompletionStage<Void> online(LockService lockService, SignedSequencer signed, Sequencer sequencer) {
-        return lockService.isAlive(signed).thenAccept(alive -> {
-            if (!alive) {
-                throw new Rejection(
-                                Reason.LEASE_EXPIRED,
-                                "the lock service knows no live lease of token " + sequencer.token() + " on lock '"
-                                        + sequencer.lock() + "'; nothing was applied: acquire again")
-                        .asException();
-            }
-        });
+        return CompletableFuture.completedStage(signed)
+                .thenCompose(lockService::isAlive)
+                .thenAccept(alive -> {
+                    if (!alive) {
+                        throw new Rejection(
+                                        Reason.LEASE_EXPIRED,
+                                        "the lock service knows no live lease of token " + sequencer.token()
+                                                + " on lock '" + sequencer.lock()
+                                                + "'; nothing was applied: acquire again")
+                                .asException();
+                    }
+                });
     }
 
     private void observe(Sequencer sequencer, Access access, Binding[] resources) {

@@ -27,6 +27,8 @@ final class SlowMarkStore implements MarkStore {
     boolean syncsAtOnce;
     boolean taken;
     boolean heldForLife = true;
+    /** What {@link #confirm} answers while nobody else took the store. */
+    CompletableFuture<Void> confirmed = CompletableFuture.completedFuture(null);
 
     @Override
     public KeptMarks open() {
@@ -52,7 +54,7 @@ final class SlowMarkStore implements MarkStore {
 
     @Override
     public CompletionStage<Void> confirm() {
-        return taken ? CompletableFuture.failedStage(lost()) : CompletableFuture.completedStage(null);
+        return taken ? CompletableFuture.failedStage(lost()) : confirmed;
     }
 
     @Override
