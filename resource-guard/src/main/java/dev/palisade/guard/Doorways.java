@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * All doorways of a guard, and what a resource's doorway starts from: its kept mark, or its domain's base mark, or, where
  * neither can be known, a barrier token of the lock service. Bounded: when there are too many marks, the base of the
- * fullest domain is raised to the middle of its marks and those below are dropped.
+ * domain with the most idle ones is raised to the middle of these and those below are dropped. Those in use are kept.
  */
 final class Doorways {
     /** Whose tokens, and of which domain. */
@@ -195,7 +195,9 @@ final class Doorways {
         kept.values()
                 .forEach(mark -> byDomain.computeIfAbsent(Domain.of(mark), d -> new ArrayList<>())
                         .add(mark));
+        // Only what can be dropped counts: a domain of busy resources would be raised again and again for nothing.
         open.values().stream()
+                .filter(Doorway::isIdle)
                 .map(Doorway::stored)
                 .forEach(mark -> byDomain.computeIfAbsent(Domain.of(mark), d -> new ArrayList<>())
                         .add(mark));

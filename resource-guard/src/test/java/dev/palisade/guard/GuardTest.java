@@ -534,6 +534,26 @@ class GuardTest {
     }
 
     @Test
+    void resourcesThatAreBusyAreNotInTheWayOfForgettingOthers() {
+        store.syncsAtOnce = true;
+        guard = another().marksMax(256).build();
+        LockName busy = new LockName("busy");
+        for (int i = 1; i <= 200; i++) {
+            admittedAtOnce(
+                    guard.enterAsync(signed("busy", 1, Mode.EXCLUSIVE), Access.WRITE, new Binding("busy/" + i, busy)));
+        }
+        for (int i = 1; i <= 2000; i++) {
+            admittedAtOnce(guard.enterAsync(
+                            signed("lock/" + i, i, Mode.EXCLUSIVE), Access.WRITE, Binding.of("lock/" + i)))
+                    .close();
+            assertThat(store.marks).hasSizeLessThanOrEqualTo(256);
+        }
+        assertThat(store.marks.keySet())
+                .filteredOn(name -> name.startsWith("busy/"))
+                .hasSize(200);
+    }
+
+    @Test
     void whoWaitsIsToldOnTheGuardsExecutorAndNotByTheCallThatMadeRoom() {
         List<Runnable> handed = new ArrayList<>();
         store.syncsAtOnce = true;
