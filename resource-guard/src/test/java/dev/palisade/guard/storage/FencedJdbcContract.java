@@ -135,6 +135,20 @@ abstract class FencedJdbcContract {
     }
 
     @Test
+    void aReaderThatWaitedBehindANewerOneLeavesItsTimeAlone() throws Exception {
+        write(3, 30);
+        try (Connection mine = open()) {
+            fenced.check(mine, grants.shared(LOCK, 6), ORDER, Access.READ);
+            execute(mine, "UPDATE palisade_fence SET s_raised_at_millis = 6000");
+            Future<Mark> older = threads.submit(() -> fenced.claim(grants.shared(LOCK, 5), ORDER));
+            awaitAWaiter();
+            mine.commit();
+            assertThat(older.get(30, TimeUnit.SECONDS).sharedToken()).isEqualTo(6);
+        }
+        assertThat(supersededAt(() -> write(4, 40))).isEqualTo(6_000);
+    }
+
+    @Test
     void aTableFromBeforeTheTimesWereKeptGetsThemAndKeepsItsMarks() throws SQLException {
         write(34, 340);
         execute("ALTER TABLE palisade_fence DROP COLUMN x_raised_at_millis");
