@@ -233,7 +233,11 @@ public class Door {
     private Verdict judge(Visit visit) {
         Verdict verdict = mark.judge(resource, visit.sequencer(), visit.access());
         if (verdict instanceof Verdict.Refused refused) {
-            visit.refuse(refused.rejection().with(Rejection.SUPERSEDED_AT_MILLIS, Long.toString(raisedAtMillis)));
+            Rejection why = refused.rejection();
+            visit.refuse(
+                    raisedAtMillis == 0
+                            ? why
+                            : why.with(Rejection.SUPERSEDED_AT_MILLIS, Long.toString(raisedAtMillis)));
         }
         return verdict;
     }
