@@ -207,10 +207,13 @@ final class Doorways {
     }
 
     private void raiseBase(Domain domain, List<StoredMark> marks) {
+        CompletableFuture<Long> before = bases.get(domain);
+        if (before != null && !before.isDone()) {
+            return; // What it will be is not known here, and a base that fell would admit whose marks were dropped.
+        }
         long[] tokens =
                 marks.stream().mapToLong(mark -> mark.mark().highest()).sorted().toArray();
-        CompletableFuture<Long> before = bases.get(domain);
-        long base = Math.max(tokens[(tokens.length - 1) / 2], before == null ? 0 : before.getNow(0L));
+        long base = Math.max(tokens[(tokens.length - 1) / 2], before == null ? 0 : before.join());
         List<String> dropped = new ArrayList<>();
         for (StoredMark mark : marks) {
             Doorway doorway = open.get(mark.resource());

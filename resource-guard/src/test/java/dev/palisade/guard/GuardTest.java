@@ -534,6 +534,38 @@ class GuardTest {
     }
 
     @Test
+    void aBaseMarkNeverFallsAlsoWhileARaisedOneIsOnItsWayToTheDisk() {
+        store.syncsAtOnce = true;
+        guard = another().marksMax(256).build();
+        List<Admission> busy = new ArrayList<>();
+        for (int i = 1; i <= 100; i++) {
+            busy.add(admittedAtOnce(onTheLock("busy/" + i, i)));
+        }
+        for (int i = 1; i <= 156; i++) {
+            admittedAtOnce(onTheLock("idle/" + i, 1000 + i)).close();
+        }
+        store.syncsAtOnce = false;
+        List<CompletableFuture<Admission>> waiting = new ArrayList<>();
+        waiting.add(write(1)); // Of another domain: makes room, and the marks of idle/1 and some more are dropped.
+        busy.forEach(Admission::close);
+        for (int i = 1; i <= 120; i++) {
+            waiting.add(
+                    guard.enterAsync(signed("lock/" + i, i, Mode.EXCLUSIVE), Access.WRITE, Binding.of("lock/" + i)));
+        }
+        assertThat(waiting).noneMatch(CompletableFuture::isDone);
+        store.sync();
+        CompletableFuture<Admission> former = onTheLock("idle/10", 500);
+        store.sync();
+        assertThat(refused(former).reason()).isEqualTo(Reason.TOKEN_STALE);
+        assertThat(store.bases.values()).anyMatch(base -> base.token() > 1000);
+    }
+
+    private CompletableFuture<Admission> onTheLock(String resource, long token) {
+        return guard.enterAsync(
+                signed("lock", token, Mode.EXCLUSIVE), Access.WRITE, new Binding(resource, new LockName("lock")));
+    }
+
+    @Test
     void resourcesThatAreBusyAreNotInTheWayOfForgettingOthers() {
         store.syncsAtOnce = true;
         guard = another().marksMax(256).build();
