@@ -12,19 +12,24 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** {@code palisade bench}. */
 @Command(
         name = "bench",
         description = {
-            "Measures the guard beside what would be used in its place: rounds take turns, medians are reported.",
+            "Measures the guard, its parts and what would be used in its place: rounds take turns, medians are reported.",
             "",
         },
         footer = {"", "Exit codes: 0 measured, 2 wrong usage, 3 could not run."},
@@ -57,11 +62,13 @@ final class BenchCommand implements Callable<Integer> {
     @Option(names = "--json", paramLabel = "FILE", description = "Also write every round's figures to this file.")
     private @Nullable Path json;
 
+    @Spec
+    private @Nullable CommandSpec spec;
+
     @Override
     public Integer call() throws Exception {
-        if (count < 1 || count > 1_000) {
-            throw new CannotStart("--rounds " + count + " is not within 1 to 1000");
-        }
+        require(count >= 1 && count <= 1_000, "--rounds " + count + " is not within 1 to 1000");
+        require(!round.isZero(), "--round 0 measures nothing; use 1ms or more");
         Rounds rounds = new Rounds(warmUp, round, count);
         Path directory = Files.createTempDirectory("palisade-bench");
         Map<String, List<Measured>> results = new LinkedHashMap<>();
@@ -76,10 +83,17 @@ final class BenchCommand implements Callable<Integer> {
         } catch (ScenarioFailed e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         }
+        delete(directory);
         if (json != null) {
             write(json, results);
         }
         return 0;
+    }
+
+    private void require(boolean right, String otherwise) {
+        if (!right && spec != null) {
+            throw new ParameterException(spec.commandLine(), otherwise);
+        }
     }
 
     private static Map<String, List<Measured>> measure(String title, Rounds rounds, Map<String, Contestant> contestants)
@@ -87,7 +101,7 @@ final class BenchCommand implements Callable<Integer> {
         Map<String, List<Measured>> results = rounds.run(contestants, System.err);
         System.out.println();
         System.out.println(title);
-        System.out.printf("  %-34s %14s %14s %14s%n", "", "per second", "CPU ns each", "x the last");
+        System.out.printf("  %-34s %14s %14s %14s%n", "", "per second", "CPU ns each", "CPU x last");
         List<Measured> last = new ArrayList<>();
         results.values().forEach(each -> {
             last.clear();
@@ -96,6 +110,14 @@ final class BenchCommand implements Callable<Integer> {
         results.forEach((name, measured) -> System.out.printf(
                 "  %-34s %,14.0f %,14.0f %14.3f%n", name, speed(measured), cpu(measured), cpu(measured) / cpu(last)));
         return results;
+    }
+
+    private static void delete(Path directory) throws IOException {
+        try (Stream<Path> all = Files.walk(directory)) {
+            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(each);
+            }
+        }
     }
 
     private static double speed(List<Measured> rounds) {

@@ -340,6 +340,8 @@ class GuardTest {
         CompletableFuture<Admission> earlier = write(39);
         store.sync();
         assertThat(refused(earlier).reason()).isEqualTo(Reason.TOKEN_STALE);
+        assertThat(refused(earlier).message()).contains("base mark 40");
+        assertThat(refused(earlier).metadata()).doesNotContainKey(Rejection.MARK_GRANT);
         CompletableFuture<Admission> later = write(41);
         store.sync();
         assertThat(later).isNotDone();

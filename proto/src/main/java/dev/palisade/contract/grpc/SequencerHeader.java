@@ -28,7 +28,7 @@ public final class SequencerHeader {
         if (all == null) {
             throw new Rejection(
                             Reason.SEQUENCER_MISSING,
-                            "the call carries no " + KEY.name() + " header; send it through the lease's interceptor")
+                            "the call carries no " + KEY.name() + " header; call it through lease.attach(stub)")
                     .asException();
         }
         Iterator<byte[]> each = all.iterator();

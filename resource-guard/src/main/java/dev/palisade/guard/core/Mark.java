@@ -106,19 +106,22 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
     private Rejection stale(String resource, Sequencer sequencer) {
         boolean bySharedOne = refusesByShared(sequencer);
         long markToken = bySharedOne ? sharedToken : exclusiveToken;
-        String by = bySharedOne ? "a SHARED grant" : "grant " + exclusiveGrant;
+        boolean byBase = !bySharedOne && NOBODY.equals(exclusiveGrant);
         Map<String, String> metadata = new LinkedHashMap<>();
         metadata.put(Rejection.PRESENTED_TOKEN, sequencer.token().toString());
         metadata.put(Rejection.MARK_TOKEN, Long.toString(markToken));
-        if (!bySharedOne && exclusiveGrant != null) {
+        if (!bySharedOne && !byBase && exclusiveGrant != null) {
             metadata.put(Rejection.MARK_GRANT, exclusiveGrant.toString());
         }
         metadata.put(Rejection.RESOURCE, resource);
         metadata.put(Rejection.LOCK, sequencer.lock().value());
         metadata.put(Rejection.APPLIED, "no");
-        String message = "token " + sequencer.token() + " of grant " + sequencer.grant() + " on '" + resource
-                + "' was superseded by token " + markToken + " of " + by
-                + "; nothing was applied: acquire again, read again, redo";
+        String what = "token " + sequencer.token() + " of grant " + sequencer.grant() + " on '" + resource + "'";
+        String why = byBase
+                ? " is older than this guard's base mark " + markToken + ": it remembers nobody from before that"
+                : " was superseded by token " + markToken + " of "
+                        + (bySharedOne ? "a SHARED grant" : "grant " + exclusiveGrant);
+        String message = what + why + "; nothing was applied: acquire again, read again, redo";
         return new Rejection(Reason.TOKEN_STALE, message, metadata);
     }
 }
