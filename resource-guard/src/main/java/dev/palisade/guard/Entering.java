@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -75,8 +76,8 @@ final class Entering extends CompletableFuture<Admission> {
 
     /** The reason in {@code failure}; what is no rejection is a bug, and says so without letting the call in. */
     static RejectedException rejected(Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        boolean wrapped = failure instanceof CompletionException || failure instanceof ExecutionException;
+        Throwable cause = wrapped && failure.getCause() != null ? failure.getCause() : failure;
         if (cause instanceof RejectedException rejected) {
             return rejected;
         }

@@ -8,6 +8,7 @@ import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
@@ -287,6 +288,16 @@ class GuardTest {
         assertThat(refused(next).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
         assertThat(refused(another).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
         assertThat(store.closedInOrder).isFalse();
+    }
+
+    @Test
+    void aBlockingCallIsLetInOrToldTheSameReason() throws Exception {
+        store.syncsAtOnce = true;
+        guard.enter(signed("orders/42", 34, Mode.EXCLUSIVE), Access.WRITE, ORDER)
+                .close();
+        assertThatThrownBy(() -> guard.enter(signed("orders/42", 33, Mode.EXCLUSIVE), Access.WRITE, ORDER))
+                .isInstanceOfSatisfying(
+                        RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.TOKEN_STALE));
     }
 
     @Test
