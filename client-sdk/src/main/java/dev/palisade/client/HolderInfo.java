@@ -13,6 +13,13 @@ import java.time.Duration;
  * @param mode how it holds the lock
  * @param held for how long so far
  * @param remaining when the lease ends unless it is renewed
+ * @param session which session, as in {@link Operations#sessions}; empty from an older server
  */
 public record HolderInfo(
-        String owner, String purpose, FencingToken token, Mode mode, Duration held, Duration remaining) {}
+        String owner,
+        String purpose,
+        FencingToken token,
+        Mode mode,
+        Duration held,
+        Duration remaining,
+        String session) {}

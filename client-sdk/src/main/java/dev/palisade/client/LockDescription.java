@@ -35,6 +35,7 @@ public record LockDescription(
      * @param mode how it wants the lock
      * @param waited for how long so far
      * @param offered whether the lock is promised to this waiter and not yet accepted
+     * @param session which session, as in {@link Operations#sessions}; empty from an older server
      */
-    public record Waiter(String owner, String purpose, Mode mode, Duration waited, boolean offered) {}
+    public record Waiter(String owner, String purpose, Mode mode, Duration waited, boolean offered, String session) {}
 }

@@ -12,16 +12,16 @@ import dev.palisade.proto.v1.BarrierRequest;
 import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryRequest;
+import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.RevokeRequest;
+import dev.palisade.proto.v1.SessionsReply;
+import dev.palisade.proto.v1.SessionsRequest;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Spliterator;
-import java.util.Spliterators;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /**
  * What is asked of a lock service by others than holders: operators, dashboards, guards. Every call blocks, at most for the
@@ -67,14 +67,32 @@ public final class Operations {
      */
     public Stream<LockDescription> list(String prefix) {
         String checked = Texts.checked("prefix", prefix, 0, LockName.BYTES_MAX);
-        LockPages pages = new LockPages(token -> calls.ask(
-                "locks '" + checked + "'",
-                stub -> stub.list(ListRequest.newBuilder()
-                        .setPrefix(checked)
-                        .setPageToken(token)
-                        .build())));
-        return StreamSupport.stream(
-                Spliterators.spliteratorUnknownSize(pages, Spliterator.ORDERED | Spliterator.NONNULL), false);
+        return Pages.stream(token -> {
+            ListReply page = calls.ask(
+                    "locks '" + checked + "'",
+                    stub -> stub.list(ListRequest.newBuilder()
+                            .setPrefix(checked)
+                            .setPageToken(token)
+                            .build()));
+            return new Pages.Page<>(
+                    page.getLocksList().stream().map(Wire::description).toList(), page.getNextPageToken());
+        });
+    }
+
+    /**
+     * The sessions that have a stream on the server that answers, or had one within the grace, in an order of the server's. Not
+     * listed is who only ever made unary calls. Pages are asked for as the stream is read, so any step of it may block or throw. A session
+     * that is there all the time is there once.
+     */
+    public Stream<SessionDescription> sessions() {
+        return Pages.stream(token -> {
+            SessionsReply page = calls.ask(
+                    "the sessions",
+                    stub -> stub.sessions(
+                            SessionsRequest.newBuilder().setPageToken(token).build()));
+            return new Pages.Page<>(
+                    page.getSessionsList().stream().map(Wire::session).toList(), page.getNextPageToken());
+        });
     }
 
     /** The last things that happened to {@code lock}, oldest first; what a restart of the server forgets is missing. */

@@ -14,6 +14,7 @@ import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.HistoryEntry;
 import dev.palisade.proto.v1.Holder;
+import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.Waiter;
@@ -100,6 +101,19 @@ final class Wire {
                 Duration.ofMillis(reply.getLockDelayRemainingMillis()));
     }
 
+    static SessionDescription session(ListedSession session) {
+        return new SessionDescription(
+                session.getSession(),
+                session.getOwner(),
+                session.getSessionGen(),
+                session.getConnected(),
+                Instant.ofEpochMilli(session.getConnectedAtEpochMillis()),
+                Duration.ofMillis(session.getHeardMillisAgo()),
+                session.getLeases(),
+                session.getWaiting(),
+                session.getKeepLeasesOnDisconnect());
+    }
+
     static Operations.HistoryEntry historyEntry(HistoryEntry entry) {
         return new Operations.HistoryEntry(
                 Instant.ofEpochMilli(entry.getAtEpochMillis()),
@@ -117,7 +131,8 @@ final class Wire {
                 new FencingToken(holder.getToken()),
                 mode(holder.getMode()),
                 Duration.ofMillis(holder.getHeldMillis()),
-                Duration.ofMillis(holder.getRemainingMillis()));
+                Duration.ofMillis(holder.getRemainingMillis()),
+                holder.getSession());
     }
 
     private static LockDescription.Waiter waiter(Waiter waiter) {
@@ -126,7 +141,8 @@ final class Wire {
                 waiter.getPurpose(),
                 mode(waiter.getMode()),
                 Duration.ofMillis(waiter.getWaitedMillis()),
-                waiter.getOffered());
+                waiter.getOffered(),
+                waiter.getSession());
     }
 
     static LostReason lostReason(dev.palisade.proto.v1.LostReason reason) {

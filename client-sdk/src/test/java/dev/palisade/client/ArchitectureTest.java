@@ -64,6 +64,7 @@ class ArchitectureTest {
                         "LostReason",
                         "Operations",
                         "PalisadeClient",
-                        "ReleaseOutcome");
+                        "ReleaseOutcome",
+                        "SessionDescription");
     }
 }

@@ -24,9 +24,12 @@ import dev.palisade.proto.v1.HistoryReply;
 import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.RevokeReply;
 import dev.palisade.proto.v1.RevokeRequest;
+import dev.palisade.proto.v1.SessionsReply;
+import dev.palisade.proto.v1.SessionsRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.Status;
@@ -141,6 +144,27 @@ class OperationsTest {
         }
 
         @Override
+        public void sessions(SessionsRequest request, StreamObserver<SessionsReply> out) {
+            ListedSession.Builder session = ListedSession.newBuilder()
+                    .setSession("be45cb26")
+                    .setOwner("one")
+                    .setSessionGen(2)
+                    .setConnected(true)
+                    .setConnectedAtEpochMillis(1_800_000_000_000L)
+                    .setHeardMillisAgo(40)
+                    .setLeases(3)
+                    .setWaiting(4)
+                    .setKeepLeasesOnDisconnect(true);
+            SessionsReply.Builder reply = SessionsReply.newBuilder();
+            if (request.getPageToken().isEmpty()) {
+                reply.addSessions(session).setNextPageToken("more");
+            } else {
+                reply.addSessions(session.clear().setSession("ffffffff"));
+            }
+            answer(request, reply.build(), out);
+        }
+
+        @Override
         public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
             HistoryEntry queued = HistoryEntry.newBuilder()
                     .setAtEpochMillis(1_000)
@@ -176,6 +200,27 @@ class OperationsTest {
         public void barrier(BarrierRequest request, StreamObserver<BarrierReply> out) {
             answer(request, BarrierReply.newBuilder().setIssuer("i").setToken(9).build(), out);
         }
+    }
+
+    @Test
+    void sessionsAreListedPageByPageWithEverythingTheServerSaysOfThem() {
+        assertThat(client.operations().sessions())
+                .containsExactly(
+                        new SessionDescription(
+                                "be45cb26",
+                                "one",
+                                2,
+                                true,
+                                Instant.ofEpochMilli(1_800_000_000_000L),
+                                Duration.ofMillis(40),
+                                3,
+                                4,
+                                true),
+                        new SessionDescription("ffffffff", "", 0, false, Instant.EPOCH, Duration.ZERO, 0, 0, false));
+        assertThat(locks.requests)
+                .containsExactly(
+                        SessionsRequest.getDefaultInstance(),
+                        SessionsRequest.newBuilder().setPageToken("more").build());
     }
 
     @Test

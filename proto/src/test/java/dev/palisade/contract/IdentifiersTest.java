@@ -43,6 +43,13 @@ class IdentifiersTest {
         LockNameTest.assertMalformed(() -> SessionId.of(new byte[16]), "all zero");
     }
 
+    @Test
+    void peopleSeeOfASessionTheBeginningOfItsDigestAndNothingOfItself() {
+        SessionId id = SessionId.of(HexFormat.of().parseHex("00112233445566778899aabbccddeeff"));
+        assertThat(id.fingerprint()).isEqualTo("a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811");
+        assertThat(id.shortened()).isEqualTo("a8faed6a");
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {0, -1, Long.MIN_VALUE})
     void requestsCountFromOne(long number) {

@@ -10,7 +10,6 @@ import dev.palisade.contract.RequestId;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
-import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
@@ -39,7 +38,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Stands between the transports and the store: attaches sessions, fans keep-alives out into renewals, parks the acquires
+ * Stands between the transports and the store: fans keep-alives of the {@link Sessions} out into renewals, parks the acquires
  * of callers without a stream, and tells every session what happened to its locks. Decides nothing about a lock itself.
  * Safe to share between threads; never blocks.
  */
@@ -48,9 +47,8 @@ public final class LockEngine implements LockStore.Listener {
     private final Function<Sequencer, SignedSequencer> signer;
     private final Function<SignedSequencer, Sequencer> verifier;
     private final EngineConfig config;
-    private final Timer timer;
     private final GrantIds grantIds;
-    private final Map<SessionId, Session> sessions = new ConcurrentHashMap<>();
+    private final Sessions sessions;
     private final Map<RequestId, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
 
@@ -69,7 +67,7 @@ public final class LockEngine implements LockStore.Listener {
         this.signer = signer;
         this.verifier = verifier;
         this.config = config;
-        this.timer = timer;
+        this.sessions = new Sessions(store, config, timer);
         this.grantIds = new GrantIds(serverRandom);
         store.listen(this);
     }
@@ -86,67 +84,22 @@ public final class LockEngine implements LockStore.Listener {
      * @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED
      */
     public Session attach(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer) {
-        Session attached = new Session(id, gen, owner, keepLeasesOnDisconnect, peer);
-        if (sessions.size() >= config.sessionsMax() && !sessions.containsKey(id)) {
-            throw new Rejection(
-                            Reason.LIMIT_EXCEEDED,
-                            "sessionsMax is " + config.sessionsMax() + "; close idle clients or use another server",
-                            Map.of(Rejection.LIMIT, "sessionsMax"))
-                    .asException();
-        }
-        List<Session> older = new ArrayList<>(1);
-        Session now = sessions.compute(id, (same, current) -> {
-            if (current == null || current.gen() < gen) {
-                if (current != null) {
-                    older.add(current);
-                }
-                return attached;
-            }
-            return current;
-        });
-        if (now != attached) {
-            throw new Rejection(
-                            Reason.SESSION_UNKNOWN,
-                            "stream " + gen + " of this session is not newer than stream " + now.gen()
-                                    + "; count session_gen up on every reconnect")
-                    .asException();
-        }
-        for (Session session : older) {
-            session.peer().superseded();
-            abandonAfterGrace(session);
-        }
-        return attached;
+        return sessions.attach(new Session(id, gen, owner, keepLeasesOnDisconnect, peer, store.nowMillis()));
     }
 
     /** The stream broke or ended. */
     public void detach(Session session) {
-        if (sessions.remove(session.id(), session)) {
-            abandonAfterGrace(session);
-        }
+        sessions.detach(session);
     }
 
-    /** Frees what the stream had unless a newer one has taken it over by then: the lock record decides which came first. */
-    private void abandonAfterGrace(Session session) {
-        timer.after(config.graceMillis(), () -> abandon(session));
-    }
-
-    private void abandon(Session session) {
-        session.markAbandoned();
-        for (Session.Waiting waiting : session.waiting()) {
-            RequestId request = new RequestId(session.id(), waiting.requestNumber());
-            insist(new Leave(waiting.lock(), request, session.gen()));
-        }
-        if (!session.keepsLeasesOnDisconnect()) {
-            session.held().forEach((grant, held) -> insist(new Abandon(held.lock(), grant, session.gen())));
-        }
-    }
-
-    /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
-    private void insist(Command command) {
-        store.execute(command).exceptionally(failure -> {
-            timer.after(Math.max(1_000, config.graceMillis()), () -> insist(command));
-            return new Answer.Abandoned(false);
-        });
+    /**
+     * A page of the sessions that have a stream here, or had one within the grace. Costs what the page is long.
+     *
+     * @param after the page before's {@link SessionPage#nextAfter()}; empty for the first
+     * @param sessionsMax 1 or more
+     */
+    public SessionPage sessions(String after, int sessionsMax) {
+        return sessions.page(after, sessionsMax, store.nowMillis());
     }
 
     /** A frame of the session's client arrived, sent at {@code sentNanos} of the client's own clock. */
@@ -234,7 +187,7 @@ public final class LockEngine implements LockStore.Listener {
             } else if (!(answer instanceof Answer.Queued)) {
                 session.ended(new GrantId(0, 0), asked.id().number());
             } else if (session.isAbandoned()) {
-                abandon(session);
+                sessions.abandon(session);
             }
             return answer;
         });
@@ -294,7 +247,7 @@ public final class LockEngine implements LockStore.Listener {
     private void holds(Session session, LockName lock, Grant grant) {
         session.holds(grant, lock);
         if (session.isAbandoned()) {
-            abandon(session);
+            sessions.abandon(session);
         }
     }
 
@@ -403,8 +356,8 @@ public final class LockEngine implements LockStore.Listener {
                     });
             return;
         }
-        Session session = sessions.get(offered.request().session());
-        if (session != null) {
+        Session session = sessions.of(offered.request().session());
+        if (session != null && session.isConnected()) {
             session.peer()
                     .offered(
                             next.name(),
@@ -417,8 +370,8 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Reaches whoever holds on a stream; nobody can be told who renews by unary calls or is away. */
     private void revokeAsked(LockName lock, LockEvent.RevokeAsked asked) {
-        Session session = sessions.get(asked.request().session());
-        if (session != null && session.holds(asked.grant())) {
+        Session session = sessions.of(asked.request().session());
+        if (session != null && session.isConnected() && session.holds(asked.grant())) {
             session.peer().revokeAsked(lock, asked.grant(), asked.by(), asked.why());
             unflushed.add(session.peer());
         }
@@ -431,11 +384,14 @@ public final class LockEngine implements LockStore.Listener {
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             waiting.complete(new Answer.WaitEnded(end));
         }
-        Session session = sessions.get(request.session());
+        Session session = sessions.of(request.session());
         if (session == null) {
             return;
         }
         boolean held = session.ended(ended.tombstone().grant(), request.number());
+        if (!session.isConnected()) {
+            return;
+        }
         switch (end) {
             case EXPIRED, ABANDONED, FORCE_RELEASED -> {
                 if (held) {

@@ -24,19 +24,26 @@ public final class Session {
     private final Map<GrantId, Held> held = new HashMap<>();
     private final Map<Long, LockName> waiting = new HashMap<>();
     private final FrameTimes frames = new FrameTimes();
+    private final String fingerprint;
+    private final long connectedAtMillis;
+    private long heardAtMillis;
 
+    private volatile boolean connected = true;
     private volatile boolean abandoned;
 
     record Held(LockName lock, FencingToken token) {}
 
     record Waiting(LockName lock, long requestNumber) {}
 
-    Session(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer) {
+    Session(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer, long nowMillis) {
         this.id = id;
         this.gen = gen;
         this.owner = owner;
         this.keepLeasesOnDisconnect = keepLeasesOnDisconnect;
         this.peer = peer;
+        this.fingerprint = id.fingerprint();
+        this.connectedAtMillis = nowMillis;
+        this.heardAtMillis = nowMillis;
     }
 
     public SessionId id() {
@@ -59,6 +66,18 @@ public final class Session {
         return peer;
     }
 
+    String fingerprint() {
+        return fingerprint;
+    }
+
+    boolean isConnected() {
+        return connected;
+    }
+
+    void markDisconnected() {
+        connected = false;
+    }
+
     boolean isAbandoned() {
         return abandoned;
     }
@@ -68,6 +87,7 @@ public final class Session {
     }
 
     synchronized void frameArrived(long nowMillis, long sentNanos) {
+        heardAtMillis = nowMillis;
         frames.arrived(nowMillis, sentNanos);
     }
 
@@ -96,6 +116,19 @@ public final class Session {
     synchronized boolean ended(GrantId grant, long requestNumber) {
         waiting.remove(requestNumber);
         return held.remove(grant) != null;
+    }
+
+    synchronized SessionPage.Listed listed() {
+        return new SessionPage.Listed(
+                id,
+                owner,
+                gen,
+                connected,
+                connectedAtMillis,
+                heardAtMillis,
+                held.size(),
+                waiting.size(),
+                keepLeasesOnDisconnect);
     }
 
     synchronized Map<GrantId, Held> held() {

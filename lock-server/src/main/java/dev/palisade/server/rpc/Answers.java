@@ -17,6 +17,7 @@ import dev.palisade.proto.v1.HistoryReply;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.LeaveReply;
 import dev.palisade.proto.v1.ListReply;
+import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.Queued;
 import dev.palisade.proto.v1.Rejected;
@@ -24,6 +25,7 @@ import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.ResumeReply;
 import dev.palisade.proto.v1.RevokeReply;
+import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.TimedOut;
 import dev.palisade.proto.v1.WaitEnd;
 import dev.palisade.proto.v1.Waiter;
@@ -35,6 +37,7 @@ import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.engine.SessionPage;
 import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
@@ -170,6 +173,24 @@ final class Answers {
                 .build();
     }
 
+    static SessionsReply sessions(SessionPage page) {
+        SessionsReply.Builder reply = SessionsReply.newBuilder();
+        for (SessionPage.Listed session : page.sessions()) {
+            reply.addSessions(ListedSession.newBuilder()
+                    .setSession(session.id().shortened())
+                    .setOwner(session.owner())
+                    .setSessionGen(session.gen())
+                    .setConnected(session.connected())
+                    .setConnectedAtEpochMillis(session.connectedAtMillis())
+                    .setHeardMillisAgo(Math.max(0, page.nowMillis() - session.heardAtMillis()))
+                    .setLeases(session.leases())
+                    .setWaiting(session.waiting())
+                    .setKeepLeasesOnDisconnect(session.keepLeasesOnDisconnect()));
+        }
+        return reply.setNextPageToken(page.nextAfter().isEmpty() ? "" : PageToken.afterSession(page.nextAfter()))
+                .build();
+    }
+
     private static DescribeReply described(LockState state, long now) {
         DescribeReply.Builder reply = DescribeReply.newBuilder()
                 .setLock(state.name().value())
@@ -253,6 +274,7 @@ final class Answers {
                 .setHeldMillis(now - grant.grantedAtMillis())
                 .setRemainingMillis(grant.expiresAtMillis() - now)
                 .setTtlMillis(request.ttlMillis())
+                .setSession(request.id().session().shortened())
                 .build();
     }
 
@@ -262,7 +284,8 @@ final class Answers {
                 .setMode(mode(request.mode()))
                 .setOwner(request.owner())
                 .setPurpose(request.purpose())
-                .setWaitedMillis(now - waiter.queuedAtMillis());
+                .setWaitedMillis(now - waiter.queuedAtMillis())
+                .setSession(request.id().session().shortened());
     }
 
     private static dev.palisade.proto.v1.Mode mode(Mode mode) {

@@ -37,6 +37,8 @@ import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.RevokeReply;
 import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.SessionsReply;
+import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Barrier;
@@ -220,6 +222,15 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
         unary(out, () -> engine.history(ProtoCodec.lock(request.getLock())), Answers::history);
+    }
+
+    @Override
+    public void sessions(SessionsRequest request, StreamObserver<SessionsReply> out) {
+        unary(
+                out,
+                () -> CompletableFuture.completedFuture(engine.sessions(
+                        PageToken.fingerprint(request.getPageToken()), ProtoCodec.pageSize(request.getPageSize()))),
+                Answers::sessions);
     }
 
     private static <A, T> void unary(

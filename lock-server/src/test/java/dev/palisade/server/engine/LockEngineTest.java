@@ -1,12 +1,14 @@
 package dev.palisade.server.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
@@ -112,6 +114,31 @@ class LockEngineTest {
                         new LockEvent.RevokeAsked(new RequestId(SESSION, 2), new GrantId(1, 2), "ops", "why")),
                 1);
         assertThat(peer.asked).containsExactly(grant.id());
+    }
+
+    /** A client that only opens and breaks streams must not be able to fill the memory during a long grace. */
+    @Test
+    void sessionsInGraceWithSomethingToLoseCountAgainstTheLimitAndEmptyOnesDoNot() {
+        for (int i = 1; i <= 100; i++) {
+            engine.detach(engine.attach(new SessionId(2, i), 1, "", false, new Deaf()));
+        }
+        for (int i = 1; i <= 100; i++) {
+            SessionId id = new SessionId(1, i);
+            Session session = engine.attach(id, 1, "", false, new Deaf());
+            session.waits(new LockName("a"), 1);
+            engine.detach(session);
+        }
+        assertThatThrownBy(() -> engine.attach(new SessionId(3, 1), 1, "", false, new Deaf()))
+                .isInstanceOfSatisfying(
+                        RejectedException.class,
+                        refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.LIMIT_EXCEEDED));
+        Session back = engine.attach(new SessionId(1, 7), 2, "", false, new Deaf());
+
+        List.copyOf(timed).forEach(Runnable::run);
+        assertThat(engine.sessions("", 1_000).sessions())
+                .as("an old stream's grace ends and its session goes on")
+                .containsExactly(back.listed());
+        engine.attach(new SessionId(3, 1), 1, "", false, new Deaf());
     }
 
     private static final class BusyStore implements LockStore {

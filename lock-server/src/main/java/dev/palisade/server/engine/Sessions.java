@@ -1,0 +1,140 @@
+package dev.palisade.server.engine;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
+import dev.palisade.server.core.Abandon;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Leave;
+import dev.palisade.server.store.LockStore;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sessions of this server: those with a stream, and those whose stream broke and that have until the end of the grace to
+ * come back; then it frees what they had. It never decides whether a lease was abandoned or taken over by a newer
+ * stream: the lock record does. Safe to share between threads; never blocks.
+ */
+final class Sessions {
+    private final LockStore store;
+    private final EngineConfig config;
+    private final Timer timer;
+    private final Map<SessionId, Session> newest = new ConcurrentHashMap<>();
+    /** The same by fingerprint, so that a page can begin anywhere and nobody is told an id. Changed with {@link #newest}. */
+    private final ConcurrentNavigableMap<String, Session> inOrder = new ConcurrentSkipListMap<>();
+
+    Sessions(LockStore store, EngineConfig config, Timer timer) {
+        this.store = store;
+        this.config = config;
+        this.timer = timer;
+    }
+
+    /** @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED */
+    Session attach(Session attached) {
+        if (newest.size() >= config.sessionsMax() && !newest.containsKey(attached.id())) {
+            throw new Rejection(
+                            Reason.LIMIT_EXCEEDED,
+                            "sessionsMax is " + config.sessionsMax() + "; close idle clients or use another server",
+                            Map.of(Rejection.LIMIT, "sessionsMax"))
+                    .asException();
+        }
+        List<Session> older = new ArrayList<>(1);
+        Session now = newest.compute(attached.id(), (same, current) -> {
+            if (current != null && current.isConnected()) {
+                if (current.gen() >= attached.gen()) {
+                    return current;
+                }
+                older.add(current);
+            }
+            inOrder.put(attached.fingerprint(), attached);
+            return attached;
+        });
+        if (now != attached) {
+            throw new Rejection(
+                            Reason.SESSION_UNKNOWN,
+                            "stream " + attached.gen() + " of this session is not newer than stream " + now.gen()
+                                    + "; count session_gen up on every reconnect")
+                    .asException();
+        }
+        for (Session session : older) {
+            session.peer().superseded();
+            abandonAfterGrace(session);
+        }
+        return attached;
+    }
+
+    /** The stream broke or ended. One that had nothing is forgotten at once: there is nothing to come back for. */
+    void detach(Session session) {
+        boolean[] broke = {false};
+        newest.computeIfPresent(session.id(), (same, current) -> {
+            if (current != session || !session.isConnected()) {
+                return current;
+            }
+            broke[0] = true;
+            session.markDisconnected();
+            return session.size() == 0 ? forgotten(session) : session;
+        });
+        if (broke[0]) {
+            abandonAfterGrace(session);
+        }
+    }
+
+    private @Nullable Session forgotten(Session session) {
+        inOrder.remove(session.fingerprint(), session);
+        return null;
+    }
+
+    /** The session's newest stream, connected or not; null when it has none here. */
+    @Nullable
+    Session of(SessionId id) {
+        return newest.get(id);
+    }
+
+    SessionPage page(String after, int sessionsMax, long nowMillis) {
+        List<SessionPage.Listed> listed = new ArrayList<>();
+        String last = "";
+        for (Session session : inOrder.tailMap(after, false).values()) {
+            if (listed.size() == sessionsMax) {
+                return new SessionPage(listed, last, nowMillis);
+            }
+            listed.add(session.listed());
+            last = session.fingerprint();
+        }
+        return new SessionPage(listed, "", nowMillis);
+    }
+
+    /** Frees what the stream had unless a newer one has taken it over by then: the lock record decides which came first. */
+    private void abandonAfterGrace(Session session) {
+        timer.after(config.graceMillis(), () -> {
+            newest.computeIfPresent(session.id(), (same, current) -> current == session ? forgotten(session) : current);
+            abandon(session);
+        });
+    }
+
+    /** Frees what the stream has, now. */
+    void abandon(Session session) {
+        session.markAbandoned();
+        for (Session.Waiting waiting : session.waiting()) {
+            RequestId request = new RequestId(session.id(), waiting.requestNumber());
+            insist(new Leave(waiting.lock(), request, session.gen()));
+        }
+        if (!session.keepsLeasesOnDisconnect()) {
+            session.held().forEach((grant, held) -> insist(new Abandon(held.lock(), grant, session.gen())));
+        }
+    }
+
+    /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
+    private void insist(Command command) {
+        store.execute(command).exceptionally(failure -> {
+            timer.after(Math.max(1_000, config.graceMillis()), () -> insist(command));
+            return new Answer.Abandoned(false);
+        });
+    }
+}
