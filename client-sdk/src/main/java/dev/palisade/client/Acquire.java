@@ -272,22 +272,23 @@ final class Acquire extends Errand {
 
     private void hold(HeldLease granted) {
         lease = granted;
+        LeaseHandle handle = new LeaseHandle(granted);
         if (options.claims().isEmpty()) {
-            end(new AcquireResult.Granted(granted));
+            end(new AcquireResult.Granted(handle));
             return;
         }
         close();
         long leftNanos = deadlineNanos - session.loop().now().nanos();
-        claiming = new Claiming(session, granted, options.claims(), failure -> claimed(granted, failure));
-        claiming.begin(Math.min(leftNanos, granted.validFor().toNanos()));
+        claiming = new Claiming(session, handle, options.claims(), failure -> claimed(handle, failure));
+        claiming.begin(Math.min(leftNanos, granted.leftNanos()));
     }
 
-    private void claimed(HeldLease granted, @Nullable Rejection failure) {
+    private void claimed(LeaseHandle granted, @Nullable Rejection failure) {
         if (failure == null) {
             result.complete(new AcquireResult.Granted(granted));
             return;
         }
-        granted.giveBack();
+        granted.lease().giveBack();
         if (Remedy.of(failure.reason()) == Remedy.THROW) {
             result.completeExceptionally(failure.asException());
         } else {

@@ -11,12 +11,12 @@ import java.util.stream.Stream;
 
 /**
  * How to acquire: immutable, each wither returns a changed copy. Starts from {@link #defaults()}: EXCLUSIVE, a try, the
- * client's ttl, no lock-delay, no purpose, no claims. Withers throw {@link RejectedException} (MALFORMED_REQUEST) on a value that can
+ * client's ttl, no lock-delay, no purpose, no claims, an interrupt on loss. Withers throw {@link RejectedException} (MALFORMED_REQUEST) on a value that can
  * never be right; the server may have narrower limits.
  */
 public final class AcquireOptions {
     private static final AcquireOptions DEFAULTS =
-            new AcquireOptions(Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO, Duration.ZERO, "", List.of());
+            new AcquireOptions(Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO, Duration.ZERO, "", List.of(), true);
     private static final Duration TTL_MAX = Duration.ofMinutes(5);
     private static final Duration LOCK_DELAY_MAX = Duration.ofSeconds(60);
     private static final int PURPOSE_BYTES_MAX = 256;
@@ -31,15 +31,23 @@ public final class AcquireOptions {
     private final Duration lockDelay;
     private final String purpose;
     private final List<Claim> claims;
+    private final boolean interruptOnLoss;
 
     private AcquireOptions(
-            Mode mode, Duration wait, Duration ttl, Duration lockDelay, String purpose, List<Claim> claims) {
+            Mode mode,
+            Duration wait,
+            Duration ttl,
+            Duration lockDelay,
+            String purpose,
+            List<Claim> claims,
+            boolean interruptOnLoss) {
         this.mode = mode;
         this.wait = wait;
         this.ttl = ttl;
         this.lockDelay = lockDelay;
         this.purpose = purpose;
         this.claims = claims;
+        this.interruptOnLoss = interruptOnLoss;
     }
 
     /** EXCLUSIVE, a try, everything else left to the client and the server. */
@@ -49,7 +57,7 @@ public final class AcquireOptions {
 
     /** How to hold the lock. */
     public AcquireOptions mode(Mode newMode) {
-        return new AcquireOptions(newMode, wait, ttl, lockDelay, purpose, claims);
+        return new AcquireOptions(newMode, wait, ttl, lockDelay, purpose, claims, interruptOnLoss);
     }
 
     /** How long to stay in the queue; zero tries once. More than a hundred years is endless. */
@@ -58,12 +66,12 @@ public final class AcquireOptions {
             throw RejectedException.malformed("wait is " + newWait + "; use zero for a try, or a longer one");
         }
         Duration capped = newWait.compareTo(WAIT_ENDLESS) > 0 ? WAIT_ENDLESS : newWait;
-        return new AcquireOptions(mode, capped, ttl, lockDelay, purpose, claims);
+        return new AcquireOptions(mode, capped, ttl, lockDelay, purpose, claims, interruptOnLoss);
     }
 
     /** How long the lease outlives the last keep-alive: 1 s to 5 min, zero takes the client's, else the server's default. */
     public AcquireOptions ttl(Duration newTtl) {
-        return new AcquireOptions(mode, wait, checkedTtl(newTtl), lockDelay, purpose, claims);
+        return new AcquireOptions(mode, wait, checkedTtl(newTtl), lockDelay, purpose, claims, interruptOnLoss);
     }
 
     /** How long the lock stays closed after this lease expires or is abandoned, not after a release: 0 to 60 s. */
@@ -71,13 +79,13 @@ public final class AcquireOptions {
         if (newLockDelay.isNegative() || newLockDelay.compareTo(LOCK_DELAY_MAX) > 0) {
             throw RejectedException.malformed("lock-delay is " + newLockDelay + "; use 0 to 60 s");
         }
-        return new AcquireOptions(mode, wait, ttl, newLockDelay, purpose, claims);
+        return new AcquireOptions(mode, wait, ttl, newLockDelay, purpose, claims, interruptOnLoss);
     }
 
     /** Why the lock is taken, for people: at most 256 bytes of UTF-8. */
     public AcquireOptions purpose(String newPurpose) {
         String checked = Texts.checked("purpose", newPurpose, 0, PURPOSE_BYTES_MAX);
-        return new AcquireOptions(mode, wait, ttl, lockDelay, checked, claims);
+        return new AcquireOptions(mode, wait, ttl, lockDelay, checked, claims, interruptOnLoss);
     }
 
     /**
@@ -104,13 +112,29 @@ public final class AcquireOptions {
     private AcquireOptions claimingAt(String resource, Channel... guards) {
         Stream<Claim> more = Arrays.stream(guards).map(guard -> new Claim(resource, guard));
         List<Claim> all = Stream.concat(claims.stream(), more).toList();
-        return new AcquireOptions(mode, wait, ttl, lockDelay, purpose, all);
+        return new AcquireOptions(mode, wait, ttl, lockDelay, purpose, all, interruptOnLoss);
+    }
+
+    /**
+     * Whether {@link PalisadeClient#callLocked} and {@code runLocked} interrupt the working thread when the lease is lost. Default: true.
+     * A holder that has lost its lease does work that nobody wants and that its guard refuses, and a thread that is blocked looks at no
+     * flag: the interrupt is what reaches it. Turn it off for work that an interrupt would damage, such as
+     * writing through a {@link java.nio.channels.FileChannel}, which it closes, and look at {@link Lease#isValid()} in its place.
+     * Other ways of acquiring take no notice of it.
+     */
+    public AcquireOptions interruptOnLoss(boolean interrupt) {
+        return new AcquireOptions(mode, wait, ttl, lockDelay, purpose, claims, interrupt);
     }
 
     List<Claim> claims() {
         return claims;
     }
 
+    boolean interruptsOnLoss() {
+        return interruptOnLoss;
+    }
+
+    /** How to hold the lock. */
     public Mode mode() {
         return mode;
     }
@@ -120,14 +144,17 @@ public final class AcquireOptions {
         return wait;
     }
 
+    /** The ttl, up to 5 min; zero is the client's, else the server's default. */
     public Duration ttl() {
         return ttl;
     }
 
+    /** The lock-delay, up to 60 s. */
     public Duration lockDelay() {
         return lockDelay;
     }
 
+    /** Why the lock is taken; may be empty. */
     public String purpose() {
         return purpose;
     }

@@ -16,11 +16,14 @@ final class Callbacks {
     private static final System.Logger LOG = System.getLogger(Callbacks.class.getName());
     private static final long IDLE_SECONDS = 10;
 
-    private final ThreadPoolExecutor own = new ThreadPoolExecutor(
-            1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> daemon("palisade-calls", task));
+    private final ThreadPoolExecutor own =
+            new ThreadPoolExecutor(1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::newThread);
 
     @Nullable
     private final Executor given;
+
+    @Nullable
+    private volatile Thread thread;
 
     Callbacks(@Nullable Executor given) {
         this.given = given;
@@ -44,6 +47,17 @@ final class Callbacks {
             }
         }
         own.execute(guarded);
+    }
+
+    /** Whether this is the one thread that all of the client's futures would be completed on. */
+    boolean onOwnThread() {
+        return Thread.currentThread() == thread;
+    }
+
+    private Thread newThread(Runnable task) {
+        Thread made = daemon("palisade-calls", task);
+        thread = made;
+        return made;
     }
 
     /** Few callbacks will come now; the thread need not stay for them. */

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Claiming {
     private final Session session;
-    private final HeldLease lease;
+    private final Lease lease;
     private final List<Claim> claims;
     private final Consumer<@Nullable Rejection> whenDone;
     /** Of no call of the user's: the end of that one must not end the claims. */
@@ -31,7 +31,7 @@ final class Claiming {
     private Timeline.@Nullable Entry deadline;
 
     /** @param whenDone told once why it failed; null: all is claimed */
-    Claiming(Session session, HeldLease lease, List<Claim> claims, Consumer<@Nullable Rejection> whenDone) {
+    Claiming(Session session, Lease lease, List<Claim> claims, Consumer<@Nullable Rejection> whenDone) {
         this.session = session;
         this.lease = lease;
         this.claims = claims;

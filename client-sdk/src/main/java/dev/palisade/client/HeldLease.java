@@ -1,25 +1,22 @@
 package dev.palisade.client;
 
-import dev.palisade.contract.FencingToken;
-import dev.palisade.contract.GrantId;
-import dev.palisade.contract.LockName;
-import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
-import dev.palisade.contract.SignedSequencer;
-import io.grpc.ClientInterceptor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease as its holder sees it: held, then released or lost, never back. Changes only in the loop; any thread may look.
+ * One grant as this client sees it: held, then released or lost, never back. Its holders have {@link LeaseHandle}s of it, and
+ * the last of them that closes gives it back. Changes only in the loop, but for the count of handles; any thread may look.
  * What is said to the server about it is {@link Upkeep}'s.
  */
-final class HeldLease implements Lease {
+final class HeldLease {
     private enum State {
         HELD,
         RELEASED,
@@ -30,7 +27,10 @@ final class HeldLease implements Lease {
     private final Grant grant;
     private final Upkeep upkeep;
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
-    private final List<Consumer<LostReason>> listeners = new ArrayList<>();
+    /** Open ones; the first is the acquirer's. */
+    private final AtomicInteger handles = new AtomicInteger(1);
+
+    private final List<LossListener> lossListeners = new ArrayList<>();
     private volatile State state = State.HELD;
     private volatile LeaseView view;
 
@@ -38,12 +38,16 @@ final class HeldLease implements Lease {
     private volatile LostReason lost;
 
     private volatile String lostDetail = "";
-    private final List<Consumer<RevokeAsked>> revokeListeners = new ArrayList<>();
+    private final List<RevokeListener> revokeListeners = new ArrayList<>();
 
-    @Nullable
-    private RevokeAsked lastAsked;
+    private Lease.@Nullable RevokeAsked lastAsked;
 
     private Timeline.@Nullable Entry deadline;
+
+    /** Told by way of {@code where}, as long as its handle is open. */
+    private record LossListener(LeaseHandle handle, Executor where, Consumer<LostReason> told) {}
+
+    private record RevokeListener(LeaseHandle handle, Consumer<Lease.RevokeAsked> told) {}
 
     private HeldLease(Session session, Grant grant, long requestId, LeaseView view) {
         this.session = session;
@@ -73,48 +77,31 @@ final class HeldLease implements Lease {
         deadline = session.loop().at(view.deadlineNanos(), this::deadlineDue);
     }
 
-    // ---- the holder's side, any thread
+    // ---- the holders' side, any thread
 
-    @Override
-    public LockName lock() {
-        return grant.lock();
+    Grant grant() {
+        return grant;
     }
 
-    @Override
-    public FencingToken token() {
-        return grant.token();
+    /** Counts another handle; false when the last one is closed already. */
+    boolean addHandle() {
+        return handles.getAndUpdate(count -> count == 0 ? 0 : count + 1) > 0;
     }
 
-    @Override
-    public GrantId grant() {
-        return grant.id();
+    /** One handle less; true for the last. */
+    boolean dropHandle() {
+        return handles.decrementAndGet() == 0;
     }
 
-    @Override
-    public Mode mode() {
-        return grant.mode();
+    /** The handle is closed, and nothing is told to it any more. */
+    void forget(LeaseHandle closed) {
+        session.loop().execute(() -> {
+            lossListeners.removeIf(listener -> listener.handle() == closed);
+            revokeListeners.removeIf(listener -> listener.handle() == closed);
+        });
     }
 
-    @Override
-    public SignedSequencer sequencer() {
-        return grant.sequencer();
-    }
-
-    long ttlMillis() {
-        return grant.ttlMillis();
-    }
-
-    @Override
-    public boolean isValid() {
-        return leftNanos() > 0;
-    }
-
-    @Override
-    public Duration validFor() {
-        return Duration.ofNanos(leftNanos());
-    }
-
-    private long leftNanos() {
+    long leftNanos() {
         if (state != State.HELD) {
             return 0;
         }
@@ -125,8 +112,7 @@ final class HeldLease implements Lease {
         return left;
     }
 
-    @Override
-    public void ensure(Duration atLeast) {
+    void ensure(Duration atLeast) {
         if (atLeast.toNanos() > new LeaseView(view.since(), grant.ttlMillis()).validNanos()) {
             throw RejectedException.malformed("ensure(" + atLeast + ") is more than a lease of " + grant.ttlMillis()
                     + " ms can promise; ask for less or acquire with a longer ttl");
@@ -140,50 +126,56 @@ final class HeldLease implements Lease {
         }
         left = leftNanos();
         if (left == 0 || left < atLeast.toNanos()) {
-            LostReason reason = lost;
-            throw new LeaseLostException(lock(), token(), reason == null ? LostReason.SERVER_UNREACHABLE : reason);
+            throw lostException();
         }
     }
 
-    @Override
-    public ReleaseOutcome release() {
+    /** That it does not hold for as long as somebody counted on. */
+    LeaseLostException lostException() {
+        return new LeaseLostException(grant, lossReason());
+    }
+
+    /** Why it was lost; of one that is not known to be lost, that nobody confirmed it. */
+    LostReason lossReason() {
+        LostReason reason = lost;
+        return reason == null ? LostReason.SERVER_UNREACHABLE : reason;
+    }
+
+    ReleaseOutcome release() {
         session.loop().execute(this::giveBack);
-        return Waiting.uninterruptibly(released, session.settings().callTimeout(), ReleaseOutcome.UNKNOWN);
+        return session.waiting().uninterruptibly(released, session.settings().callTimeout(), ReleaseOutcome.UNKNOWN);
     }
 
-    @Override
-    public void close() {
-        release();
-    }
-
-    @Override
-    public void onLost(Consumer<LostReason> listener) {
+    /** @param where it is told: the callbacks, or at once in the loop for a listener of the client's own that is brief */
+    void onLost(LeaseHandle handle, Executor where, Consumer<LostReason> listener) {
         session.loop().execute(() -> {
             LostReason reason = lost;
             if (reason != null) {
-                session.callbacks().run(() -> listener.accept(reason));
-            } else if (state == State.HELD) {
-                listeners.add(listener);
+                where.execute(() -> listener.accept(reason));
+            } else if (held() && handle.open()) {
+                lossListeners.add(new LossListener(handle, where, listener));
             }
         });
     }
 
-    @Override
-    public Optional<LostReason> lostReason() {
+    /** Where the user's code runs. */
+    Executor callbacks() {
+        return session.callbacks()::run;
+    }
+
+    Optional<LostReason> lostReason() {
         return Optional.ofNullable(lost);
     }
 
-    @Override
-    public String lostDetail() {
+    String lostDetail() {
         return lostDetail;
     }
 
-    @Override
-    public void onRevokeAsked(Consumer<RevokeAsked> listener) {
+    void onRevokeAsked(LeaseHandle handle, Consumer<Lease.RevokeAsked> listener) {
         session.loop().execute(() -> {
-            if (held()) {
-                revokeListeners.add(listener);
-                RevokeAsked asked = lastAsked;
+            if (held() && handle.open()) {
+                revokeListeners.add(new RevokeListener(handle, listener));
+                Lease.RevokeAsked asked = lastAsked;
                 if (asked != null) {
                     session.callbacks().run(() -> listener.accept(asked));
                 }
@@ -192,13 +184,8 @@ final class HeldLease implements Lease {
     }
 
     @Override
-    public ClientInterceptor interceptor() {
-        return new SequencerInterceptor(grant.sequencer());
-    }
-
-    @Override
     public String toString() {
-        return "Lease(" + lock() + " " + mode() + " token " + token() + " " + state + ")";
+        return "Lease(" + grant.lock() + " " + grant.mode() + " token " + grant.token() + " " + state + ")";
     }
 
     // ---- the client's side, in the loop
@@ -229,11 +216,11 @@ final class HeldLease implements Lease {
     }
 
     /** Somebody asked the server, which only passes it on. */
-    void revokeAsked(RevokeAsked asked) {
+    void revokeAsked(Lease.RevokeAsked asked) {
         if (held()) {
             lastAsked = asked;
-            for (Consumer<RevokeAsked> listener : revokeListeners) {
-                session.callbacks().run(() -> listener.accept(asked));
+            for (RevokeListener listener : revokeListeners) {
+                session.callbacks().run(() -> listener.told().accept(asked));
             }
         }
     }
@@ -273,7 +260,7 @@ final class HeldLease implements Lease {
     void checkDeadline(Moment now) {
         if (held() && view.expired(now)) {
             lostAtServer(LostReason.SERVER_UNREACHABLE, "");
-            session.renewConnection("the lease of " + lock() + " passed its local deadline");
+            session.renewConnection("the lease of " + grant.lock() + " passed its local deadline");
         }
     }
 
@@ -295,9 +282,9 @@ final class HeldLease implements Lease {
     }
 
     private void tellLost(LostReason reason) {
-        for (Consumer<LostReason> listener : listeners) {
-            session.callbacks().run(() -> listener.accept(reason));
+        for (LossListener listener : lossListeners) {
+            listener.where().execute(() -> listener.told().accept(reason));
         }
-        listeners.clear();
+        lossListeners.clear();
     }
 }

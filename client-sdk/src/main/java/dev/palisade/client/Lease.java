@@ -10,13 +10,17 @@ import io.grpc.stub.AbstractStub;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lock that is held, until it is released or lost; it never comes back. The holder is whoever has this object, not a
- * thread. The client renews it by itself. Being valid here is a hint, not a fence: what protects the resource is its guard,
- * which judges the {@link #sequencer()} of every call. Safe for use by many threads.
+ * thread; who {@link #reenter() re-enters} it is another holder of the same grant, and the lock is free when the last of them has
+ * closed. The client renews it by itself. Being valid here is a hint, not a fence: what protects the resource is its guard,
+ * which judges the {@link #sequencer()} of every call. No method blocks but {@link #ensure}, {@link #release} and {@link #close}. Safe for
+ * use by many threads.
  */
 public interface Lease extends AutoCloseable {
+    /** What is held. */
     LockName lock();
 
     /** The number that orders grants; the same for the whole life of the lease. */
@@ -25,6 +29,7 @@ public interface Lease extends AutoCloseable {
     /** Names this grant for ever. */
     GrantId grant();
 
+    /** How it is held. */
     Mode mode();
 
     /** What to send along with every call that this lease protects. Whoever has it can act for the holder. */
@@ -40,14 +45,26 @@ public interface Lease extends AutoCloseable {
      * Returns once at least {@code atLeast} is left, asking the server for one renewal if need be; blocks at most for the
      * call timeout, and never past the local deadline.
      *
-     * @throws LeaseLostException when the lease is over or the renewal was not confirmed in time
+     * @param atLeast zero or more; up to the ttl less a thousandth and 20 ms
+     * @throws LeaseLostException when the lease is lost or the renewal was not confirmed in time
+     * @throws IllegalStateException when this handle is closed
      * @throws dev.palisade.contract.RejectedException MALFORMED_REQUEST when it is longer than the whole lease
      */
     void ensure(Duration atLeast);
 
     /**
-     * Gives the lock up; this lease counts as over from the call on. Blocks at most for the call timeout, also when
-     * interrupted. The same outcome each time, except that UNKNOWN may settle; never throws for a lost lease.
+     * Another handle of the same grant: same token, same sequencer, renewed together, lost together. Each handle is closed for
+     * itself and is dead from then on; the lock is released when the last one is closed. Asks nobody.
+     *
+     * @throws LeaseLostException when the lease is lost
+     * @throws IllegalStateException when this handle is closed
+     */
+    Lease reenter();
+
+    /**
+     * Closes this handle, and gives the lock up when it was the last; it counts as over from the call on. Blocks at most for the call
+     * timeout, also when interrupted, and not at all when other handles are open. The same outcome each time, except that UNKNOWN
+     * may settle; never throws for a lost lease.
      */
     ReleaseOutcome release();
 
@@ -57,11 +74,11 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Has {@code listener} told once when the lease is lost, at the local deadline at the latest; at once if it is lost
-     * already; never when it was released. Runs on the client's callback executor; what it throws is logged.
+     * already; never when it was released or this handle was closed before. Runs on the client's callback executor; what it throws is logged.
      */
     void onLost(Consumer<LostReason> listener);
 
-    /** Why the lease was lost; empty while it is held and after a release. */
+    /** Why the lease was lost; empty while it is held, and for good when it was released or this handle closed before. */
     Optional<LostReason> lostReason();
 
     /** Who ended the lease and why, {@code by NAME: WHY}, when a person did; empty otherwise and while it is held. */
@@ -77,14 +94,37 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Has {@code listener} told each time somebody asks for the lock to be given up; of what was asked before it was set, the last is
-     * told at once. The holder decides: to comply, finish and {@link #release()}; doing nothing is a no. An asking while
-     * the connection is broken is missed. Not told once the lease is over. Runs on the client's callback executor; what it
+     * told at once. The holders decide: to comply, finish and close every handle; doing nothing is a no. An asking while
+     * the connection is broken is missed. Not told once the lease is over or this handle closed. Runs on the client's callback executor; what it
      * throws is logged.
      */
     void onRevokeAsked(Consumer<RevokeAsked> listener);
 
     /** Puts the sequencer into the {@code sequencer-bin} header of every call. It sends; the guard decides. */
     ClientInterceptor interceptor();
+
+    /**
+     * What is done under a lease.
+     *
+     * @param <T> of its result
+     * @param <E> what it may throw; inferred, {@link RuntimeException} when it throws nothing that is checked
+     */
+    @FunctionalInterface
+    interface Work<T extends @Nullable Object, E extends Exception> {
+        /** Does it; {@code lease} is released when it returns or throws. */
+        T under(Lease lease) throws E;
+    }
+
+    /**
+     * What is done under a lease, without a result.
+     *
+     * @param <E> what it may throw; inferred, {@link RuntimeException} when it throws nothing that is checked
+     */
+    @FunctionalInterface
+    interface Task<E extends Exception> {
+        /** Does it; {@code lease} is released when it returns or throws. */
+        void under(Lease lease) throws E;
+    }
 
     /** {@code stub} with {@link #interceptor()}. */
     default <S extends AbstractStub<S>> S attach(S stub) {

@@ -14,14 +14,14 @@ final class Leases {
     private final TreeMap<Long, Integer> countByTtl = new TreeMap<>();
 
     void add(HeldLease lease) {
-        if (byGrant.put(lease.grant(), lease) == null) {
-            countByTtl.merge(lease.ttlMillis(), 1, Integer::sum);
+        if (byGrant.put(lease.grant().id(), lease) == null) {
+            countByTtl.merge(lease.grant().ttlMillis(), 1, Integer::sum);
         }
     }
 
     void remove(HeldLease lease) {
-        if (byGrant.remove(lease.grant(), lease)) {
-            countByTtl.computeIfPresent(lease.ttlMillis(), (ttl, count) -> count == 1 ? null : count - 1);
+        if (byGrant.remove(lease.grant().id(), lease)) {
+            countByTtl.computeIfPresent(lease.grant().ttlMillis(), (ttl, count) -> count == 1 ? null : count - 1);
         }
     }
 

@@ -18,13 +18,18 @@ final class Loop implements Executor {
     private final Alarm alarm;
     private final Timeline timeline = new Timeline();
     private final SynchronizationContext context;
+    private final Executor entry;
     private long armedForNanos;
     private boolean armed;
 
-    /** @param onBug told of what a task threw, in the loop */
-    Loop(Clocks clocks, Alarm alarm, Consumer<Throwable> onBug) {
+    /**
+     * @param entry runs at once, on the same thread, whatever brings a task; it may have something to do afterwards
+     * @param onBug told of what a task threw, in the loop
+     */
+    Loop(Clocks clocks, Alarm alarm, Executor entry, Consumer<Throwable> onBug) {
         this.clocks = clocks;
         this.alarm = alarm;
+        this.entry = entry;
         this.context = new SynchronizationContext((thread, failure) -> {
             LOG.log(Level.WARNING, "unexpected failure; connecting anew", failure);
             onBug.accept(failure);
@@ -34,7 +39,7 @@ final class Loop implements Executor {
     /** At once if nobody is in, else when those before are done. Inside the loop: after the present task. */
     @Override
     public void execute(Runnable task) {
-        context.execute(task);
+        entry.execute(() -> context.execute(task));
     }
 
     Moment now() {

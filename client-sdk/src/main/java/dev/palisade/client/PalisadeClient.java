@@ -10,9 +10,13 @@ import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Deque;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +31,7 @@ public final class PalisadeClient implements AutoCloseable {
     private final Alarm alarm;
     private final Callbacks callbacks;
     private final Operations operations;
+    private final Map<AdvisoryLock.Holder, Deque<LeaseHandle>> advisoryHolds = new ConcurrentHashMap<>();
 
     private PalisadeClient(Builder builder) {
         Settings settings = builder.settings();
@@ -36,6 +41,8 @@ public final class PalisadeClient implements AutoCloseable {
         this.session = new Session(
                 builder.clocks,
                 alarm,
+                builder.entry,
+                new Waiting(builder.meanwhile),
                 settings,
                 callbacks,
                 channels,
@@ -78,9 +85,13 @@ public final class PalisadeClient implements AutoCloseable {
      * @throws LockUnavailableException when no server could say
      */
     public Lease acquire(String lock, Duration wait) {
-        AcquireResult result = tryAcquire(lock, AcquireOptions.defaults().wait(wait));
+        return acquired(lock, AcquireOptions.defaults().wait(wait));
+    }
+
+    private LeaseHandle acquired(String lock, AcquireOptions options) {
+        AcquireResult result = tryAcquire(lock, options);
         if (result instanceof AcquireResult.Granted granted) {
-            return granted.lease();
+            return (LeaseHandle) granted.lease();
         }
         if (result instanceof AcquireResult.Unavailable unavailable) {
             throw new LockUnavailableException(new LockName(lock), unavailable.rejection());
@@ -88,24 +99,71 @@ public final class PalisadeClient implements AutoCloseable {
         throw new LockNotAcquiredException(new LockName(lock), result);
     }
 
-    /** Takes {@code lock} EXCLUSIVE if it is free now; blocks for one answer, at most for the call timeout. */
+    /**
+     * Takes {@code lock} EXCLUSIVE if it is free now; blocks for one answer, at most for the call timeout.
+     *
+     * @throws RejectedException when the request can never be right or is not allowed
+     * @throws IllegalStateException when the client is closed
+     * @throws java.util.concurrent.CancellationException when interrupted; the flag stays set, nothing is held
+     */
     public AcquireResult tryAcquire(String lock) {
         return tryAcquire(lock, AcquireOptions.defaults());
     }
 
-    /** Acquires as {@code options} say; blocks at most for their wait, for a try at most for the call timeout. */
+    /**
+     * Acquires as {@code options} say; blocks at most for their wait, for a try at most for the call timeout. Throws like {@link
+     * #tryAcquire(String)}.
+     */
     public AcquireResult tryAcquire(String lock, AcquireOptions options) {
         Acquire acquire = session.acquire(new LockName(lock), options);
-        return Waiting.interruptibly(acquire.result(), () -> session.loop().execute(acquire::abandon));
+        return session.waiting()
+                .interruptibly(acquire.result(), () -> session.loop().execute(acquire::abandon));
+    }
+
+    /**
+     * Does {@code work} under {@code lock}: acquires as {@code options} say, waiting no longer than their wait, calls it on this thread and
+     * releases. When the lease is lost, this thread is interrupted so that the work ends ({@link AcquireOptions#interruptOnLoss} turns it
+     * off), and what it returns is not taken for protected: the exception says so, and has it. An interrupt of the client's
+     * never outlasts the work. What the work throws comes first; a loss is then among its suppressed exceptions.
+     *
+     * @return what the work returned, all of it done before the lease ended
+     * @throws LockNotAcquiredException when the lock is not granted in time
+     * @throws LockUnavailableException when no server could say
+     * @throws LeaseLostException after the work has ended, when the lease was lost before that
+     */
+    public <T extends @Nullable Object, E extends Exception> T callLocked(
+            String lock, AcquireOptions options, Lease.Work<T, E> work) throws E {
+        return new LockedRun(acquired(lock, options), options.interruptsOnLoss()).call(work);
+    }
+
+    /** {@link #callLocked} for work without a result. */
+    @SuppressWarnings("NullAway") // It does not read type arguments: the result may be null here.
+    public <E extends Exception> void runLocked(String lock, AcquireOptions options, Lease.Task<E> task) throws E {
+        Object unused = this.<@Nullable Object, E>callLocked(lock, options, lease -> {
+            task.under(lease);
+            return null;
+        });
+    }
+
+    /**
+     * {@code lock} as {@link java.util.concurrent.locks.Lock}, for code that knows no other; asks nobody yet. Of the options the
+     * wait counts for nothing.
+     *
+     * @throws RejectedException MALFORMED_REQUEST when the name is none or the mode is not EXCLUSIVE
+     */
+    public AdvisoryLock advisoryLock(String lock, AcquireOptions options) {
+        return new AdvisoryLock(session, new LockName(lock), options, advisoryHolds);
     }
 
     /**
      * Acquires without blocking. The future is completed on the callback executor. Cancelling it, or completing it in any
-     * other way, leaves the queue, and a grant on its way is released; cancelling a future derived from it does not.
+     * other way, as {@link CompletableFuture#orTimeout} does, leaves the queue, and a grant on its way is released; cancelling a future
+     * derived from it does not. Waiting for it, or for what is derived from it, in a callback on the client's own thread throws
+     * IllegalStateException, because only that thread could complete it.
      */
     public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
         Acquire acquire = session.acquire(new LockName(lock), options);
-        CompletableFuture<AcquireResult> forUser = new CompletableFuture<>();
+        CompletableFuture<AcquireResult> forUser = new AcquireFuture<>(callbacks, session.waiting());
         Runnable abandon = () -> session.loop().execute(acquire::abandon);
         var unusedTold = acquire.result()
                 .whenComplete((result, failure) -> callbacks.run(() -> {
@@ -142,9 +200,10 @@ public final class PalisadeClient implements AutoCloseable {
                     return Wire.description(reply.getDescribe());
                 },
                 rejection -> new LockUnavailableException(name, rejection));
-        return Waiting.interruptibly(
-                inquiry.ask(session.settings().callTimeout().toNanos()),
-                () -> session.loop().execute(inquiry::giveUp));
+        return session.waiting()
+                .interruptibly(
+                        inquiry.ask(session.settings().callTimeout().toNanos()),
+                        () -> session.loop().execute(inquiry::giveUp));
     }
 
     /** What is asked by others than holders: list, history, revoke, forced release, checks. Over with this client. */
@@ -161,7 +220,7 @@ public final class PalisadeClient implements AutoCloseable {
         if (session.closing()) {
             return;
         }
-        Waiting.settle(session.close(), session.settings().callTimeout());
+        session.waiting().settle(session.close(), session.settings().callTimeout());
         session.stop();
         channels.close();
         alarm.stop();
@@ -191,6 +250,9 @@ public final class PalisadeClient implements AutoCloseable {
 
         @Nullable
         private Alarm alarm;
+
+        private Executor entry = Runnable::run;
+        private BooleanSupplier meanwhile = Waiting.IDLE;
 
         private Builder(String addresses) {
             this.addresses = addresses;
@@ -228,8 +290,9 @@ public final class PalisadeClient implements AutoCloseable {
 
         /**
          * Where callbacks run and futures are completed. Default: one daemon thread, made on demand; keep them short, and
-         * never wait in one for another future of this client, which the same thread would have to complete. An executor
-         * that runs them on the calling thread stops the client for as long as they take.
+         * never wait in one for another future of this client, which the same thread would have to complete: on the default thread
+         * that throws, on one thread of yours it never ends. An executor that runs them on the calling thread stops the
+         * client for as long as they take.
          */
         public Builder callbackExecutor(Executor executor) {
             callbackExecutor = executor;
@@ -246,6 +309,18 @@ public final class PalisadeClient implements AutoCloseable {
         Builder time(Clocks newClocks, Alarm newAlarm) {
             clocks = newClocks;
             alarm = newAlarm;
+            return this;
+        }
+
+        /**
+         * For tests.
+         *
+         * @param newEntry see {@link Loop}
+         * @param newMeanwhile see {@link Waiting}
+         */
+        Builder turns(Executor newEntry, BooleanSupplier newMeanwhile) {
+            entry = newEntry;
+            meanwhile = newMeanwhile;
             return this;
         }
 

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +34,7 @@ final class Session {
     private final Loop loop;
     private final Settings settings;
     private final Callbacks callbacks;
+    private final Waiting waiting;
     private final Channels channels;
     private final Connection connection;
     private final Leases leases = new Leases();
@@ -46,14 +48,17 @@ final class Session {
     Session(
             Clocks clocks,
             Alarm alarm,
+            Executor entry,
+            Waiting waiting,
             Settings settings,
             Callbacks callbacks,
             Channels channels,
             SessionId id,
             DoubleSupplier jitter) {
-        this.loop = new Loop(clocks, alarm, failure -> renewConnection("the client met a bug: " + failure));
+        this.loop = new Loop(clocks, alarm, entry, failure -> renewConnection("the client met a bug: " + failure));
         this.settings = settings;
         this.callbacks = callbacks;
+        this.waiting = waiting;
         this.channels = channels;
         this.connection = new Connection(loop, this, settings, channels, new Backoff(jitter), id);
     }
@@ -70,6 +75,10 @@ final class Session {
 
     Callbacks callbacks() {
         return callbacks;
+    }
+
+    Waiting waiting() {
+        return waiting;
     }
 
     boolean closing() {
@@ -183,12 +192,12 @@ final class Session {
         return leases.smallestTtlMillis();
     }
 
-    boolean waiting() {
+    boolean acquiring() {
         return !acquires.isEmpty();
     }
 
     boolean needsKeepAlive() {
-        return waiting() || !leases.isEmpty();
+        return acquiring() || !leases.isEmpty();
     }
 
     /** The first keep-alive whose answer may extend what is held from now on. */

@@ -109,7 +109,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             active = true;
             keepAlive.activated(loop.now().nanos());
         }
-        long due = keepAlive.dueNanos(session.smallestTtlMillis(), session.waiting());
+        long due = keepAlive.dueNanos(session.smallestTtlMillis(), session.acquiring());
         // A timer that comes too early looks again; only one that would come too late is moved.
         if (keepAliveTimer == null || keepAliveTimer.dueNanos() - due > 0) {
             loop.cancel(keepAliveTimer);
@@ -209,7 +209,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         if (ended || !session.needsKeepAlive()) {
             return;
         }
-        if (now.nanos() - keepAlive.dueNanos(session.smallestTtlMillis(), session.waiting()) >= 0) {
+        if (now.nanos() - keepAlive.dueNanos(session.smallestTtlMillis(), session.acquiring()) >= 0) {
             // Sent even when the transport is not ready: it is small, and its absence is what a stall looks like.
             long id = keepAlive.sent(now);
             send(

@@ -143,7 +143,7 @@ final class Upkeep {
             }
             return false;
         });
-        boolean ignored = Waiting.uninterruptibly(answer, Duration.ofNanos(timeoutNanos), false);
+        boolean ignored = session.waiting().uninterruptibly(answer, Duration.ofNanos(timeoutNanos), false);
     }
 
     private boolean renewed(Reply reply, Moment sent) {

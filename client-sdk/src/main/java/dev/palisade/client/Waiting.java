@@ -7,35 +7,84 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** How a caller's thread waits for what the loop completes. */
+/** How a caller's thread waits for what the loop completes. Holds no monitor, so that a virtual thread leaves its carrier. */
 final class Waiting {
-    private Waiting() {}
+    /** A thread that waits does nothing else. */
+    static final BooleanSupplier IDLE = () -> false;
+
+    private final BooleanSupplier meanwhile;
+
+    /**
+     * @param meanwhile what a thread does before it waits, again and again, until the wait is over or this returns false:
+     *     {@link #IDLE}, but where time is moved by hand, it moves
+     */
+    Waiting(BooleanSupplier meanwhile) {
+        this.meanwhile = meanwhile;
+    }
+
+    /** Does what there is to do until {@code future} is done or there is nothing. */
+    void turn(CompletableFuture<?> future) {
+        boolean more = true;
+        while (more && !future.isDone()) {
+            more = meanwhile.getAsBoolean();
+        }
+    }
 
     /**
      * Waits as long as the loop lets it.
      *
      * @throws CancellationException when interrupted, with the thread's interrupt flag set again; {@code giveUp} has run
      */
-    static <T> T interruptibly(CompletableFuture<T> future, Runnable giveUp) {
+    <T> T interruptibly(CompletableFuture<T> future, Runnable giveUp) {
         try {
+            return orInterrupted(future, giveUp);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CancellationException("interrupted while waiting for the lock server; nothing is held");
+        }
+    }
+
+    /** Waits as long as the loop lets it; when interrupted, {@code giveUp} has run. */
+    <T> T orInterrupted(CompletableFuture<T> future, Runnable giveUp) throws InterruptedException {
+        try {
+            turn(future);
             return future.get();
         } catch (InterruptedException e) {
             giveUp.run();
-            Thread.currentThread().interrupt();
-            throw new CancellationException("interrupted while waiting for the lock server; nothing is held");
+            throw e;
         } catch (ExecutionException e) {
             throw unchecked(e.getCause() == null ? e : e.getCause());
         }
     }
 
-    /** Waits at most for {@code limit}, also when interrupted; then it is {@code late}. */
-    static <T> T uninterruptibly(CompletableFuture<T> future, Duration limit, T late) {
+    /** Waits as long as the loop lets it, also when interrupted; the flag is kept. */
+    <T> T uninterruptibly(CompletableFuture<T> future) {
         boolean interrupted = false;
         try {
             while (true) {
                 try {
+                    return orInterrupted(future, () -> {});
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Waits at most for {@code limit}, also when interrupted; then it is {@code late}. */
+    <T> T uninterruptibly(CompletableFuture<T> future, Duration limit, T late) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    turn(future);
                     return future.get(limit.toNanos(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     // Once more with the full limit: a second interrupt is the caller's own doing.
@@ -54,7 +103,7 @@ final class Waiting {
     }
 
     /** Waits at most for {@code limit}; whether it was enough is not asked. */
-    static void settle(CompletableFuture<@Nullable Void> future, Duration limit) {
+    void settle(CompletableFuture<@Nullable Void> future, Duration limit) {
         CompletableFuture<Boolean> done = future.thenApply(nothing -> true);
         boolean ignored = uninterruptibly(done, limit, false);
     }

@@ -53,6 +53,7 @@ class ArchitectureTest {
                 .collect(Collectors.toSet());
         assertThat(seen)
                 .containsExactlyInAnyOrder(
+                        "AdvisoryLock",
                         "AcquireOptions",
                         "AcquireResult",
                         "HolderInfo",

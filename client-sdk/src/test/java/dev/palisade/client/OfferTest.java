@@ -136,7 +136,7 @@ class OfferTest extends Fixture {
                 : call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.queueAll(call);
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
         Granted granted = offerFresh();
-        ((HeldLease) leaseOf(result)).giveBack();
+        ((LeaseHandle) leaseOf(result)).lease().giveBack();
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
         server.script = server::queueAll;
         server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));

@@ -164,7 +164,7 @@ class ReconnectTest extends Fixture {
     void aReleaseInFlightIsSaidAgainUntilAnswered() {
         Lease lease = held();
         server.script = ScriptedServer.silentOn(Call::hasRelease, server::grantAll);
-        ((HeldLease) lease).giveBack();
+        ((LeaseHandle) lease).lease().giveBack();
         server.script = server::grantAll;
         server.link().breakOff();
         time.advanceMillis(100);
@@ -179,7 +179,7 @@ class ReconnectTest extends Fixture {
         server.script = call -> null;
         server.link().breakOff();
         time.advanceMillis(50);
-        ((HeldLease) lease).giveBack();
+        ((LeaseHandle) lease).lease().giveBack();
         server.script = server::grantAll;
         server.link().breakOff();
         time.advanceMillis(100);

@@ -128,6 +128,12 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
         return call.hasAcquire() ? queued() : grantAll(call);
     }
 
+    /** From now on no lease is confirmed, on no stream. */
+    void fallSilent() {
+        answersKeepAlives = false;
+        script = silentOn(Call::hasResume, this::grantAll);
+    }
+
     /** As {@code otherwise}, but the calls that match get no answer. */
     static Function<Call, Reply.@Nullable Builder> silentOn(
             Predicate<Call> which, Function<Call, Reply.@Nullable Builder> otherwise) {

@@ -1,0 +1,53 @@
+package dev.palisade.client;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an asynchronous acquire gives, and what is derived from it: a future that refuses to be waited for by the one thread that
+ * would have to complete it. That wait would never end, and would take every callback of the client with it.
+ */
+final class AcquireFuture<T extends @Nullable Object> extends CompletableFuture<T> {
+    private final Callbacks callbacks;
+    private final Waiting waiting;
+
+    AcquireFuture(Callbacks callbacks, Waiting waiting) {
+        this.callbacks = callbacks;
+        this.waiting = waiting;
+    }
+
+    @Override
+    public <U extends @Nullable Object> CompletableFuture<U> newIncompleteFuture() {
+        return new AcquireFuture<>(callbacks, waiting);
+    }
+
+    @Override
+    public T join() {
+        beforeWait();
+        return super.join();
+    }
+
+    @Override
+    public T get() throws InterruptedException, ExecutionException {
+        beforeWait();
+        return super.get();
+    }
+
+    @Override
+    public T get(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException, TimeoutException {
+        beforeWait();
+        return super.get(timeout, unit);
+    }
+
+    private void beforeWait() {
+        if (!isDone() && callbacks.onOwnThread()) {
+            throw new IllegalStateException(
+                    "a callback of this client waits for a future that only the same thread can"
+                            + " complete; chain with thenAccept, call acquire, or set callbackExecutor to one with more threads");
+        }
+        waiting.turn(this);
+    }
+}

@@ -1,0 +1,183 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RejectedException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * A distributed lock as {@link Lock}, for code that is written against it. <b>Advisory</b>: this interface has no place for a fencing
+ * token, so nothing that is done between {@link #lock()} and {@link #unlock()} is refused when the lease has been lost meanwhile, unless
+ * the calls carry the {@link #lease()}. New code is better off with {@link PalisadeClient#acquire(String)} or {@link PalisadeClient#callLocked}.
+ *
+ * <p>EXCLUSIVE, and held by a thread as {@link java.util.concurrent.locks.ReentrantLock} is: the same thread may lock again, by this
+ * object or another one of the same client and name, and unlocks as often. Unlike there the queue is fair, also for {@link #tryLock()},
+ * which lets waiters go first, and a holder can lose the lock: then locking again and unlocking throw {@link LeaseLostException}. A thread
+ * that ends without unlocking leaves the lock held for the life of the client. Safe for use by many threads, virtual ones too.
+ *
+ * <p>Every method that takes the lock throws {@link LockUnavailableException} when no server could say or a limit of the server is
+ * reached, and {@link RejectedException} when the request can never be right.
+ */
+public final class AdvisoryLock implements Lock {
+    /** Who holds which lock; the deque is its thread's own. */
+    record Holder(LockName lock, Thread thread) {}
+
+    private final Session session;
+    private final LockName name;
+    private final AcquireOptions options;
+    private final Map<Holder, Deque<LeaseHandle>> holds;
+
+    /** @param holds of all advisory locks of the client */
+    AdvisoryLock(Session session, LockName name, AcquireOptions options, Map<Holder, Deque<LeaseHandle>> holds) {
+        if (options.mode() != Mode.EXCLUSIVE) {
+            throw RejectedException.malformed(
+                    "an advisory lock is EXCLUSIVE, not " + options.mode() + "; acquire SHARED leases by the client");
+        }
+        this.session = session;
+        this.name = name;
+        this.options = options;
+        this.holds = holds;
+    }
+
+    /**
+     * Takes the lock, waiting without limit. An interrupt does not end the wait; the flag is set on return.
+     *
+     * @throws LeaseLostException when this thread holds the lock already and has lost it; unlock it first
+     */
+    @Override
+    public void lock() {
+        if (!reentered()) {
+            Acquire acquire = session.acquire(name, options.wait(AcquireOptions.WAIT_ENDLESS));
+            boolean unused = taken(session.waiting().uninterruptibly(acquire.result()));
+        }
+    }
+
+    /**
+     * Takes the lock, waiting without limit. When interrupted the queue is left and nothing is held.
+     *
+     * @throws LeaseLostException when this thread holds the lock already and has lost it; unlock it first
+     */
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        boolean unused = acquired(AcquireOptions.WAIT_ENDLESS);
+    }
+
+    /**
+     * Takes the lock if it is free now and nobody waits for it. Asks the server, so it may block, at most for the client's call timeout;
+     * an interrupt does not end that, and the flag is set on return.
+     *
+     * @throws LeaseLostException when this thread holds the lock already and has lost it; unlock it first
+     */
+    @Override
+    public boolean tryLock() {
+        Acquire acquire = reentered() ? null : session.acquire(name, options.wait(Duration.ZERO));
+        return acquire == null || taken(session.waiting().uninterruptibly(acquire.result()));
+    }
+
+    /**
+     * Takes the lock, waiting at most for {@code time}; zero or less tries once. When interrupted the queue is left and nothing is held.
+     *
+     * @throws LeaseLostException when this thread holds the lock already and has lost it; unlock it first
+     */
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        return acquired(Duration.ofNanos(Math.max(0, unit.toNanos(time))));
+    }
+
+    /**
+     * Gives up one hold, and the lock with the last. Blocks for the server's answer, at most for the call timeout; not when holds are left.
+     *
+     * @throws IllegalMonitorStateException when this thread does not hold the lock
+     * @throws LeaseLostException when the lease was lost: what was done since may be unprotected, and this is the last chance to say so.
+     *     The hold is given up all the same.
+     */
+    @Override
+    public void unlock() {
+        Holder me = me();
+        Deque<LeaseHandle> mine = held(me);
+        LeaseHandle last = mine.pop();
+        if (mine.isEmpty()) {
+            holds.remove(me);
+        }
+        LostReason loss = last.end();
+        if (loss != null) {
+            throw new LeaseLostException(last.lease().grant(), loss, null);
+        }
+    }
+
+    /** @throws UnsupportedOperationException always: nobody could wake a waiter in another process */
+    @Override
+    public Condition newCondition() {
+        throw new UnsupportedOperationException(
+                "an advisory lock has no conditions; wait for your data, not for the lock");
+    }
+
+    /**
+     * The lease behind the innermost hold of this thread: send its sequencer along, and the lock is no longer only advice. It is closed by
+     * {@link #unlock()}; who wants it for longer re-enters it.
+     *
+     * @throws IllegalMonitorStateException when this thread does not hold the lock
+     */
+    public Lease lease() {
+        return held(me()).element();
+    }
+
+    @Override
+    public String toString() {
+        return "AdvisoryLock(" + name + ")";
+    }
+
+    private boolean acquired(Duration wait) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before taking " + this);
+        }
+        if (reentered()) {
+            return true;
+        }
+        Acquire acquire = session.acquire(name, options.wait(wait));
+        return taken(session.waiting()
+                .orInterrupted(acquire.result(), () -> session.loop().execute(acquire::abandon)));
+    }
+
+    private boolean reentered() {
+        Deque<LeaseHandle> mine = holds.get(me());
+        if (mine == null) {
+            return false;
+        }
+        mine.push(mine.element().reenter());
+        return true;
+    }
+
+    private boolean taken(AcquireResult result) {
+        if (result instanceof AcquireResult.Granted granted) {
+            Deque<LeaseHandle> mine = new ArrayDeque<>();
+            mine.push((LeaseHandle) granted.lease());
+            holds.put(me(), mine);
+            return true;
+        }
+        if (result instanceof AcquireResult.Unavailable unavailable) {
+            throw new LockUnavailableException(name, unavailable.rejection());
+        }
+        return false;
+    }
+
+    private Holder me() {
+        return new Holder(name, Thread.currentThread());
+    }
+
+    private Deque<LeaseHandle> held(Holder me) {
+        Deque<LeaseHandle> mine = holds.get(me);
+        if (mine == null) {
+            throw new IllegalMonitorStateException(
+                    "lock " + name + " is not held by this thread; only the thread that took an"
+                            + " advisory lock can use or unlock it");
+        }
+        return mine;
+    }
+}

@@ -1,0 +1,174 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.SignedSequencer;
+import io.grpc.ClientInterceptor;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One hold of a grant: open until it is closed, and dead from then on, whatever becomes of the grant's other handles. Safe for
+ * use by many threads. It never judges the lease itself: that is {@link HeldLease}'s.
+ */
+final class LeaseHandle implements Lease {
+    private enum State {
+        OPEN,
+        /** The grant has other handles. */
+        CLOSED,
+        /** It was the last: its release is the grant's. */
+        RELEASED,
+        /** The lease was lost by then. */
+        LOST
+    }
+
+    private final HeldLease lease;
+    private volatile State state = State.OPEN;
+
+    LeaseHandle(HeldLease lease) {
+        this.lease = lease;
+    }
+
+    HeldLease lease() {
+        return lease;
+    }
+
+    boolean open() {
+        return state == State.OPEN;
+    }
+
+    @Override
+    public LockName lock() {
+        return lease.grant().lock();
+    }
+
+    @Override
+    public FencingToken token() {
+        return lease.grant().token();
+    }
+
+    @Override
+    public GrantId grant() {
+        return lease.grant().id();
+    }
+
+    @Override
+    public Mode mode() {
+        return lease.grant().mode();
+    }
+
+    @Override
+    public SignedSequencer sequencer() {
+        return lease.grant().sequencer();
+    }
+
+    @Override
+    public boolean isValid() {
+        return open() && lease.leftNanos() > 0;
+    }
+
+    @Override
+    public Duration validFor() {
+        return open() ? Duration.ofNanos(lease.leftNanos()) : Duration.ZERO;
+    }
+
+    @Override
+    public void ensure(Duration atLeast) {
+        requireOpen();
+        lease.ensure(atLeast);
+    }
+
+    @Override
+    public LeaseHandle reenter() {
+        requireOpen();
+        if (lease.leftNanos() == 0) {
+            throw lease.lostException();
+        }
+        if (!lease.addHandle()) {
+            throw closed();
+        }
+        return new LeaseHandle(lease);
+    }
+
+    @Override
+    public ReleaseOutcome release() {
+        boolean wasOpen = open();
+        State now = closing();
+        if (wasOpen && now != State.RELEASED) {
+            lease.forget(this);
+        }
+        return switch (now) {
+            case RELEASED -> lease.release();
+            case LOST -> ReleaseOutcome.ALREADY_LOST;
+            case CLOSED, OPEN -> ReleaseOutcome.STILL_HELD;
+        };
+    }
+
+    /** Closes it, and says why what was done under it until then was not covered; null when it was. */
+    @Nullable
+    LostReason end() {
+        // Who has closed it before was done with it.
+        boolean covered = !open() || lease.leftNanos() > 0;
+        boolean over = release() == ReleaseOutcome.ALREADY_LOST;
+        return covered && !over ? null : lease.lossReason();
+    }
+
+    /** Of several threads that close it one counts. */
+    private synchronized State closing() {
+        if (open()) {
+            boolean lost = lease.leftNanos() == 0 && lease.lostReason().isPresent();
+            state = lease.dropHandle() ? State.RELEASED : lost ? State.LOST : State.CLOSED;
+        }
+        return state;
+    }
+
+    @Override
+    public void close() {
+        release();
+    }
+
+    @Override
+    public void onLost(Consumer<LostReason> listener) {
+        lease.onLost(this, lease.callbacks(), listener);
+    }
+
+    @Override
+    public Optional<LostReason> lostReason() {
+        return state == State.CLOSED ? Optional.empty() : lease.lostReason();
+    }
+
+    @Override
+    public String lostDetail() {
+        return state == State.CLOSED ? "" : lease.lostDetail();
+    }
+
+    @Override
+    public void onRevokeAsked(Consumer<RevokeAsked> listener) {
+        lease.onRevokeAsked(this, listener);
+    }
+
+    @Override
+    public ClientInterceptor interceptor() {
+        return new SequencerInterceptor(sequencer());
+    }
+
+    @Override
+    public String toString() {
+        return lease + (open() ? "" : " closed here");
+    }
+
+    private void requireOpen() {
+        if (!open() && lease.lostReason().isEmpty()) {
+            throw closed();
+        }
+    }
+
+    private IllegalStateException closed() {
+        return new IllegalStateException(
+                "this handle of the lease of " + lock() + " (token " + token() + ") is closed; acquire again");
+    }
+}

@@ -1,0 +1,91 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.proto.v1.Call.CallCase;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** With the client's own callback thread, as users have it. */
+@Timeout(20)
+class CallbackThreadTest {
+    private final ScriptedServer server = new ScriptedServer();
+    private final PalisadeClient client = PalisadeClient.builder("scripted:1")
+            .callTimeout(Duration.ofSeconds(5))
+            .channelFactory(server::channel)
+            .build();
+
+    @AfterEach
+    void close() {
+        client.close();
+        server.close();
+    }
+
+    private CompletableFuture<AcquireResult> ask(String lock) {
+        return client.acquireAsync(lock, AcquireOptions.defaults());
+    }
+
+    /** Of a wait in a callback for a future that is not done. */
+    private Throwable failureOf(Runnable wait) throws Exception {
+        CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        Lease lease = Fixture.leaseOf(completed(ask("mine")));
+        lease.onLost(why -> {
+            try {
+                wait.run();
+                thrown.complete(new AssertionError("the wait ended"));
+            } catch (RuntimeException e) {
+                thrown.complete(e);
+            }
+        });
+        // Silent, so that the future cannot be done by chance.
+        server.script = call -> null;
+        ((LeaseHandle) lease).lease().lostAtServer(LostReason.EXPIRED, "");
+        return thrown.get(10, TimeUnit.SECONDS);
+    }
+
+    private static <T> CompletableFuture<T> completed(CompletableFuture<T> future) throws Exception {
+        T unused = future.get(10, TimeUnit.SECONDS);
+        return future;
+    }
+
+    @Test
+    void aCallbackThatWaitsForAnotherAcquireIsToldInsteadOfHanging() throws Exception {
+        assertThat(failureOf(() -> ask("other").join()))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("callbackExecutor");
+    }
+
+    @Test
+    void soIsOneThatWaitsForWhatIsDerivedFromIt() throws Exception {
+        assertThat(failureOf(() -> ask("other").thenApply(result -> 1).join()))
+                .isInstanceOf(IllegalStateException.class);
+        server.script = server::grantAll;
+    }
+
+    @Test
+    void aCallbackMayReadWhatIsDone() throws Exception {
+        CompletableFuture<AcquireResult> done = completed(ask("done"));
+        assertThat(completed(ask("next").thenApply(result -> done.join())).join())
+                .isInstanceOf(AcquireResult.Granted.class);
+    }
+
+    @Test
+    void aFutureThatTimesOutLeavesTheQueueAndACancelledOneToo() throws Exception {
+        server.script = server::queueAll;
+        AcquireOptions minute = AcquireOptions.defaults().wait(Duration.ofMinutes(1));
+        CompletableFuture<AcquireResult> late =
+                client.acquireAsync("late", minute).orTimeout(50, TimeUnit.MILLISECONDS);
+        assertThat(late).failsWithin(Duration.ofSeconds(10));
+        CompletableFuture<AcquireResult> cancelled = client.acquireAsync("cancelled", minute);
+        assertThat(cancelled.cancel(true)).isTrue();
+        Awaitility.await()
+                .untilAsserted(() -> assertThat(server.link().calls(CallCase.LEAVE))
+                        .extracting(call -> call.getLeave().getLock())
+                        .containsExactlyInAnyOrder("late", "cancelled"));
+    }
+}
