@@ -1,5 +1,6 @@
 package dev.palisade.client;
 
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -26,28 +27,28 @@ final class AcquireFuture<T extends @Nullable Object> extends CompletableFuture<
 
     @Override
     public T join() {
-        beforeWait();
+        boolean unused = beforeWait(AcquireOptions.WAIT_ENDLESS);
         return super.join();
     }
 
     @Override
     public T get() throws InterruptedException, ExecutionException {
-        beforeWait();
+        boolean unused = beforeWait(AcquireOptions.WAIT_ENDLESS);
         return super.get();
     }
 
     @Override
     public T get(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException, TimeoutException {
-        beforeWait();
-        return super.get(timeout, unit);
+        boolean waited = beforeWait(Duration.ofNanos(unit.toNanos(timeout)));
+        return super.get(waited ? 0 : timeout, unit);
     }
 
-    private void beforeWait() {
+    private boolean beforeWait(Duration limit) {
         if (!isDone() && callbacks.onOwnThread()) {
             throw new IllegalStateException(
                     "a callback of this client waits for a future that only the same thread can"
                             + " complete; chain with thenAccept, call acquire, or set callbackExecutor to one with more threads");
         }
-        waiting.turn(this);
+        return waiting.waited(this, limit);
     }
 }

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.BooleanSupplier;
+import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +47,7 @@ public final class PalisadeClient implements AutoCloseable {
                 callbacks,
                 channels,
                 SessionId.of(randomBytes()),
-                () -> ThreadLocalRandom.current().nextDouble());
+                builder.jitter);
         this.operations = new Operations(new UnaryCalls(session, channels));
         session.open();
     }
@@ -252,7 +252,8 @@ public final class PalisadeClient implements AutoCloseable {
         private Alarm alarm;
 
         private Executor entry = Runnable::run;
-        private BooleanSupplier meanwhile = Waiting.IDLE;
+        private Waiting.Meanwhile meanwhile = Waiting.IDLE;
+        private DoubleSupplier jitter = () -> ThreadLocalRandom.current().nextDouble();
 
         private Builder(String addresses) {
             this.addresses = addresses;
@@ -317,10 +318,12 @@ public final class PalisadeClient implements AutoCloseable {
          *
          * @param newEntry see {@link Loop}
          * @param newMeanwhile see {@link Waiting}
+         * @param newJitter 0 to 1, of what is repeated
          */
-        Builder turns(Executor newEntry, BooleanSupplier newMeanwhile) {
+        Builder turns(Executor newEntry, Waiting.Meanwhile newMeanwhile, DoubleSupplier newJitter) {
             entry = newEntry;
             meanwhile = newMeanwhile;
+            jitter = newJitter;
             return this;
         }
 

@@ -7,30 +7,29 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** How a caller's thread waits for what the loop completes. Holds no monitor, so that a virtual thread leaves its carrier. */
 final class Waiting {
     /** A thread that waits does nothing else. */
-    static final BooleanSupplier IDLE = () -> false;
+    static final Meanwhile IDLE = (future, limit) -> false;
 
-    private final BooleanSupplier meanwhile;
+    private final Meanwhile meanwhile;
 
-    /**
-     * @param meanwhile what a thread does before it waits, again and again, until the wait is over or this returns false:
-     *     {@link #IDLE}, but where time is moved by hand, it moves
-     */
-    Waiting(BooleanSupplier meanwhile) {
+    /** What a thread does in place of waiting, where time is moved by hand. */
+    @FunctionalInterface
+    interface Meanwhile {
+        /** Whether it has waited until {@code future} was done or {@code limit} had passed; else the thread has to. */
+        boolean waited(CompletableFuture<?> future, Duration limit);
+    }
+
+    Waiting(Meanwhile meanwhile) {
         this.meanwhile = meanwhile;
     }
 
-    /** Does what there is to do until {@code future} is done or there is nothing. */
-    void turn(CompletableFuture<?> future) {
-        boolean more = true;
-        while (more && !future.isDone()) {
-            more = meanwhile.getAsBoolean();
-        }
+    /** Whether there is nothing left to wait for; also that {@code limit} is over. */
+    boolean waited(CompletableFuture<?> future, Duration limit) {
+        return future.isDone() || meanwhile.waited(future, limit);
     }
 
     /**
@@ -50,7 +49,7 @@ final class Waiting {
     /** Waits as long as the loop lets it; when interrupted, {@code giveUp} has run. */
     <T> T orInterrupted(CompletableFuture<T> future, Runnable giveUp) throws InterruptedException {
         try {
-            turn(future);
+            boolean unused = waited(future, AcquireOptions.WAIT_ENDLESS);
             return future.get();
         } catch (InterruptedException e) {
             giveUp.run();
@@ -84,8 +83,8 @@ final class Waiting {
         try {
             while (true) {
                 try {
-                    turn(future);
-                    return future.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+                    long leftNanos = waited(future, limit) ? 0 : limit.toNanos();
+                    return future.get(leftNanos, TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     // Once more with the full limit: a second interrupt is the caller's own doing.
                     interrupted = true;

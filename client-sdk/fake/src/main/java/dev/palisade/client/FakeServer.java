@@ -1,0 +1,115 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.crypto.SequencerKeys;
+import dev.palisade.contract.crypto.SequencerVerifier;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.engine.EngineConfig;
+import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.rpc.LocksRpc;
+import io.grpc.ManagedChannel;
+import io.grpc.Server;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** The real lock server without its disk and its network, from start to stop and start. It never uses a thread of its own. */
+final class FakeServer {
+    /** What a server calls itself that is told nothing else. */
+    private static final String ISSUER = "palisade";
+
+    private static final long GRACE_MILLIS = 1_000;
+    private static final int CALLS_IN_FLIGHT_MAX = 4_096;
+    private static final int LOCKS_PER_SESSION_MAX = 100_000;
+    private static final int SESSIONS_MAX = 10_000;
+
+    private final String name = "palisade-fake-" + UUID.randomUUID();
+    private final SequencerKeys keys = SequencerKeys.generate();
+    private final ManualTime time;
+    private final Turns turns;
+    private FakeStore store;
+    private int starts;
+
+    @Nullable
+    private Server server;
+
+    private AtomicBoolean running = new AtomicBoolean();
+
+    FakeServer(ManualTime time, Turns turns) {
+        this.time = time;
+        this.turns = turns;
+        this.store = new FakeStore(time);
+    }
+
+    boolean running() {
+        return running.get();
+    }
+
+    void start() {
+        if (starts++ > 0) {
+            store = store.restarted();
+        }
+        FakeStore ours = store;
+        AtomicBoolean alive = new AtomicBoolean(true);
+        byte[] serverRandom = new byte[32];
+        Arrays.fill(serverRandom, (byte) starts);
+        LockEngine engine = new LockEngine(
+                ours,
+                keys::sign,
+                keys.verifier(ISSUER)::verify,
+                new EngineConfig(ISSUER, GRACE_MILLIS, LOCKS_PER_SESSION_MAX, SESSIONS_MAX),
+                (millis, task) -> {
+                    var unused = time.in(millis * 1_000_000, () -> {
+                        if (alive.get()) {
+                            turns.execute(() -> run(task, ours));
+                        }
+                    });
+                },
+                serverRandom);
+        try {
+            server = InProcessServerBuilder.forName(name)
+                    .executor(task -> turns.execute(() -> run(task, ours)))
+                    .addService(new LocksRpc(engine, Limits.DEFAULTS, "fake", CALLS_IN_FLIGHT_MAX))
+                    .build()
+                    .start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        running = alive;
+    }
+
+    /** As by a kill: nobody is abandoned, what was asked is not answered. */
+    void stop() {
+        running.set(false);
+        store.close();
+        Server stopping = server;
+        if (stopping != null) {
+            turns.execute(stopping::shutdownNow);
+        }
+    }
+
+    void expire(LockName lock) {
+        turns.execute(() -> run(() -> store.expire(lock), store));
+    }
+
+    SequencerVerifier verifier() {
+        return keys.verifier(ISSUER);
+    }
+
+    ManagedChannel channel(FakeLine line) {
+        return InProcessChannelBuilder.forName(name)
+                .directExecutor()
+                .intercept(line)
+                .build();
+    }
+
+    private static void run(Runnable task, FakeStore store) {
+        task.run();
+        store.drain();
+    }
+}

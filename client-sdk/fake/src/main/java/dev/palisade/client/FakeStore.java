@@ -1,0 +1,212 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockMachine;
+import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Telling;
+import dev.palisade.server.store.LockStore;
+import io.grpc.SynchronizationContext;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The real lock machine over a map. What is asked is decided when somebody {@link #drain}s: the one who asked must have left word of what
+ * to do with the answer before it comes. Nothing is forgotten and nothing survives the fake. Safe for use by many threads.
+ */
+final class FakeStore implements LockStore {
+    private static final System.Logger LOG = System.getLogger(FakeStore.class.getName());
+    /** 2024-01-01T00:00Z, as everywhere. */
+    private static final long ERA_MILLIS = 1_704_067_200_000L;
+
+    private final ManualTime time;
+    private final Map<String, LockState> locks = new TreeMap<>();
+    private final Map<LockName, List<HistoryEntry>> histories =
+            new TreeMap<>((a, b) -> a.value().compareTo(b.value()));
+    private final SynchronizationContext writer = new SynchronizationContext(
+            (thread, failure) -> LOG.log(Level.ERROR, "the fake's store met a bug", failure));
+    private long lastToken;
+
+    @Nullable
+    private Listener listener;
+
+    private Timeline.@Nullable Entry deadline;
+    private boolean closed;
+
+    FakeStore(ManualTime time) {
+        this.time = time;
+        this.lastToken = LockMachine.epochBase(time.wallMillis() - ERA_MILLIS, 0, 0);
+    }
+
+    /** What a server finds that starts again, as after a kill: nobody lost time, tokens begin above all before. */
+    FakeStore restarted() {
+        FakeStore next = new FakeStore(time);
+        long now = time.wallMillis();
+        next.lastToken = LockMachine.epochBase(now - ERA_MILLIS, lastToken, 0);
+        locks.forEach((name, state) -> next.locks.put(name, state.restarted(now)));
+        next.schedule();
+        return next;
+    }
+
+    /** Decides what was asked; at once, unless this or another thread is at it already. */
+    void drain() {
+        writer.drain();
+    }
+
+    @Override
+    public CompletionStage<Answer> execute(Command command) {
+        return later(() -> {
+            Decision decision = decide(state(command.lock()), command);
+            return new Told<>(decision.answer(), List.of(decision));
+        });
+    }
+
+    /** The leases of {@code lock} end now, as if their time were over. */
+    void expire(LockName lock) {
+        var unused = later(() -> {
+            LockState known = state(lock);
+            long now = nowMillis();
+            List<Grant> ended = known.holders().stream()
+                    .map(held -> new Grant(held.request(), held.token(), held.grantedAtMillis(), now))
+                    .toList();
+            LockState over = new LockState(
+                    lock,
+                    ended,
+                    known.offers(),
+                    known.waiters(),
+                    known.tombstones(),
+                    known.closedUntilMillis(),
+                    known.forgottenUntilMillis());
+            return new Told<>(ended.size(), List.of(decide(over, new Expire(lock))));
+        });
+    }
+
+    @Override
+    public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+        return later(() -> {
+            List<HistoryEntry> all = histories.getOrDefault(lock, List.of());
+            return new Told<>(
+                    List.copyOf(all.subList(Math.max(0, all.size() - HistoryEntry.LISTED_MAX), all.size())), List.of());
+        });
+    }
+
+    @Override
+    public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
+        return later(() -> {
+            List<LockState> found = locks.values().stream()
+                    .filter(state -> state.name().value().startsWith(prefix)
+                            && state.name().value().compareTo(after) > 0
+                            && state.inUse(nowMillis()))
+                    .limit(locksMax)
+                    .toList();
+            String next = found.size() < locksMax
+                    ? ""
+                    : found.get(found.size() - 1).name().value();
+            return new Told<>(new LockPage(found, next, nowMillis()), List.of());
+        });
+    }
+
+    @Override
+    public long nowMillis() {
+        return time.wallMillis();
+    }
+
+    @Override
+    public void listen(Listener newListener) {
+        listener = newListener;
+    }
+
+    @Override
+    public void close() {
+        writer.execute(() -> {
+            closed = true;
+            time.cancel(deadline);
+        });
+    }
+
+    // ---- the writer's turns
+
+    private record Told<T>(T answer, List<Decision> decisions) {}
+
+    private <T> CompletionStage<T> later(Supplier<Told<T>> work) {
+        CompletableFuture<T> future = new CompletableFuture<>();
+        writer.executeLater(() -> {
+            if (closed) {
+                return; // A killed server answers nobody.
+            }
+            Told<T> told = work.get();
+            schedule();
+            future.complete(told.answer());
+            tell(told.decisions());
+        });
+        return future;
+    }
+
+    private LockState state(LockName lock) {
+        LockState known = locks.get(lock.value());
+        return known == null ? LockState.unused(lock, 0) : known;
+    }
+
+    private Decision decide(LockState state, Command command) {
+        Decision decision = LockMachine.step(state, command, nowMillis(), lastToken, Limits.DEFAULTS);
+        lastToken = decision.lastToken();
+        if (!decision.events().isEmpty()) {
+            locks.put(state.name().value(), decision.next());
+            Telling.of(
+                    state,
+                    decision,
+                    nowMillis(),
+                    (lock, atMillis, what, request, token, detail) -> histories
+                            .computeIfAbsent(lock, any -> new ArrayList<>())
+                            .add(new HistoryEntry(atMillis, what, token, request.grant(), request.owner(), detail)));
+        }
+        return decision;
+    }
+
+    private void tell(List<Decision> decisions) {
+        Listener hears = listener;
+        if (hears != null) {
+            decisions.forEach(decision -> hears.changed(decision.next(), decision.events(), nowMillis()));
+            hears.told();
+        }
+    }
+
+    /** Wakes up for whatever time changes next. */
+    private void schedule() {
+        long now = nowMillis();
+        long next = locks.values().stream()
+                .mapToLong(state -> state.nextDeadlineMillis(now))
+                .min()
+                .orElse(Long.MAX_VALUE);
+        time.cancel(deadline);
+        deadline = next == Long.MAX_VALUE ? null : time.atWallMillis(next, () -> writer.execute(this::passTime));
+    }
+
+    private void passTime() {
+        if (closed) {
+            return;
+        }
+        // Seen from just before: what comes to its end now is due, and no deadline any more.
+        List<LockState> due = locks.values().stream()
+                .filter(state -> state.nextDeadlineMillis(nowMillis() - 1) <= nowMillis())
+                .toList();
+        List<Decision> decisions = new ArrayList<>();
+        due.forEach(state -> decisions.add(decide(state, new Expire(state.name()))));
+        schedule();
+        tell(decisions);
+    }
+}
