@@ -36,7 +36,9 @@ public final class Telling {
                 Request request = queued.waiter().request();
                 listener.happened(lock, nowMillis, HistoryEntry.What.QUEUED, request, 0, request.purpose());
             } else if (event instanceof LockEvent.Offered offered) {
+                // A SHARED request may be queued and offered the lock in one step, beside an offer that is out.
                 asked(before, offered.request())
+                        .or(() -> queued(decision, offered.request()))
                         .ifPresent(request -> listener.happened(
                                 lock,
                                 nowMillis,
@@ -82,6 +84,14 @@ public final class Telling {
             long token = offer.get().token().value();
             listener.happened(before.name(), nowMillis, what, offer.get().request(), token, detail);
         }
+    }
+
+    private static Optional<Request> queued(Decision decision, RequestId id) {
+        return decision.events().stream()
+                .filter(LockEvent.Queued.class::isInstance)
+                .map(event -> ((LockEvent.Queued) event).waiter().request())
+                .filter(request -> request.id().equals(id))
+                .findFirst();
     }
 
     private static Optional<Request> asked(LockState before, RequestId id) {

@@ -8,6 +8,7 @@ import static dev.palisade.server.store.embedded.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Mode;
 import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Describe;
@@ -102,6 +103,24 @@ class HistoryTest {
             assertThat(entries.get(14).token()).isEqualTo(second.token().value());
             assertThat(entries.get(14).grant()).isEqualTo(second.id());
             assertThat(history(store, "nobody's")).isEmpty();
+        }
+    }
+
+    @Test
+    void anOfferToWhoIsQueuedBesideAnotherOfferIsToldToo(@TempDir Path directory) throws Exception {
+        try (EmbeddedStore store = asking.open(directory)) {
+            Grant first = granted(store, acquire("a", 1, 1, TRY));
+            ask(store, acquire("a", 2, 1, MINUTE, Mode.SHARED, Duration.ZERO, Duration.ZERO));
+            ask(store, release(name("a"), first)); // 2 is offered the lock and has not accepted yet.
+            ask(store, acquire("a", 3, 1, MINUTE, Mode.SHARED, Duration.ZERO, Duration.ZERO));
+            assertThat(told(store, "a"))
+                    .containsExactly(
+                            "GRANTED owner1 with token",
+                            "QUEUED owner2",
+                            "RELEASED owner1 with token",
+                            "OFFERED owner2 with token",
+                            "QUEUED owner3",
+                            "OFFERED owner3 with token");
         }
     }
 
