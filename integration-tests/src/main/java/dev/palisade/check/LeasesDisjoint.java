@@ -1,0 +1,49 @@
+package dev.palisade.check;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * P5: nobody believes in an EXCLUSIVE lease while another client believes in any lease of the same lock; except that a lease
+ * which the server ended early is believed in until its client hears of it. That a client was stopped is no exception: its
+ * deadline runs on, and until then the lock is its own.
+ */
+public final class LeasesDisjoint {
+    private LeasesDisjoint() {}
+
+    public static List<String> violations(List<Held> leases) {
+        Map<String, List<Held>> byLock = new HashMap<>();
+        leases.stream()
+                .sorted(Comparator.comparingLong(Held::fromNanos))
+                .forEach(held -> byLock.computeIfAbsent(held.lock(), lock -> new ArrayList<>())
+                        .add(held));
+        List<String> found = new ArrayList<>();
+        byLock.values().forEach(ofLock -> check(ofLock, found));
+        return found;
+    }
+
+    private static void check(List<Held> byFrom, List<String> found) {
+        List<Held> open = new ArrayList<>();
+        for (Held next : byFrom) {
+            open.removeIf(earlier -> earlier.untilNanos() <= next.fromNanos());
+            for (Held earlier : open) {
+                if (!(earlier.shared() && next.shared())
+                        && !earlier.freedEarly()
+                        && !earlier.grant().equals(next.grant())) {
+                    found.add("P5: " + next + " began " + millis(earlier.untilNanos() - next.fromNanos())
+                            + " ms before the end of " + earlier);
+                }
+            }
+            if (next.untilNanos() > next.fromNanos()) {
+                open.add(next);
+            }
+        }
+    }
+
+    private static long millis(long nanos) {
+        return nanos / 1_000_000;
+    }
+}

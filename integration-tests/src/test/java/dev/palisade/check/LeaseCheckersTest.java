@@ -1,0 +1,98 @@
+package dev.palisade.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.check.Told.By;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LeaseCheckersTest {
+    private static final long SECOND = 1_000_000_000;
+
+    private static Held held(String lock, boolean shared, long token, long from, long until) {
+        return new Held("c" + token, lock, shared, token, "g" + token, from * SECOND, until * SECOND, false);
+    }
+
+    private static Held freedEarly(long token, long from, long until) {
+        return new Held("c" + token, "l", false, token, "g" + token, from * SECOND, until * SECOND, true);
+    }
+
+    private static Told told(String grant, By by, long sent, long answered, boolean over) {
+        return new Told("c", "l", 7, grant, by, sent * SECOND, answered * SECOND, over, "write");
+    }
+
+    @Test
+    void leasesOneAfterTheOtherAndOfOtherLocksAndSharedOnesPass() {
+        assertThat(LeasesDisjoint.violations(List.of(
+                        held("l", false, 1, 0, 2),
+                        held("l", false, 2, 2, 3),
+                        held("m", false, 3, 0, 9),
+                        held("s", true, 4, 0, 9),
+                        held("s", true, 5, 1, 9))))
+                .isEmpty();
+    }
+
+    @Test
+    void twoExclusiveLeasesAtOnceAreFound() {
+        assertThat(LeasesDisjoint.violations(List.of(held("l", false, 1, 0, 5), held("l", false, 2, 3, 4))))
+                .containsExactly(
+                        "P5: c2's lease of l with token 2 began 2000 ms before the end of c1's lease of l with token 1");
+    }
+
+    @Test
+    void anExclusiveLeaseBesideASharedOneIsFoundWhicheverWasFirst() {
+        assertThat(LeasesDisjoint.violations(List.of(held("l", true, 1, 0, 5), held("l", false, 2, 3, 4))))
+                .hasSize(1);
+        assertThat(LeasesDisjoint.violations(List.of(held("l", false, 1, 0, 5), held("l", true, 2, 3, 4))))
+                .hasSize(1);
+    }
+
+    @Test
+    void aLeaseThatReachesOverSeveralLaterOnesIsFoundWithEach() {
+        assertThat(LeasesDisjoint.violations(
+                        List.of(held("l", false, 3, 4, 5), held("l", false, 2, 2, 3), held("l", false, 1, 0, 9))))
+                .hasSize(2);
+    }
+
+    @Test
+    void aLeaseThatTheServerEndedEarlyMayBeBelievedInButItsSuccessorMayNotBeDoubled() {
+        assertThat(LeasesDisjoint.violations(List.of(freedEarly(1, 0, 9), held("l", false, 2, 3, 5))))
+                .isEmpty();
+        assertThat(LeasesDisjoint.violations(
+                        List.of(freedEarly(1, 0, 9), held("l", false, 2, 3, 5), held("l", false, 3, 4, 6))))
+                .hasSize(1);
+    }
+
+    @Test
+    void acceptedBeforeTheEndAndSentBeforeItAndOtherGrantsPass() {
+        assertThat(EndsFinal.violations(List.of(
+                        told("a", By.GUARD, 1, 2, false),
+                        told("a", By.GUARD, 3, 6, false),
+                        told("a", By.GUARD, 0, 4, true),
+                        told("b", By.GUARD, 5, 6, false))))
+                .isEmpty();
+    }
+
+    @Test
+    void anEndAtTheServerDoesNotBindAGuard() {
+        assertThat(EndsFinal.violations(List.of(told("a", By.SERVER, 0, 4, true), told("a", By.GUARD, 5, 6, false))))
+                .isEmpty();
+    }
+
+    @Test
+    void aCallThatIsAcceptedAfterTheGrantWasStaleIsFound() {
+        assertThat(EndsFinal.violations(List.of(told("a", By.GUARD, 5, 6, false), told("a", By.GUARD, 0, 4, true))))
+                .singleElement()
+                .asString()
+                .startsWith("P8: c's write of l under token 7 was accepted 1000 ms after");
+    }
+
+    @Test
+    void theFirstEndCountsNotTheLast() {
+        assertThat(EndsFinal.violations(List.of(
+                        told("a", By.SERVER, 0, 9, true),
+                        told("a", By.SERVER, 0, 4, true),
+                        told("a", By.SERVER, 5, 6, false))))
+                .hasSize(1);
+    }
+}
