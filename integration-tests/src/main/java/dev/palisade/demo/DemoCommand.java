@@ -2,8 +2,13 @@ package dev.palisade.demo;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.demo.PauseRace.Outcome;
+import dev.palisade.picture.Picture;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -41,10 +46,23 @@ final class DemoCommand implements Callable<Integer> {
     public Integer call() throws CannotStart {
         Timeline timeline = new Timeline(System.out);
         try (Installation installation = Installation.fresh()) {
-            Outcome outcome = new PauseRace(timeline).run(installation, !unguarded);
-            return verdict(outcome) ? 0 : 1;
+            PauseRace race = new PauseRace(timeline);
+            Outcome outcome = race.run(installation, !unguarded);
+            boolean asExpected = verdict(outcome);
+            draw(race.scenes());
+            return asExpected ? 0 : 1;
         } catch (ScenarioFailed e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void draw(Scenes scenes) throws CannotStart {
+        try {
+            Path file = Files.createTempFile("palisade-demo-", ".html");
+            Picture.write("The pause race" + (unguarded ? ", unguarded" : ""), scenes.events(), List.of(), file);
+            System.out.println("The picture: " + file);
+        } catch (IOException e) {
+            throw new CannotStart("cannot write the picture: " + e.getMessage());
         }
     }
 

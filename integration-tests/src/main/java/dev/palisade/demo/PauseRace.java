@@ -21,9 +21,15 @@ final class PauseRace {
             Pattern.compile("refused TOKEN_STALE presented=(\\d+) mark=(\\d+) applied=no .*");
 
     private final Timeline timeline;
+    private final Scenes scenes = new Scenes();
 
     PauseRace(Timeline timeline) {
         this.timeline = timeline;
+    }
+
+    /** What there is to draw, once it has run. */
+    Scenes scenes() {
+        return scenes;
     }
 
     /** What came of A's late write. */
@@ -65,22 +71,35 @@ final class PauseRace {
     private Outcome race(Child a, Child b) {
         String tokenA = acquire(a, 0);
         expect(a, "write " + LOCK + " 40", "written ");
+        scenes.add("A", "acknowledged", "lock", LOCK, "token", tokenA);
         timeline.say("A", "writes 40 items in stock");
         expect(a, "prepare " + LOCK + " 38", "prepared");
         timeline.say("A", "sold 2, has computed 38 and is about to write it ...");
         a.pause();
+        scenes.add("run", "fault-began", "fault", "PAUSE_CLIENTS", "who", "A", "how", "right before its write");
         a.send("go");
         timeline.say("A", "... and is stopped (SIGSTOP: a long GC, a frozen VM). It still believes it holds the lock");
         timeline.say("B", "asks for the lock and waits; A's lease of " + TTL_MILLIS + " ms runs out");
         String tokenB = acquire(b, 20_000);
         String read = expect(b, "read " + LOCK, "read ");
+        scenes.add("B", "read", "lock", LOCK, "token", tokenB);
         timeline.say("B", "reads " + text(read));
         expect(b, "write " + LOCK + " 39", "written ");
+        scenes.add("B", "acknowledged", "lock", LOCK, "token", tokenB);
         timeline.say("B", "sold 1, writes 39");
+        scenes.add("run", "fault-ended", "fault", "PAUSE_CLIENTS", "who", "A");
         a.resume();
         timeline.say("A", "is continued (SIGCONT) and sends its write of 38 with token " + tokenA);
         String answer = a.await(
                 line -> line.startsWith("written ") || line.startsWith("refused ") || line.startsWith("unknown "));
+        Matcher refused = REFUSED.matcher(answer);
+        if (refused.matches()) {
+            scenes.add(
+                    "A", "refused", "lock", LOCK, "token", tokenA, "reason", "TOKEN_STALE", "mark", refused.group(2));
+        } else {
+            scenes.add("A", "acknowledged", "lock", LOCK, "token", tokenA, "answer", answer);
+        }
+        scenes.add("A", "lost", "lock", LOCK, "grant", tokenA, "reason", "EXPIRED");
         timeline.say("objects", decision(answer));
         String last = expect(b, "look " + LOCK, "read ");
         timeline.say("objects", "in stock: " + text(last));
@@ -96,8 +115,26 @@ final class PauseRace {
     }
 
     private String acquire(Child client, long waitMillis) {
+        long asked = System.nanoTime();
         String answer = expect(client, "acquire " + LOCK + " " + TTL_MILLIS + " " + waitMillis, "granted ");
         String token = answer.substring("granted ".length());
+        // Here a token names its grant. A's lease is renewed no more once A is stopped; B's is longer than the demo.
+        long until = System.nanoTime() + TTL_MILLIS * 1_000_000;
+        scenes.add(
+                client.name(),
+                "granted",
+                "lock",
+                LOCK,
+                "mode",
+                "EXCLUSIVE",
+                "token",
+                token,
+                "grant",
+                token,
+                "asked",
+                asked,
+                "until",
+                until);
         timeline.say(client.name(), "is granted " + LOCK + ", fencing token " + token);
         return token;
     }
