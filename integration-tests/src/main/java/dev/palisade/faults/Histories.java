@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,8 +27,20 @@ import java.util.stream.Stream;
 /** The clients' history files, read as what the checkers take. An increment without an answer is unknown. */
 record Histories(List<Granted> grants, List<Increment> increments, List<JsonObject> events) {
     static Histories read(Path directory) throws IOException {
+        return of(events(directory));
+    }
+
+    /** The events of all processes as one file, in the order of their times. */
+    static Path merge(Path directory, Path merged) throws IOException {
+        List<JsonObject> events = events(directory);
+        events.sort(Comparator.comparingLong(event -> number(event, "at")));
+        return Files.write(merged, events.stream().map(JsonObject::toString).toList());
+    }
+
+    /** The events of one file, or of all files in a directory. */
+    static List<JsonObject> events(Path path) throws IOException {
         List<JsonObject> events = new ArrayList<>();
-        try (Stream<Path> files = Files.list(directory)) {
+        try (Stream<Path> files = Files.isDirectory(path) ? Files.list(path) : Stream.of(path)) {
             for (Path file : files.sorted().toList()) {
                 List<String> lines = Files.readAllLines(file);
                 for (int i = 0; i < lines.size(); i++) {
@@ -41,7 +54,7 @@ record Histories(List<Granted> grants, List<Increment> increments, List<JsonObje
                 }
             }
         }
-        return of(events);
+        return events;
     }
 
     static Histories of(List<JsonObject> events) {

@@ -1,63 +1,96 @@
 package dev.palisade.faults;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Arrays;
-import java.util.Deque;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The middle of TCP connections: bytes pass, are held back, come late, or all connections are cut. Bytes that were taken from
- * one side are delivered even when that side has died since, and the other side is not told of the death: what a network may
- * do. Never changes or drops bytes of a connection that goes on. Safe for many threads.
+ * The middle of TCP connections: bytes pass, stand still, come late, or all connections are cut. Nobody hears of a death on
+ * the other side while the way from there stands still: what a network may do. Never changes or drops bytes of a connection
+ * that goes on. Safe for many threads.
  */
 final class Link implements AutoCloseable {
-    private static final int CHUNK_BYTES = 16 << 10;
+    /** Which way bytes go. */
+    enum Way {
+        /** To the side that is connected to. */
+        ONWARD,
+        /** Back to whoever connected. */
+        BACK
+    }
+
+    /** Whether the side that is connected to hears when whoever connected has ended. */
+    enum Deaths {
+        TOLD,
+        HIDDEN
+    }
 
     private final ServerSocket listening;
     private final InetSocketAddress to;
+    private final Deaths deaths;
     private final Queue<Connection> connections = new ConcurrentLinkedQueue<>();
     private volatile long delayNanos;
+    private volatile boolean onwardFrozen;
+    private volatile boolean backFrozen;
 
     /** @param address HOST:PORT of the side that is connected to */
-    Link(String address) {
+    Link(String address, Deaths deaths) {
         int colon = address.lastIndexOf(':');
-        to = new InetSocketAddress(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
+        this.to = new InetSocketAddress(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
+        this.deaths = deaths;
         try {
             listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        start(this::accept);
+        Flow.start(this::accept);
     }
 
     String address() {
         return "127.0.0.1:" + listening.getLocalPort();
     }
 
-    /** From now on nothing is delivered to the side that is connected to, on the connections that there are. */
+    /** From now on nothing is delivered onward on the connections that there are; new ones are well. */
     void hold() {
-        connections.forEach(connection -> connection.hold(true));
+        connections.forEach(connection -> connection.onward.hold(true));
     }
 
     /** Delivers what is held, in order, and whatever comes after it. */
     void release() {
-        connections.forEach(connection -> connection.hold(false));
+        connections.forEach(connection -> connection.onward.hold(false));
     }
 
-    /** How many bytes were taken and wait to be delivered. */
+    /** From now on nothing goes that way, on new connections neither. */
+    void freeze(Way way) {
+        set(way, true);
+    }
+
+    /** Everything passes at once again; what stood still is delivered first. */
+    void heal() {
+        delayNanos = 0;
+        set(Way.ONWARD, false);
+        set(Way.BACK, false);
+    }
+
+    private void set(Way way, boolean frozen) {
+        if (way == Way.ONWARD) {
+            onwardFrozen = frozen;
+        } else {
+            backFrozen = frozen;
+        }
+        connections.forEach(connection -> (way == Way.ONWARD ? connection.onward : connection.back).hold(frozen));
+    }
+
+    /** How many bytes were taken to be sent onward and wait to be delivered. */
     long heldBytes() {
-        return connections.stream().mapToLong(Connection::heldBytes).sum();
+        return connections.stream()
+                .mapToLong(connection -> connection.onward.heldBytes())
+                .sum();
     }
 
     /** Every chunk of bytes comes that much late from now on, 0: at once. */
@@ -65,138 +98,73 @@ final class Link implements AutoCloseable {
         delayNanos = delay.toNanos();
     }
 
-    /** Breaks all connections, and drops what is held; new ones are accepted. */
+    /** Breaks all connections with a reset, and drops what is held; new ones are accepted. */
     void cut() {
         for (Connection next = connections.poll(); next != null; next = connections.poll()) {
-            next.close();
+            next.cut();
         }
     }
 
     private void accept() {
         while (!listening.isClosed()) {
             try {
-                Socket from = listening.accept();
-                Socket onward = new Socket();
-                try {
-                    onward.connect(to);
-                } catch (IOException e) {
-                    close(from);
-                    continue;
-                }
-                from.setTcpNoDelay(true);
-                onward.setTcpNoDelay(true);
-                connections.add(new Connection(from, onward));
+                pass(listening.accept());
             } catch (IOException e) {
                 return; // Closed.
             }
         }
     }
 
-    /** One connection. What goes onward is taken by one thread and delivered by another. */
+    private void pass(Socket from) {
+        Socket onward = new Socket();
+        try {
+            onward.connect(to);
+            from.setTcpNoDelay(true);
+            onward.setTcpNoDelay(true);
+        } catch (IOException e) {
+            Flow.close(from); // Nobody there, or gone again.
+            Flow.close(onward);
+            return;
+        }
+        Connection connection = new Connection(from, onward);
+        connections.add(connection);
+        connection.begin();
+    }
+
+    /** One connection: two flows that end together, except that a hidden death ends nothing. */
     private final class Connection {
         private final Socket from;
-        private final Socket onward;
-        private final Deque<byte[]> taken = new ArrayDeque<>();
-        private boolean held;
-        private boolean closed;
+        private final Socket to;
+        private final Flow onward;
+        private final Flow back;
 
-        Connection(Socket from, Socket onward) {
+        Connection(Socket from, Socket to) {
             this.from = from;
-            this.onward = onward;
-            start(this::take);
-            start(this::deliver);
-            start(this::answer);
+            this.to = to;
+            this.onward = new Flow(from, to, () -> delayNanos, deaths == Deaths.TOLD ? this::end : () -> {});
+            this.back = new Flow(to, from, () -> delayNanos, this::end);
         }
 
-        synchronized void hold(boolean hold) {
-            held = hold;
-            notifyAll();
+        /** What the link suffers at the moment holds for a new connection too: asked after it is in the list of them. */
+        void begin() {
+            onward.hold(onwardFrozen);
+            back.hold(backFrozen);
+            onward.start();
+            back.start();
         }
 
-        synchronized long heldBytes() {
-            return held ? taken.stream().mapToLong(chunk -> chunk.length).sum() : 0;
+        void end() {
+            onward.stop();
+            back.stop();
+            Flow.close(from);
+            Flow.close(to);
+            connections.remove(this);
         }
 
-        void close() {
-            synchronized (this) {
-                closed = true;
-                notifyAll();
-            }
-            Link.close(from);
-            Link.close(onward);
-        }
-
-        /** Ends without a word to the side that is connected to. */
-        private void take() {
-            pump(from, chunk -> {
-                synchronized (this) {
-                    taken.add(chunk);
-                    notifyAll();
-                }
-            });
-        }
-
-        private void deliver() {
-            try {
-                for (byte[] chunk = next(); chunk != null; chunk = next()) {
-                    LockSupport.parkNanos(delayNanos);
-                    onward.getOutputStream().write(chunk);
-                }
-            } catch (IOException e) {
-                // Cut, or that side is gone, which the other direction tells.
-            }
-        }
-
-        /** The next chunk, still counted as held until it may go; null at the end. */
-        private synchronized byte @Nullable [] next() {
-            try {
-                while (!closed && (held || taken.isEmpty())) {
-                    wait();
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return null;
-            }
-            return closed ? null : taken.poll();
-        }
-
-        /** When the side that is connected to has ended, the other one hears of it. */
-        private void answer() {
-            pump(onward, chunk -> {
-                LockSupport.parkNanos(delayNanos);
-                from.getOutputStream().write(chunk);
-            });
-            close();
-        }
-    }
-
-    private interface Sink {
-        void take(byte[] chunk) throws IOException;
-    }
-
-    private static void pump(Socket source, Sink sink) {
-        byte[] buffer = new byte[CHUNK_BYTES];
-        try {
-            InputStream in = source.getInputStream();
-            for (int length = in.read(buffer); length >= 0; length = in.read(buffer)) {
-                sink.take(Arrays.copyOf(buffer, length));
-            }
-        } catch (IOException e) {
-            // Cut, or one side is gone.
-        }
-    }
-
-    private static void start(Runnable work) {
-        Thread thread = new Thread(work, "link");
-        thread.setDaemon(true);
-        thread.start();
-    }
-
-    private static void close(Socket socket) {
-        try {
-            socket.close();
-        } catch (IOException e) {
-            // Closed all the same.
+        void cut() {
+            Flow.resetOnClose(from);
+            Flow.resetOnClose(to);
+            end();
         }
     }
 

@@ -149,6 +149,19 @@ public final class Child implements AutoCloseable {
         }
     }
 
+    /** Returns when the process has ended by itself; fails after {@code patience}. */
+    public void awaitEnd(Duration patience) {
+        try {
+            if (!process.waitFor(patience.toSeconds(), TimeUnit.SECONDS)) {
+                throw new ScenarioFailed(
+                        name + " did not end within " + patience.toSeconds() + " s; it printed: " + seen);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ScenarioFailed("interrupted while waiting for " + name);
+        }
+    }
+
     /** Stops the process where it stands and returns when the system says that it is stopped. */
     public void pause() {
         signal("STOP");

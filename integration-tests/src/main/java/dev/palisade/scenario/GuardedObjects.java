@@ -17,20 +17,21 @@ import java.util.concurrent.TimeUnit;
  * Objects behind the guard, each named like its lock. Writes to the history what it sends before it sends it, and what it
  * is answered. Never repeats a write.
  */
-final class GuardedObjects {
+public final class GuardedObjects {
     private static final long DEADLINE_SECONDS = 5;
 
     private final ManagedChannel channel;
     private final History history;
 
-    GuardedObjects(ManagedChannel channel, History history) {
+    public GuardedObjects(ManagedChannel channel, History history) {
         this.channel = channel;
         this.history = history;
     }
 
     /** The text under {@code lease}, empty if there is no such object; nothing when that is not answered. */
-    Optional<String> read(Lease lease) {
+    public Optional<String> read(Lease lease) {
         JsonObject event = of("read", lease);
+        event.addProperty("sent", System.nanoTime());
         try {
             String text = stub(lease)
                     .get(GetObjectRequest.newBuilder()
@@ -39,11 +40,13 @@ final class GuardedObjects {
                     .getContent()
                     .toStringUtf8();
             event.addProperty("content", text);
+            event.addProperty("at", System.nanoTime());
             history.write(event);
             return Optional.of(text);
         } catch (StatusRuntimeException e) {
             event.addProperty("event", "read-failed");
             tell(event, e);
+            event.addProperty("at", System.nanoTime());
             history.write(event);
             return Optional.empty();
         }
@@ -60,7 +63,7 @@ final class GuardedObjects {
     }
 
     /** Writes {@code text} as {@code op}, a name for this write alone; true when it was acknowledged. */
-    boolean write(Lease lease, String op, String text) {
+    public boolean write(Lease lease, String op, String text) {
         JsonObject sending = of("sending", lease);
         sending.addProperty("op", op);
         sending.addProperty("content", text);

@@ -20,6 +20,7 @@ public final class Installation implements AutoCloseable {
 
     private final Path root;
     private final Path home;
+    private final boolean kept;
 
     /** A process that listens. */
     public record Service(Child child, String address) {
@@ -29,22 +30,36 @@ public final class Installation implements AutoCloseable {
         }
     }
 
-    private Installation(Path root, Path home) {
+    private Installation(Path root, Path home, boolean kept) {
         this.root = root;
         this.home = home;
+        this.kept = kept;
     }
 
     /** A fresh home under the system's folder for temporary files. */
     public static Installation fresh() {
+        try {
+            return new Installation(Path.of(root()), Files.createTempDirectory("palisade-"), false);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A home at {@code home}, which is made, and which {@link #close} leaves alone. */
+    public static Installation at(Path home) {
+        try {
+            return new Installation(Path.of(root()), Files.createDirectories(home), true);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String root() {
         String root = System.getProperty(ROOT_PROPERTY);
         if (root == null) {
             throw new ScenarioFailed("system property " + ROOT_PROPERTY + " is not set; start this by ./palisade");
         }
-        try {
-            return new Installation(Path.of(root), Files.createTempDirectory("palisade-"));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return root;
     }
 
     public Path home() {
@@ -88,6 +103,21 @@ public final class Installation implements AutoCloseable {
     /** A client process: {@link Customers}, which keep their history in {@link #histories()}. */
     public Child customers(String name, Service server, Service objects, Consumer<String> listener, String... options) {
         return withHistory(Customers.class, name, server, objects, listener, options);
+    }
+
+    /** A client process of a class that keeps its history in {@link #histories()}, with a small heap; returns at once. */
+    public Child busyClient(String name, Class<?> main, String server, String objects, String... options) {
+        List<String> command = Child.java(
+                "-Xmx48m",
+                "-Xss256k",
+                "-Dlogback.configurationFile=logback-demo.xml",
+                "-cp",
+                System.getProperty("java.class.path"),
+                main.getName());
+        command.addAll(List.of(
+                name, server, objects, histories().resolve(name + ".jsonl").toString()));
+        command.addAll(List.of(options));
+        return Child.start(name, command, Map.of());
     }
 
     private Child withHistory(
@@ -161,9 +191,12 @@ public final class Installation implements AutoCloseable {
         return jar.toString();
     }
 
-    /** Removes the home. */
+    /** Removes a fresh home. */
     @Override
     public void close() {
+        if (kept) {
+            return;
+        }
         try (Stream<Path> files = Files.walk(home)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.deleteIfExists(file);

@@ -65,7 +65,7 @@ final class Doored implements Front {
                 new ArrayList<>(List.of("--unknown-ends-after-millis", Long.toString(unknownEndsAfter.toMillis())));
         this.options.addAll(List.of(options));
         this.backend = installation.objects("--guard", "off");
-        this.link = new Link(backend.address());
+        this.link = new Link(backend.address(), Link.Deaths.HIDDEN);
         this.door = door("0");
     }
 

@@ -1,0 +1,215 @@
+package dev.palisade.faults;
+
+import com.google.gson.JsonObject;
+import dev.palisade.scenario.Child;
+import dev.palisade.scenario.History;
+import dev.palisade.scenario.Installation;
+import dev.palisade.scenario.Installation.Service;
+import dev.palisade.scenario.ScenarioFailed;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+
+/**
+ * Who plays in a random run: the lock server, the object store, and client processes, each behind two links of its own.
+ * Whoever does harm to one of them takes it first and gives it back, so that no two harm one process at once. Safe for many
+ * threads.
+ */
+final class Cast implements AutoCloseable {
+    static final int LOGICAL_CLIENTS = 4;
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final Installation installation;
+    private final History history;
+    private final Locks locks;
+    private final String guard;
+    private final Random random;
+    private final List<Player> players = new ArrayList<>();
+    private final Set<Taken> taken = new HashSet<>();
+    private int started;
+    private final Semaphore serverTurn = new Semaphore(1);
+    private final Semaphore objectsTurn = new Semaphore(1);
+    private volatile Service server;
+    private volatile Service objects;
+
+    /** What harm can be done to, of one client, at one time. */
+    enum Part {
+        PROCESS,
+        SERVER_LINK,
+        OBJECTS_LINK
+    }
+
+    /** The services. */
+    enum Role {
+        SERVER,
+        OBJECTS
+    }
+
+    private record Taken(Player player, Part part) {}
+
+    /** A client process and its links. */
+    record Player(Child child, Link toServer, Link toObjects) implements AutoCloseable {
+        String name() {
+            return child.name();
+        }
+
+        @Override
+        public void close() {
+            child.close();
+            toServer.close();
+            toObjects.close();
+        }
+    }
+
+    /** Starts the services; clients join by {@link #join}. */
+    Cast(Installation installation, History history, Locks locks, boolean guard, Random random) {
+        this.installation = installation;
+        this.history = history;
+        this.locks = locks;
+        this.guard = guard ? "enforce" : "off";
+        this.random = random;
+        this.server = installation.server();
+        this.objects = installation.objects("--guard", this.guard);
+    }
+
+    Service server() {
+        return server;
+    }
+
+    Service objects() {
+        return objects;
+    }
+
+    /** Starts one more client. */
+    void join() {
+        int number;
+        long seed;
+        synchronized (this) {
+            number = ++started;
+            seed = random.nextLong();
+        }
+        Link toServer = new Link(server.address(), Link.Deaths.TOLD);
+        Link toObjects = new Link(objects.address(), Link.Deaths.TOLD);
+        long before = System.nanoTime();
+        Child child = installation.busyClient(
+                "c" + number,
+                BusyClient.class,
+                toServer.address(),
+                toObjects.address(),
+                Long.toString(seed),
+                Integer.toString(LOGICAL_CLIENTS),
+                Integer.toString(locks.total()));
+        String ready = child.await(line -> line.startsWith("ready "), PATIENCE);
+        refuseForeignClock(child.name(), before, Long.parseLong(ready.substring("ready ".length())), System.nanoTime());
+        JsonObject event = history.event("started");
+        event.addProperty("who", child.name());
+        history.write(event);
+        synchronized (this) {
+            players.add(new Player(child, toServer, toObjects));
+        }
+    }
+
+    /** The run's history has one time line only if all processes read one monotonic clock. */
+    static void refuseForeignClock(String name, long beforeNanos, long saidNanos, long afterNanos) {
+        if (saidNanos < beforeNanos || saidNanos > afterNanos) {
+            throw new ScenarioFailed(
+                    "System.nanoTime of " + name + " was " + saidNanos + ", here it was " + beforeNanos + " before and "
+                            + afterNanos + " after; a fault run needs one clock for all processes, as Linux has");
+        }
+    }
+
+    /**
+     * Takes that part of up to {@code most} clients, where nobody else has it; so a client can be stopped while its link
+     * stands still. At least half of the clients keep it.
+     */
+    synchronized List<Player> take(Part part, int most, int dice) {
+        List<Player> free = new ArrayList<>(players.stream()
+                .filter(player -> !taken.contains(new Taken(player, part)))
+                .toList());
+        List<Player> got = new ArrayList<>();
+        while (got.size() < most && free.size() > players.size() / 2) {
+            Player player = free.remove(Math.floorMod(dice, free.size()));
+            taken.add(new Taken(player, part));
+            got.add(player);
+        }
+        return got;
+    }
+
+    synchronized void giveBack(Player player, Part part) {
+        taken.remove(new Taken(player, part));
+    }
+
+    /** kill -9 of a client that was taken, and a new one in its place. */
+    void replace(Player player) {
+        synchronized (this) {
+            players.remove(player);
+        }
+        player.child().kill();
+        JsonObject event = history.event("killed");
+        event.addProperty("who", player.name());
+        history.write(event);
+        // Its links still tell what they have taken, then the death.
+        join();
+    }
+
+    /** Runs {@code harm} while nobody else harms that service. */
+    void alone(Role service, Runnable harm) {
+        Semaphore turn = service == Role.SERVER ? serverTurn : objectsTurn;
+        turn.acquireUninterruptibly();
+        try {
+            harm.run();
+        } finally {
+            turn.release();
+        }
+    }
+
+    /** On the port and the data it had. */
+    void restartServer() {
+        server = installation.server("--port", server.port());
+    }
+
+    void restartObjects() {
+        objects = installation.objects("--guard", guard, "--port", objects.port());
+    }
+
+    /** Lets every client end by itself; empty if all did, else who did not and why. */
+    Optional<String> dismiss() {
+        List<Player> all;
+        synchronized (this) {
+            all = List.copyOf(players);
+        }
+        all.forEach(player -> player.child().send("stop"));
+        try {
+            for (Player player : all) {
+                player.child().await(line -> line.equals("done"), PATIENCE);
+                player.child().awaitExit();
+            }
+            return Optional.empty();
+        } catch (ScenarioFailed e) {
+            return Optional.of(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Ends the services in order. */
+    void stopServices() {
+        objects.child().terminate();
+        server.child().terminate();
+    }
+
+    @Override
+    public void close() {
+        List<Player> all;
+        synchronized (this) {
+            all = List.copyOf(players);
+        }
+        all.forEach(Player::close);
+        objects.child().close();
+        server.child().close();
+    }
+}

@@ -1,0 +1,232 @@
+package dev.palisade.faults;
+
+import static dev.palisade.scenario.Observed.is;
+import static dev.palisade.scenario.Observed.number;
+import static dev.palisade.scenario.Observed.text;
+
+import com.google.gson.JsonObject;
+import dev.palisade.check.Answered;
+import dev.palisade.check.AppliedCall;
+import dev.palisade.check.Counter;
+import dev.palisade.check.EndsFinal;
+import dev.palisade.check.FirstComeFirst;
+import dev.palisade.check.FreeLocksGranted;
+import dev.palisade.check.Held;
+import dev.palisade.check.LeasesDisjoint;
+import dev.palisade.check.LockEntry;
+import dev.palisade.check.Marks;
+import dev.palisade.check.NothingLeft;
+import dev.palisade.check.NothingLeft.Listed;
+import dev.palisade.check.OneGrantPerRequest;
+import dev.palisade.check.Run;
+import dev.palisade.check.Told;
+import dev.palisade.check.Wait;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * The events of a run, read as what the checkers take. Only the events decide: a history that was kept can be judged again
+ * anywhere.
+ *
+ * @param events in the order of their times
+ * @param quietNanos when the last fault had ended
+ * @param boundNanos of P11
+ */
+record Evidence(
+        List<JsonObject> events,
+        Run run,
+        List<Held> leases,
+        List<Told> told,
+        List<Answered> answered,
+        List<LockEntry> entries,
+        List<Wait> waits,
+        List<Listed> listed,
+        long quietNanos,
+        long boundNanos) {
+    private static final Set<String> OVER = Set.of("EXPIRED", "ABANDONED", "FORCE_RELEASED", "SERVER_UNREACHABLE");
+
+    /** @param events in the order of their times */
+    static Evidence of(List<JsonObject> events) {
+        Histories histories = Histories.of(events);
+        Run run = new Run(histories.grants(), histories.increments(), applied(events), marks(events), counters(events));
+        JsonObject quiet =
+                events.stream().filter(event -> is(event, "quiet")).findFirst().orElseGet(JsonObject::new);
+        return new Evidence(
+                List.copyOf(events),
+                run,
+                Leases.of(events),
+                told(events),
+                answered(events),
+                entries(events),
+                waits(events),
+                listed(events),
+                quiet.has("at") ? number(quiet, "at") : Long.MAX_VALUE,
+                quiet.has("bound_millis") ? number(quiet, "bound_millis") * 1_000_000 : 0);
+    }
+
+    /** What is wrong, each beginning with the name of its property; empty: nothing. */
+    List<String> violations() {
+        return Stream.of(
+                        run.violations(),
+                        LeasesDisjoint.violations(leases),
+                        EndsFinal.violations(told),
+                        OneGrantPerRequest.violations(answered, entries),
+                        FirstComeFirst.violations(entries),
+                        FreeLocksGranted.violations(waits, leases, quietNanos, boundNanos),
+                        NothingLeft.violations(listed, boundNanos),
+                        forgeries())
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    /** P13, the other half: what was forged was refused. */
+    private List<String> forgeries() {
+        return events.stream()
+                .filter(event -> is(event, "forged") && text(event, "outcome").equals("admitted"))
+                .map(event -> "P13: a " + text(event, "how") + " sequencer was admitted for " + text(event, "lock")
+                        + ", token " + text(event, "token"))
+                .toList();
+    }
+
+    private static List<AppliedCall> applied(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> is(event, "applied"))
+                .map(event -> new AppliedCall(
+                        number(event, "seq"),
+                        text(event, "lock"),
+                        text(event, "key"),
+                        event.get("write").getAsBoolean(),
+                        event.get("shared").getAsBoolean(),
+                        number(event, "token"),
+                        text(event, "grant"),
+                        text(event, "sha256")))
+                .toList();
+    }
+
+    private static List<Counter> counters(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> is(event, "counter"))
+                .map(event -> new Counter(text(event, "key"), number(event, "value"), text(event, "sha256")))
+                .toList();
+    }
+
+    private static List<Marks> marks(List<JsonObject> events) {
+        Map<String, Map<String, Marks.Mark>> snapshots = new LinkedHashMap<>();
+        for (JsonObject event : events) {
+            if (is(event, "mark")) {
+                snapshots
+                        .computeIfAbsent(text(event, "when"), when -> new HashMap<>())
+                        .put(
+                                text(event, "lock"),
+                                new Marks.Mark(
+                                        number(event, "token"), text(event, "grant"), number(event, "shared_token")));
+            }
+        }
+        return snapshots.entrySet().stream()
+                .map(snapshot -> new Marks(snapshot.getKey(), snapshot.getValue()))
+                .toList();
+    }
+
+    private static List<Told> told(List<JsonObject> events) {
+        Map<String, JsonObject> sent = new HashMap<>();
+        List<Told> told = new ArrayList<>();
+        for (JsonObject event : events) {
+            switch (text(event, "event")) {
+                case "sending" -> sent.put(text(event, "op"), event);
+                case "acknowledged" ->
+                    told.add(told(
+                            event,
+                            Told.By.GUARD,
+                            number(sent.getOrDefault(text(event, "op"), event), "at"),
+                            false,
+                            "write"));
+                case "read" -> told.add(told(event, Told.By.GUARD, number(event, "sent"), false, "read"));
+                case "refused", "read-failed" -> {
+                    if (text(event, "reason").equals("TOKEN_STALE")) {
+                        told.add(told(event, Told.By.GUARD, 0, true, is(event, "refused") ? "write" : "read"));
+                    }
+                }
+                case "valid", "granted-again" -> {
+                    long asked = number(event, event.has("asked") ? "asked" : "at");
+                    told.add(told(event, Told.By.SERVER, asked, false, "renewal"));
+                }
+                case "lost" -> {
+                    if (OVER.contains(text(event, "reason"))) {
+                        told.add(told(event, Told.By.SERVER, 0, true, "lease"));
+                    }
+                }
+                default -> {
+                    // Nothing was told.
+                }
+            }
+        }
+        return told;
+    }
+
+    private static Told told(JsonObject event, Told.By by, long sentNanos, boolean over, String what) {
+        return new Told(
+                text(event, "client"),
+                text(event, "lock"),
+                number(event, "token"),
+                text(event, "grant"),
+                by,
+                sentNanos,
+                number(event, "at"),
+                over,
+                what);
+    }
+
+    private static List<Answered> answered(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> event.has("request") && (is(event, "granted") || is(event, "granted-again")))
+                .map(event -> new Answered(
+                        text(event, "client"),
+                        text(event, "lock"),
+                        text(event, "request"),
+                        number(event, "token"),
+                        text(event, "grant")))
+                .toList();
+    }
+
+    private static List<LockEntry> entries(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> is(event, "lock-history"))
+                .map(event -> new LockEntry(
+                        text(event, "lock"),
+                        event.get("stretch").getAsInt(),
+                        text(event, "what"),
+                        event.has("token") ? number(event, "token") : 0,
+                        text(event, "grant"),
+                        text(event, "owner"),
+                        text(event, "detail")))
+                .toList();
+    }
+
+    private static List<Wait> waits(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> is(event, "granted") || is(event, "not-granted") || is(event, "cancelled"))
+                .map(event -> new Wait(
+                        text(event, "client"),
+                        text(event, "lock"),
+                        text(event, "op"),
+                        number(event, "asked"),
+                        number(event, "at")))
+                .toList();
+    }
+
+    private static List<Listed> listed(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> is(event, "listed"))
+                .map(event -> new Listed(
+                        number(event, "after"),
+                        event.getAsJsonArray("locks").asList().stream()
+                                .map(lock -> lock.getAsString())
+                                .toList()))
+                .toList();
+    }
+}

@@ -1,0 +1,57 @@
+package dev.palisade.faults;
+
+import dev.palisade.contract.cli.Commands.CannotStart;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code palisade faults explain}. */
+@Command(
+        name = "explain",
+        description = {
+            "Checks a history that was kept once more, without any process, and tells for each broken property",
+            "what happened around it.",
+            "",
+        },
+        footer = {"", "Exit codes: 0 nothing is wrong, 1 a property was broken, 2 wrong usage, 3 no such history."},
+        mixinStandardHelpOptions = true,
+        usageHelpAutoWidth = true)
+final class ExplainCommand implements Callable<Integer> {
+    @Parameters(paramLabel = "DIR|FILE", description = "What a run left, or its history.jsonl.")
+    private Path kept = Path.of("");
+
+    @Option(
+            names = "--most",
+            paramLabel = "N",
+            defaultValue = "10",
+            description = "Broken properties to explain at most (${DEFAULT-VALUE}).")
+    private int most;
+
+    @Override
+    public Integer call() throws CannotStart, IOException {
+        Evidence evidence = Evidence.of(Histories.events(history(kept)));
+        List<String> violations = evidence.violations();
+        Explanation explanation = new Explanation(evidence.events());
+        violations.stream().limit(most).forEach(violation -> System.out.println(explanation.of(violation)));
+        if (violations.size() > most) {
+            System.out.println((violations.size() - most) + " more; see them with --most " + violations.size());
+        }
+        System.out.println(
+                violations.size() + " violations in " + evidence.events().size() + " events");
+        return violations.isEmpty() ? 0 : 1;
+    }
+
+    /** The file of a run's directory that has the events of all its processes. */
+    static Path history(Path kept) throws CannotStart {
+        Path file = Files.isDirectory(kept) ? kept.resolve("history.jsonl") : kept;
+        if (!Files.isRegularFile(file)) {
+            throw new CannotStart("there is no " + file + "; name what a run left, or its history.jsonl");
+        }
+        return file;
+    }
+}

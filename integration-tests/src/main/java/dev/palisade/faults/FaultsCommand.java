@@ -1,0 +1,159 @@
+package dev.palisade.faults;
+
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.picture.Picture;
+import dev.palisade.scenario.Installation;
+import dev.palisade.scenario.ScenarioFailed;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code palisade faults}. */
+@Command(
+        name = "faults",
+        description = {
+            "Runs client processes under faults that a seed chooses, several at once, and checks what they leave behind:",
+            "stopped and killed clients, frozen, slow and cut links, a lock server and an object store that are killed.",
+            "",
+        },
+        footer = {
+            "",
+            "Exit codes: 0 nothing is wrong, 1 a property was broken or the run proves nothing, 2 wrong usage, 3 could not run.",
+        },
+        subcommands = {ExplainCommand.class, TimelineCommand.class},
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        usageHelpAutoWidth = true)
+final class FaultsCommand implements Callable<Integer> {
+    private static final int CLIENTS_MIN = 8;
+    private static final int CLIENTS_MAX = 16;
+    private static final int SECONDS_MAX = 86_400;
+
+    @Option(
+            names = "--seconds",
+            paramLabel = "N",
+            defaultValue = "1800",
+            description = "How long faults are done; every kind is done once in any case (${DEFAULT-VALUE}).")
+    private int seconds;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "Chooses the faults and their order (a new one each time).")
+    private @Nullable Long seed;
+
+    @Option(
+            names = "--clients",
+            paramLabel = "N",
+            defaultValue = "8",
+            description = "Client processes of four logical clients each, 8 to 16 (${DEFAULT-VALUE}).")
+    private int clients;
+
+    @Option(
+            names = "--out",
+            paramLabel = "DIR",
+            description = "Where everything is left; new or empty (a directory for temporary files).")
+    private @Nullable Path out;
+
+    @Option(
+            names = "--guard",
+            paramLabel = "on|off",
+            defaultValue = "on",
+            description = "off: the object store admits everything, and the checkers must find it (${DEFAULT-VALUE}).")
+    private String guard = "";
+
+    @Option(names = "--only", hidden = true, split = ",", description = "Kinds of faults. For the command's own test.")
+    private List<Schedule.Kind> only = List.of(Schedule.Kind.values());
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    @Override
+    public Integer call() throws CannotStart, IOException, SQLException {
+        require(clients >= CLIENTS_MIN && clients <= CLIENTS_MAX, "--clients is " + clients + "; use 8 to 16");
+        require(seconds >= 0 && seconds <= SECONDS_MAX, "--seconds is " + seconds + "; use 0 to " + SECONDS_MAX);
+        require(guard.equals("on") || guard.equals("off"), "--guard is '" + guard + "'; use on or off");
+        long chosen = seed == null ? System.nanoTime() % 1_000_000 : seed;
+        Path directory = directory();
+        System.out.println("palisade faults: seed " + chosen + ", " + clients + " clients, " + seconds + " s, guard "
+                + guard + "; everything is left in " + directory);
+        boolean ran = false;
+        try (Installation installation = Installation.at(directory)) {
+            Path history = new RandomRun(
+                            installation,
+                            System.out,
+                            chosen,
+                            clients,
+                            Duration.ofSeconds(seconds),
+                            guard.equals("on"),
+                            only)
+                    .run();
+            ran = true;
+            return verdict(directory, history, chosen);
+        } catch (ScenarioFailed e) {
+            throw new CannotStart(e.getMessage() + again(directory, chosen));
+        } finally {
+            if (!ran) {
+                System.out.println(
+                        "palisade faults: what there is of the histories is in " + directory.resolve("histories"));
+            }
+        }
+    }
+
+    private int verdict(Path directory, Path history, long chosen) throws IOException {
+        Evidence evidence = Evidence.of(Histories.events(history));
+        Figures figures = Figures.of(evidence);
+        List<String> violations = evidence.violations();
+        Path picture = directory.resolve("timeline.html");
+        Picture.write("A fault run", evidence.events(), violations, picture);
+        System.out.print(figures);
+        System.out.println("  " + violations.size() + " violations");
+        violations.stream().limit(20).forEach(violation -> System.out.println("FAILED: " + violation));
+        figures.missing().forEach(missing -> System.out.println("FAILED: " + missing));
+        if (violations.isEmpty() && figures.missing().isEmpty()) {
+            System.out.println("Nothing is wrong. The picture: " + picture);
+            return 0;
+        }
+        System.out.println(again(directory, chosen).strip());
+        return 1;
+    }
+
+    private String again(Path directory, long chosen) {
+        return System.lineSeparator() + "  again:   ./palisade faults --seed " + chosen + " --seconds " + seconds
+                + " --clients " + clients + " --guard " + guard + System.lineSeparator()
+                + "  explain: ./palisade faults explain " + directory + System.lineSeparator()
+                + "  picture: " + directory.resolve("timeline.html");
+    }
+
+    private Path directory() throws IOException, CannotStart {
+        if (out == null) {
+            return Files.createTempDirectory("palisade-faults-");
+        }
+        Path directory = Files.createDirectories(out).toAbsolutePath().normalize();
+        try (var files = Files.list(directory)) {
+            if (files.findAny().isPresent()) {
+                throw new CannotStart("--out " + out + " is not empty; name a new directory");
+            }
+        }
+        return directory;
+    }
+
+    private void require(boolean right, String message) {
+        if (!right) {
+            if (spec == null) {
+                throw new IllegalStateException("not parsed yet");
+            }
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package dev.palisade.faults;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One way of one connection of a {@link Link}: one thread takes bytes, another delivers them, in order, and the end of the
+ * stream after the last of them. Keeps a bounded number of bytes; then the sender has to wait, as it would for a network.
+ */
+final class Flow {
+    private static final int CHUNK_BYTES = 16 << 10;
+    private static final int CHUNKS_MAX = 256;
+
+    private final Socket source;
+    private final Socket sink;
+    private final LongSupplier delayNanos;
+    private final Runnable ended;
+    private final Deque<byte[]> taken = new ArrayDeque<>();
+    private boolean held;
+    private boolean endTaken;
+    private boolean stopped;
+
+    /** @param ended is run when the source has ended and everything before its end was delivered, or the sink is gone */
+    Flow(Socket source, Socket sink, LongSupplier delayNanos, Runnable ended) {
+        this.source = source;
+        this.sink = sink;
+        this.delayNanos = delayNanos;
+        this.ended = ended;
+    }
+
+    void start() {
+        start(this::take);
+        start(this::deliver);
+    }
+
+    synchronized void hold(boolean hold) {
+        held = hold;
+        notifyAll();
+    }
+
+    synchronized long heldBytes() {
+        return held ? taken.stream().mapToLong(chunk -> chunk.length).sum() : 0;
+    }
+
+    synchronized void stop() {
+        stopped = true;
+        notifyAll();
+    }
+
+    private void take() {
+        byte[] buffer = new byte[CHUNK_BYTES];
+        try {
+            InputStream in = source.getInputStream();
+            for (int length = in.read(buffer); length >= 0; length = in.read(buffer)) {
+                put(Arrays.copyOf(buffer, length));
+            }
+        } catch (IOException e) {
+            // Cut, or that side is gone: the end, all the same.
+        }
+        synchronized (this) {
+            endTaken = true;
+            notifyAll();
+        }
+    }
+
+    private synchronized void put(byte[] chunk) {
+        taken.add(chunk);
+        notifyAll();
+        try {
+            while (!stopped && taken.size() >= CHUNKS_MAX) {
+                wait();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void deliver() {
+        try {
+            for (byte[] chunk = next(); chunk != null; chunk = next()) {
+                LockSupport.parkNanos(delayNanos.getAsLong());
+                sink.getOutputStream().write(chunk);
+            }
+        } catch (IOException e) {
+            // Cut, or that side is gone.
+        }
+        ended.run();
+    }
+
+    /** The next chunk, still counted as held until it may go; null at the end. */
+    private synchronized byte @Nullable [] next() {
+        try {
+            while (!stopped && (held || (taken.isEmpty() && !endTaken))) {
+                wait();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return null;
+        }
+        notifyAll();
+        return stopped ? null : taken.poll();
+    }
+
+    static void start(Runnable work) {
+        Thread thread = new Thread(work, "link");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** The other side is to see a reset, not an end. */
+    static void resetOnClose(Socket socket) {
+        try {
+            socket.setSoLinger(true, 0);
+        } catch (IOException e) {
+            // Closed already.
+        }
+    }
+
+    static void close(Socket socket) {
+        try {
+            socket.close();
+        } catch (IOException e) {
+            // Closed all the same.
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package dev.palisade.faults;
+
+import static dev.palisade.scenario.Observed.is;
+import static dev.palisade.scenario.Observed.number;
+import static dev.palisade.scenario.Observed.text;
+
+import com.google.gson.JsonObject;
+import dev.palisade.check.Held;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The leases of a run as their clients believed in them, read from its events. A lease counts as freed early when the lock server
+ * or its client says so. Where the server's word is missing, because it died with what it had not told yet, and the client was
+ * cut off, stopped or slow at the time, nothing is claimed of the lease: it counts as freed early too.
+ */
+final class Leases {
+    private static final long EARLIER_NANOS = 8_000_000_000L;
+    private static final long LATER_NANOS = 1_000_000_000L;
+    private static final Set<String> EARLY = Set.of("ABANDONED", "FORCE_RELEASED");
+
+    private final Map<String, Lease> byGrant = new LinkedHashMap<>();
+    private final Set<String> freedEarly = new HashSet<>();
+    private final List<Trouble> troubles = new ArrayList<>();
+    private final List<Trouble> forced = new ArrayList<>();
+    private final List<Trouble> gaps = new ArrayList<>();
+
+    /** Something about {@code whom}, a client or a lock, from a moment to another. */
+    private record Trouble(String whom, long fromNanos, long untilNanos) {
+        boolean touches(String who, long from, long until) {
+            return whom.equals(who) && fromNanos <= until && untilNanos >= from;
+        }
+    }
+
+    private static final class Lease {
+        final JsonObject granted;
+        long deadlineNanos;
+        long endedNanos = Long.MAX_VALUE;
+
+        Lease(JsonObject granted) {
+            this.granted = granted;
+            this.deadlineNanos = number(granted, "until");
+        }
+
+        long untilNanos() {
+            return Math.min(deadlineNanos, endedNanos);
+        }
+    }
+
+    private Leases() {}
+
+    /** @param events in the order of their times */
+    static List<Held> of(List<JsonObject> events) {
+        Leases leases = new Leases();
+        leases.readTroubles(events);
+        events.forEach(leases::read);
+        return leases.byGrant.values().stream().map(leases::held).toList();
+    }
+
+    private void read(JsonObject event) {
+        switch (text(event, "event")) {
+            case "granted" -> byGrant.put(text(event, "grant"), new Lease(event));
+            case "valid", "granted-again" -> {
+                Lease lease = byGrant.get(text(event, "grant"));
+                if (lease != null) {
+                    lease.deadlineNanos = Math.max(lease.deadlineNanos, number(event, "until"));
+                }
+            }
+            case "releasing" -> end(byGrant.get(text(event, "grant")), event);
+            case "lost" -> {
+                end(byGrant.get(text(event, "grant")), event);
+                if (EARLY.contains(text(event, "reason"))) {
+                    freedEarly.add(text(event, "grant"));
+                }
+            }
+            case "lock-history" -> {
+                if (EARLY.contains(text(event, "what"))) {
+                    freedEarly.add(text(event, "grant"));
+                }
+            }
+            case "fault-began" -> {
+                if (text(event, "fault").equals("KILL_CLIENT")) {
+                    byGrant.values().stream()
+                            .filter(lease -> text(lease.granted, "client").equals(text(event, "who")))
+                            .forEach(lease -> end(lease, event));
+                }
+            }
+            default -> {
+                // Not about a lease.
+            }
+        }
+    }
+
+    private static void end(@Nullable Lease lease, JsonObject event) {
+        if (lease != null) {
+            lease.endedNanos = Math.min(lease.endedNanos, number(event, "at"));
+        }
+    }
+
+    private void readTroubles(List<JsonObject> events) {
+        Map<String, JsonObject> began = new HashMap<>();
+        Map<String, JsonObject> last = new HashMap<>();
+        for (JsonObject event : events) {
+            if (is(event, "fault-began")) {
+                began.put(text(event, "number") + text(event, "who"), event);
+            } else if (is(event, "fault-ended")) {
+                JsonObject begin = began.remove(text(event, "number") + text(event, "who"));
+                if (begin != null) {
+                    troubles.add(new Trouble(text(event, "who"), number(begin, "at"), number(event, "at")));
+                }
+            } else if (is(event, "operated") && text(event, "fault").equals("FORCE_RELEASE")) {
+                forced.add(new Trouble(text(event, "lock"), number(event, "at"), number(event, "answered")));
+            } else if (is(event, "lock-history")) {
+                JsonObject before = last.put(text(event, "lock"), event);
+                if (before != null && number(before, "stretch") != number(event, "stretch")) {
+                    gaps.add(new Trouble(text(event, "lock"), number(before, "at"), number(event, "at")));
+                }
+            }
+        }
+    }
+
+    private Held held(Lease lease) {
+        String client = text(lease.granted, "client");
+        String lock = text(lease.granted, "lock");
+        String grant = text(lease.granted, "grant");
+        long from = number(lease.granted, "at");
+        long until = lease.untilNanos();
+        boolean wasForced = forced.stream().anyMatch(trouble -> trouble.touches(lock, from, until));
+        boolean unsaid = gaps.stream().anyMatch(gap -> gap.touches(lock, from, until + LATER_NANOS))
+                && troubles.stream().anyMatch(trouble -> trouble.touches(client, from - EARLIER_NANOS, until));
+        return new Held(
+                client,
+                lock,
+                text(lease.granted, "mode").equals("SHARED"),
+                number(lease.granted, "token"),
+                grant,
+                from,
+                until,
+                freedEarly.contains(grant) || wasForced || unsaid);
+    }
+}

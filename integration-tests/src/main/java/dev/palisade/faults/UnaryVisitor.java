@@ -1,0 +1,227 @@
+package dev.palisade.faults;
+
+import com.google.gson.JsonObject;
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SessionId;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.LeaveRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.scenario.History;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A logical client without a session stream, as another language would be: it acquires by a unary call, asks the same request again
+ * though it was answered, renews by hand or lets its lease run out, and then asks for more, which must be refused for ever.
+ */
+final class UnaryVisitor implements Runnable {
+    private static final long DEADLINE_MILLIS = 3_000;
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
+    private final String name;
+    private final ManagedChannel channel;
+    private final History history;
+    private final Locks locks;
+    private final Random random;
+    private final Stopping stopping;
+    private final byte[] session = new byte[SessionId.BYTES];
+    private long requests;
+
+    UnaryVisitor(String name, ManagedChannel channel, History history, Locks locks, Random random, Stopping stopping) {
+        this.name = name;
+        this.channel = channel;
+        this.history = history;
+        this.locks = locks;
+        this.random = random;
+        this.stopping = stopping;
+        new SecureRandom().nextBytes(session);
+    }
+
+    @Override
+    public void run() {
+        while (!stopping.asked()) {
+            requests++;
+            visit(locks.any(random), 1_000 + random.nextInt(1_000), random.nextInt(3) == 0 ? 0 : 1_500);
+            stopping.within(100 + random.nextInt(300));
+        }
+    }
+
+    private void visit(String lock, long ttlMillis, long waitMillis) {
+        AcquireRequest request = AcquireRequest.newBuilder()
+                .setLock(lock)
+                .setMode(Mode.EXCLUSIVE)
+                .setTtlMillis(ttlMillis)
+                .setWaitMillis(waitMillis)
+                .setRequestId(requests)
+                .setSessionId(ByteString.copyFrom(session))
+                .setOwner(name)
+                .setPurpose(name + "-" + requests)
+                .build();
+        JsonObject asked = of("asked", lock);
+        asked.addProperty("mode", "EXCLUSIVE");
+        asked.addProperty("way", "UNARY");
+        asked.addProperty("wait_millis", waitMillis);
+        asked.addProperty("ttl_millis", ttlMillis);
+        asked.addProperty("lock_delay_millis", 0);
+        history.write(asked);
+        long first = asked.get("at").getAsLong();
+        Optional<Granted> granted = acquire(request, first, "granted");
+        if (granted.isEmpty()) {
+            // Whatever has become of it: once it is left it must not hold the lock.
+            call(
+                    "left",
+                    lock,
+                    stub -> stub.leave(LeaveRequest.newBuilder()
+                            .setLock(lock)
+                            .setRequestId(requests)
+                            .setSessionId(ByteString.copyFrom(session))
+                            .build()));
+            return;
+        }
+        use(request, granted.get(), first);
+    }
+
+    private void use(AcquireRequest request, Granted grant, long firstNanos) {
+        if (random.nextInt(3) == 0) {
+            acquire(request, firstNanos, "granted-again");
+        }
+        boolean letGo = random.nextInt(3) == 0;
+        stopping.within(letGo ? request.getTtlMillis() + 300 : random.nextInt((int) request.getTtlMillis() / 2));
+        for (int i = 0; i < 2; i++) {
+            renew(grant);
+        }
+        if (letGo) {
+            acquire(request, firstNanos, "granted-again");
+        }
+        history.write(about(of("releasing", grant.getLock()), grant));
+        call(
+                "released",
+                grant.getLock(),
+                stub -> stub.release(ReleaseRequest.newBuilder()
+                        .setLock(grant.getLock())
+                        .setGrantId(grant.getGrantId())
+                        .setToken(grant.getToken())
+                        .setSessionId(ByteString.copyFrom(session))
+                        .build()));
+    }
+
+    private Optional<Granted> acquire(AcquireRequest request, long firstNanos, String event) {
+        JsonObject answer = of(event, request.getLock());
+        long sent = System.nanoTime();
+        answer.addProperty("asked", event.equals("granted") ? firstNanos : sent);
+        answer.addProperty("mode", "EXCLUSIVE");
+        try {
+            AcquireReply reply = stub(request.getWaitMillis())
+                    .acquire(request.toBuilder()
+                            .setAgeMillis((sent - firstNanos) / NANOS_PER_MILLI)
+                            .build());
+            answer.addProperty("at", System.nanoTime());
+            if (reply.hasGranted()) {
+                about(answer, reply.getGranted());
+                // A lease that was waited for is not older than the answer and not younger than the question.
+                answer.addProperty("until", until(sent, request.getTtlMillis()));
+                history.write(answer);
+                return Optional.of(reply.getGranted());
+            }
+            answer.addProperty("event", "not-granted");
+            answer.addProperty("reason", reply.getOutcomeCase().name());
+        } catch (StatusRuntimeException e) {
+            answer.addProperty("at", System.nanoTime());
+            answer.addProperty("event", "not-granted");
+            answer.addProperty("reason", reason(e));
+        }
+        history.write(answer);
+        return Optional.empty();
+    }
+
+    private void renew(Granted grant) {
+        JsonObject event = about(of("valid", grant.getLock()), grant);
+        long sent = event.get("at").getAsLong();
+        try {
+            long ttlMillis = stub(0).renew(RenewRequest.newBuilder()
+                            .setLock(grant.getLock())
+                            .setGrantId(grant.getGrantId())
+                            .setToken(grant.getToken())
+                            .setSessionId(ByteString.copyFrom(session))
+                            .build())
+                    .getTtlMillis();
+            event.addProperty("until", until(sent, ttlMillis));
+        } catch (StatusRuntimeException e) {
+            String reason = reason(e);
+            boolean over = reason.equals(Reason.LEASE_EXPIRED.name());
+            event.addProperty("event", over ? "lost" : "renew-failed");
+            event.addProperty("reason", over ? ended(e) : reason);
+            event.addProperty("at", System.nanoTime());
+        }
+        history.write(event);
+    }
+
+    private interface Call {
+        Object of(LocksGrpc.LocksBlockingStub stub);
+    }
+
+    private void call(String name, String lock, Call call) {
+        JsonObject event = of(name, lock);
+        String outcome = "OK";
+        try {
+            var unused = call.of(stub(0));
+        } catch (StatusRuntimeException e) {
+            outcome = reason(e);
+        }
+        event.addProperty("outcome", outcome);
+        event.addProperty("at", System.nanoTime());
+        history.write(event);
+    }
+
+    /** As the SDK counts: from before the sending, shortened by a thousandth and 20 ms. */
+    private static long until(long sentNanos, long ttlMillis) {
+        return sentNanos + ttlMillis * NANOS_PER_MILLI * 999 / 1_000 - 20 * NANOS_PER_MILLI;
+    }
+
+    private static String reason(StatusRuntimeException failure) {
+        return Rejections.ofThrowable(failure)
+                .map(rejection -> rejection.reason().name())
+                .orElse(failure.getStatus().getCode().name());
+    }
+
+    /** How the lease ended, in the server's words. */
+    private static String ended(StatusRuntimeException failure) {
+        return Rejections.ofThrowable(failure)
+                .map(rejection -> rejection.metadata().get(Rejection.ENDED))
+                .orElse("EXPIRED");
+    }
+
+    private JsonObject of(String event, String lock) {
+        JsonObject made = history.event(event);
+        made.addProperty("lock", lock);
+        made.addProperty("op", name + "-" + requests);
+        made.addProperty("request", HexFormat.of().formatHex(session) + " " + requests);
+        return made;
+    }
+
+    private static JsonObject about(JsonObject event, Granted grant) {
+        event.addProperty("token", grant.getToken());
+        event.addProperty("grant", HexFormat.of().formatHex(grant.getGrantId().toByteArray()));
+        return event;
+    }
+
+    private LocksGrpc.LocksBlockingStub stub(long waitMillis) {
+        channel.resetConnectBackoff();
+        return LocksGrpc.newBlockingStub(channel)
+                .withWaitForReady()
+                .withDeadlineAfter(waitMillis + DEADLINE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+}

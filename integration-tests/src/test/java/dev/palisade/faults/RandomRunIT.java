@@ -1,0 +1,84 @@
+package dev.palisade.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonParser;
+import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Installation;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * {@code palisade faults}, as short as it can be: every kind of fault once. Longer, or again: by the command itself, which tells how.
+ */
+class RandomRunIT {
+    private static final Duration PATIENCE = Duration.ofMinutes(4);
+
+    private final long seed = Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000);
+
+    /** What it said, the last line of which is its exit code. */
+    private static List<String> faults(String... options) {
+        String root = System.getProperty(Installation.ROOT_PROPERTY);
+        List<String> command = Child.java(
+                "-D" + Installation.ROOT_PROPERTY + "=" + root,
+                "-cp",
+                root + "/integration-tests/target/palisade-demo.jar",
+                Main.class.getName());
+        command.addAll(List.of(options));
+        List<String> said = new ArrayList<>();
+        try (Child run = Child.start("palisade faults", command, Map.of(), said::add)) {
+            run.awaitEnd(PATIENCE);
+            said.add("exit code " + run.awaitExit());
+        }
+        return said;
+    }
+
+    private static String[] to(Path directory, String... options) {
+        List<String> all = new ArrayList<>(List.of("--out", directory.toString(), "--seconds", "0"));
+        all.addAll(List.of(options));
+        return all.toArray(new String[0]);
+    }
+
+    @Test
+    void underEveryKindOfFaultNothingIsWrong(@TempDir Path directory) throws Exception {
+        Path kept = directory.resolve("run");
+        List<String> said = faults(to(kept, "--seed", Long.toString(seed)));
+        said.forEach(System.out::println);
+
+        assertThat(said)
+                .as("seed " + seed)
+                .noneMatch(line -> line.startsWith("FAILED"))
+                .endsWith("exit code 0");
+        String page = Files.readString(kept.resolve("timeline.html"));
+        assertThat(page).doesNotContain("http://", "https://", "src=", "@import");
+        String data = page.substring(page.indexOf("id=\"data\">") + "id=\"data\">".length());
+        assertThat(JsonParser.parseString(data.substring(0, data.indexOf("</script>")))
+                        .getAsJsonObject()
+                        .getAsJsonArray("events"))
+                .hasSizeGreaterThan(300);
+    }
+
+    @Test
+    void withTheGuardOffItIsCaughtAndExplained(@TempDir Path directory) {
+        Path kept = directory.resolve("run");
+        List<String> said =
+                faults(to(kept, "--seed", Long.toString(seed), "--guard", "off", "--only", "PAUSE_CLIENTS"));
+
+        assertThat(said)
+                .as("seed " + seed)
+                .anyMatch(line -> line.startsWith("FAILED: P6: ") || line.startsWith("FAILED: P7: "))
+                .anyMatch(line -> line.contains("again:   ./palisade faults --seed " + seed + " "))
+                .anyMatch(line -> line.contains("explain: ./palisade faults explain " + kept))
+                .endsWith("exit code 1");
+        assertThat(faults("explain", kept.toString()))
+                .anyMatch(line -> line.startsWith("  rule P"))
+                .anyMatch(line -> line.contains("fault=PAUSE_CLIENTS"))
+                .endsWith("exit code 1");
+    }
+}
