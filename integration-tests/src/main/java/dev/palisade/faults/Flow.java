@@ -1,10 +1,10 @@
 package dev.palisade.faults;
 
+import com.google.protobuf.ByteString;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.Deque;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * stream after the last of them. Keeps a bounded number of bytes; then the sender has to wait, as it would for a network.
  */
 final class Flow {
+    /** Bytes and when they were taken: each comes late by the delay, not by the delays of those before it too. */
+    private record Chunk(ByteString bytes, long takenNanos) {}
+
     private static final int CHUNK_BYTES = 16 << 10;
     private static final int CHUNKS_MAX = 256;
 
@@ -22,7 +25,7 @@ final class Flow {
     private final Socket sink;
     private final LongSupplier delayNanos;
     private final Runnable ended;
-    private final Deque<byte[]> taken = new ArrayDeque<>();
+    private final Deque<Chunk> taken = new ArrayDeque<>();
     private boolean held;
     private boolean endTaken;
     private boolean stopped;
@@ -46,7 +49,7 @@ final class Flow {
     }
 
     synchronized long heldBytes() {
-        return held ? taken.stream().mapToLong(chunk -> chunk.length).sum() : 0;
+        return held ? taken.stream().mapToLong(chunk -> chunk.bytes().size()).sum() : 0;
     }
 
     synchronized void stop() {
@@ -59,7 +62,7 @@ final class Flow {
         try {
             InputStream in = source.getInputStream();
             for (int length = in.read(buffer); length >= 0; length = in.read(buffer)) {
-                put(Arrays.copyOf(buffer, length));
+                put(new Chunk(ByteString.copyFrom(buffer, 0, length), System.nanoTime()));
             }
         } catch (IOException e) {
             // Cut, or that side is gone: the end, all the same.
@@ -70,7 +73,7 @@ final class Flow {
         }
     }
 
-    private synchronized void put(byte[] chunk) {
+    private synchronized void put(Chunk chunk) {
         taken.add(chunk);
         notifyAll();
         try {
@@ -84,9 +87,9 @@ final class Flow {
 
     private void deliver() {
         try {
-            for (byte[] chunk = next(); chunk != null; chunk = next()) {
-                LockSupport.parkNanos(delayNanos.getAsLong());
-                sink.getOutputStream().write(chunk);
+            for (Chunk chunk = next(); chunk != null; chunk = next()) {
+                LockSupport.parkNanos(chunk.takenNanos() + delayNanos.getAsLong() - System.nanoTime());
+                chunk.bytes().writeTo(sink.getOutputStream());
             }
         } catch (IOException e) {
             // Cut, or that side is gone.
@@ -95,7 +98,8 @@ final class Flow {
     }
 
     /** The next chunk, still counted as held until it may go; null at the end. */
-    private synchronized byte @Nullable [] next() {
+    @Nullable
+    private synchronized Chunk next() {
         try {
             while (!stopped && (held || (taken.isEmpty() && !endTaken))) {
                 wait();

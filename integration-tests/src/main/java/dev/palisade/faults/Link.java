@@ -2,6 +2,7 @@ package dev.palisade.faults;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -15,9 +16,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * the other side while the way from there stands still: what a network may do. Never changes or drops bytes of a connection
  * that goes on. Safe for many threads.
  */
-final class Link implements AutoCloseable {
+public final class Link implements AutoCloseable {
     /** Which way bytes go. */
-    enum Way {
+    public enum Way {
         /** To the side that is connected to. */
         ONWARD,
         /** Back to whoever connected. */
@@ -25,7 +26,7 @@ final class Link implements AutoCloseable {
     }
 
     /** Whether the side that is connected to hears when whoever connected has ended. */
-    enum Deaths {
+    public enum Deaths {
         TOLD,
         HIDDEN
     }
@@ -37,9 +38,10 @@ final class Link implements AutoCloseable {
     private volatile long delayNanos;
     private volatile boolean onwardFrozen;
     private volatile boolean backFrozen;
+    private volatile boolean refusing;
 
     /** @param address HOST:PORT of the side that is connected to */
-    Link(String address, Deaths deaths) {
+    public Link(String address, Deaths deaths) {
         int colon = address.lastIndexOf(':');
         this.to = new InetSocketAddress(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
         this.deaths = deaths;
@@ -51,7 +53,7 @@ final class Link implements AutoCloseable {
         Flow.start(this::accept);
     }
 
-    String address() {
+    public String address() {
         return "127.0.0.1:" + listening.getLocalPort();
     }
 
@@ -65,16 +67,28 @@ final class Link implements AutoCloseable {
         connections.forEach(connection -> connection.onward.hold(false));
     }
 
-    /** From now on nothing goes that way, on new connections neither. */
-    void freeze(Way way) {
-        set(way, true);
+    /** From now on nothing goes these ways, on new connections neither. */
+    public void freeze(Way... ways) {
+        for (Way way : ways) {
+            set(way, true);
+        }
+    }
+
+    /** Undoes {@link #freeze}: what stood still is delivered, in order. */
+    public void thaw() {
+        set(Way.ONWARD, false);
+        set(Way.BACK, false);
     }
 
     /** Everything passes at once again; what stood still is delivered first. */
     void heal() {
         delayNanos = 0;
-        set(Way.ONWARD, false);
-        set(Way.BACK, false);
+        thaw();
+    }
+
+    /** Whether new connections are reset at once. */
+    public void refuse(boolean refuse) {
+        refusing = refuse;
     }
 
     private void set(Way way, boolean frozen) {
@@ -93,13 +107,13 @@ final class Link implements AutoCloseable {
                 .sum();
     }
 
-    /** Every chunk of bytes comes that much late from now on, 0: at once. */
-    void delay(Duration delay) {
+    /** Bytes come that much late from now on, 0: at once. */
+    public void delay(Duration delay) {
         delayNanos = delay.toNanos();
     }
 
     /** Breaks all connections with a reset, and drops what is held; new ones are accepted. */
-    void cut() {
+    public void cut() {
         for (Connection next = connections.poll(); next != null; next = connections.poll()) {
             next.cut();
         }
@@ -118,11 +132,15 @@ final class Link implements AutoCloseable {
     private void pass(Socket from) {
         Socket onward = new Socket();
         try {
+            if (refusing) {
+                throw new ConnectException("refused on request");
+            }
             onward.connect(to);
             from.setTcpNoDelay(true);
             onward.setTcpNoDelay(true);
         } catch (IOException e) {
-            Flow.close(from); // Nobody there, or gone again.
+            Flow.resetOnClose(from); // Nobody there, or gone again.
+            Flow.close(from);
             Flow.close(onward);
             return;
         }

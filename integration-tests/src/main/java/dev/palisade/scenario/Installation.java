@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -68,7 +69,13 @@ public final class Installation implements AutoCloseable {
 
     /** {@code palisade server} with {@code options}; returns when it listens. */
     public Service server(String... options) {
-        return service("server", Child.java("-jar", jar("lock-server/target/palisade-server.jar"), "server"), options);
+        return server(Map.of(), options);
+    }
+
+    /** {@link #server(String...)} with {@code environment} added to ours. */
+    public Service server(Map<String, String> environment, String... options) {
+        List<String> java = Child.java("-jar", jar("lock-server/target/palisade-server.jar"), "server");
+        return service("server", java, environment, line -> {}, options);
     }
 
     /** {@code palisade objects} with {@code options}; returns when it listens. */
@@ -87,7 +94,7 @@ public final class Installation implements AutoCloseable {
         List<String> command = Child.java("-Dlogback.configurationFile=logback-demo.xml");
         command.addAll(java);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
-        return service(name, command, listener, options);
+        return service(name, command, Map.of(), listener, options);
     }
 
     /** A client process: {@link Actor}. */
@@ -169,16 +176,23 @@ public final class Installation implements AutoCloseable {
     }
 
     private Service service(String name, List<String> java, String... options) {
-        return service(name, java, line -> {}, options);
+        return service(name, java, Map.of(), line -> {}, options);
     }
 
-    private Service service(String name, List<String> java, Consumer<String> listener, String... options) {
+    private Service service(
+            String name,
+            List<String> java,
+            Map<String, String> environment,
+            Consumer<String> listener,
+            String... options) {
         List<String> command = new ArrayList<>(java);
         if (!List.of(options).contains("--port")) {
             command.addAll(List.of("--port", "0"));
         }
         command.addAll(List.of(options));
-        Child child = Child.start(name, command, Map.of("PALISADE_HOME", home.toString()), listener);
+        Map<String, String> variables = new HashMap<>(environment);
+        variables.put("PALISADE_HOME", home.toString());
+        Child child = Child.start(name, command, variables, listener);
         String line = child.await(any -> any.contains(LISTENING));
         return new Service(child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
     }
