@@ -40,6 +40,7 @@ public final class Commands {
         CommandLine verb = new CommandLine(command);
         CommandLine palisade = new CommandLine(CommandSpec.create().name("palisade"));
         palisade.addSubcommand(verb);
+        palisade.setCaseInsensitiveEnumValuesAllowed(true);
         palisade.setParameterExceptionHandler((misuse, arguments) -> tell(misuse.getCommandLine(), misuse));
         palisade.setExecutionExceptionHandler((failure, where, parsed) -> {
             if (failure instanceof CannotStart) {
@@ -61,8 +62,7 @@ public final class Commands {
 
     private static int tell(CommandLine where, ParameterException misuse) {
         PrintWriter err = where.getErr();
-        err.println(name(where) + ": "
-                + String.valueOf(misuse.getMessage()).lines().findFirst().orElse("") + " (see --help)");
+        err.println(name(where) + ": " + Misuse.told(misuse) + " (see --help)");
         err.flush();
         return USAGE;
     }

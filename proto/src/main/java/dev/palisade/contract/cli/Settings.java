@@ -22,12 +22,14 @@ import picocli.CommandLine.ParameterException;
  * Where an option's value comes from when it is not on the command line: the environment, then a file in Java's
  * properties format. Option {@code --data-dir} of {@code palisade server} is {@code PALISADE_SERVER_DATA_DIR} in the
  * environment and {@code server.data-dir} in the file; the file is {@code --config}, else {@code PALISADE_CONFIG}.
+ * {@code --server}, where the lock server is, means the same to all that have it: {@code PALISADE_SERVER}, {@code server}.
  */
 public final class Settings implements IDefaultValueProvider {
     /** Names the file, beside {@code --config}. */
     public static final String CONFIG_VARIABLE = "PALISADE_CONFIG";
 
     private static final String CONFIG = "--config";
+    private static final String SHARED_BY_ALL = "--server";
 
     private final Properties file;
     private final Map<String, String> environment;
@@ -73,6 +75,9 @@ public final class Settings implements IDefaultValueProvider {
 
     /** A verb of a verb has the settings of the one it belongs to: {@code objects log} reads {@code objects.data-dir}. */
     private static String key(CommandSpec command, OptionSpec option) {
+        if (option.longestName().equals(SHARED_BY_ALL)) {
+            return option.longestName().substring(2);
+        }
         CommandSpec verb = command;
         for (CommandSpec parent = verb.parent(); parent != null && parent.parent() != null; parent = parent.parent()) {
             verb = parent;

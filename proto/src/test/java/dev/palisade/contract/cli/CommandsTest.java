@@ -11,16 +11,26 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 class CommandsTest {
     private final ByteArrayOutputStream err = new ByteArrayOutputStream();
 
+    enum How {
+        WELL,
+        BADLY
+    }
+
     @Command(name = "probe", mixinStandardHelpOptions = true)
     static final class Probe implements Callable<Integer> {
         @Option(names = "--port")
         int port;
+
+        @Option(names = "--how")
+        How how = How.WELL;
 
         @Option(names = "--config")
         @Nullable
@@ -53,6 +63,28 @@ class CommandsTest {
         assertThat(run("--port=many")).isEqualTo(Commands.USAGE);
         assertThat(err()).startsWith("palisade probe: ").contains("many");
         assertThat(err().lines()).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "--port=many  | --port is 'many'; use a whole number",
+                "--port       | --port needs a value",
+                "--prot=7     | there is no option --prot; did you mean --port?",
+                "surplus      | 'surplus' is one argument too many",
+                "--how=so     | --how is 'so'; use one of WELL, BADLY",
+                "--port=1 --port=2 | --port is given twice; give it once"
+            })
+    void misuseIsToldInPlainWords(String line, String told) {
+        assertThat(run(line.strip().split(" "))).isEqualTo(Commands.USAGE);
+        assertThat(err()).isEqualTo("palisade probe: " + told + " (see --help)\n");
+    }
+
+    @Test
+    void aWordOfAChoiceMayBeWrittenInAnyCase() {
+        assertThat(run("--how=badly", "--port=7")).isEqualTo(7);
     }
 
     @Test

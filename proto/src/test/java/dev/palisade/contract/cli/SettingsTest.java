@@ -53,6 +53,28 @@ class SettingsTest {
         assertThat(parse(environment, "--data-dir", "flag").dataDir).isEqualTo("flag");
     }
 
+    @Command(name = "describe")
+    static final class Describe implements Runnable {
+        @Option(names = "--server", defaultValue = "built-in")
+        String server = "";
+
+        @Override
+        public void run() {}
+    }
+
+    @Test
+    void whereTheLockServerIsHasOneNameForAllCommands() throws Exception {
+        Path file = file("server=file\nserver.port=1\n");
+        String[] config = {"--config=" + file};
+        CommandLine command = new CommandLine(new Describe());
+        Settings.apply(command, config, Map.of());
+        command.parseArgs();
+        assertThat(((Describe) command.getCommand()).server).isEqualTo("file");
+        Settings.apply(command, config, Map.of("PALISADE_SERVER", "environment", "PALISADE_DESCRIBE_SERVER", "other"));
+        command.parseArgs();
+        assertThat(((Describe) command.getCommand()).server).isEqualTo("environment");
+    }
+
     @Test
     void theFileIsNamedByTheFlagOrTheEnvironment() throws Exception {
         Path one = file("server.port=1\n");

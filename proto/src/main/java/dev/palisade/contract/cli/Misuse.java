@@ -1,0 +1,88 @@
+package dev.palisade.contract.cli;
+
+import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Collectors;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.OverwrittenOptionException;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.TypeConversionException;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** What is wrong with a command line, in one plain line: the parser speaks of indexes and Java types. */
+final class Misuse {
+    private static final int SHOWN_MAX = 80;
+
+    private Misuse() {}
+
+    static String told(ParameterException misuse) {
+        if (misuse instanceof UnmatchedArgumentException unmatched
+                && !unmatched.getUnmatched().isEmpty()) {
+            return unmatched(unmatched);
+        }
+        if (misuse instanceof MissingParameterException missing
+                && !missing.getMissing().isEmpty()) {
+            return missing(missing);
+        }
+        if (misuse instanceof OverwrittenOptionException twice) {
+            return name(twice.getOverwritten()) + " is given twice; give it once";
+        }
+        if (misuse.getArgSpec() != null && misuse.getValue() != null) {
+            return value(misuse);
+        }
+        return String.valueOf(misuse.getMessage()).lines().findFirst().orElse("");
+    }
+
+    private static String unmatched(UnmatchedArgumentException misuse) {
+        String first = misuse.getUnmatched().get(0);
+        if (!misuse.isUnknownOption()) {
+            return "'" + shown(first) + "' is one argument too many";
+        }
+        String option = first.split("=", 2)[0];
+        Set<String> options =
+                misuse.getCommandLine().getCommandSpec().optionsMap().keySet();
+        String guess = option.length() > SHOWN_MAX
+                ? ""
+                : Nearest.to(option, options)
+                        .map(meant -> "; did you mean " + meant + "?")
+                        .orElse("");
+        return "there is no option " + shown(option) + guess;
+    }
+
+    private static String missing(MissingParameterException misuse) {
+        String names = misuse.getMissing().stream().map(Misuse::name).distinct().collect(Collectors.joining(" and "));
+        // The option itself may be there, and only what should follow it is not.
+        boolean value = String.valueOf(misuse.getMessage()).contains("parameter for option");
+        return names + (value ? " needs a value" : " is missing");
+    }
+
+    private static String value(ParameterException misuse) {
+        ArgSpec argument = misuse.getArgSpec();
+        String name = name(argument);
+        String value = shown(misuse.getValue());
+        Class<?> type = argument.type();
+        if (type.isEnum()) {
+            String words =
+                    Arrays.stream(type.getEnumConstants()).map(Object::toString).collect(Collectors.joining(", "));
+            return name + " is '" + value + "'; use one of " + words;
+        }
+        if (type == int.class || type == long.class || type == Integer.class || type == Long.class) {
+            return name + " is '" + value + "'; use a whole number";
+        }
+        if (misuse.getCause() instanceof TypeConversionException ours && ours.getMessage() != null) {
+            return name + ": " + ours.getMessage();
+        }
+        return String.valueOf(misuse.getMessage()).lines().findFirst().orElse("");
+    }
+
+    private static String name(ArgSpec argument) {
+        return argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
+    }
+
+    private static String shown(String text) {
+        String line = text.lines().findFirst().orElse("");
+        return line.length() <= SHOWN_MAX ? line : line.substring(0, SHOWN_MAX) + "...";
+    }
+}
