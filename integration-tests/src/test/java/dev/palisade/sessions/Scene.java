@@ -62,7 +62,7 @@ final class Scene implements AutoCloseable {
     }
 
     Link link() {
-        return opened(new Link(address()));
+        return opened(new Link(address(), Link.Deaths.HIDDEN));
     }
 
     Relay relay() {
