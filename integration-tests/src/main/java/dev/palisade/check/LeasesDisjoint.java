@@ -28,6 +28,9 @@ public final class LeasesDisjoint {
     private static void check(List<Held> byFrom, List<String> found) {
         List<Held> open = new ArrayList<>();
         for (Held next : byFrom) {
+            if (next.untilNanos() <= next.fromNanos()) {
+                continue; // Its client was stopped before it could hear of it: it was never believed in.
+            }
             open.removeIf(earlier -> earlier.untilNanos() <= next.fromNanos());
             for (Held earlier : open) {
                 if (!(earlier.shared() && next.shared())
@@ -37,9 +40,7 @@ public final class LeasesDisjoint {
                             + " ms before the end of " + earlier);
                 }
             }
-            if (next.untilNanos() > next.fromNanos()) {
-                open.add(next);
-            }
+            open.add(next);
         }
     }
 

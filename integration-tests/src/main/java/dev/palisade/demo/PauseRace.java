@@ -73,6 +73,7 @@ final class PauseRace {
         expect(a, "write " + LOCK + " 40", "written ");
         scenes.add("A", "acknowledged", "lock", LOCK, "token", tokenA);
         timeline.say("A", "writes 40 items in stock");
+        believes(a, tokenA);
         expect(a, "prepare " + LOCK + " 38", "prepared");
         timeline.say("A", "sold 2, has computed 38 and is about to write it ...");
         a.pause();
@@ -86,6 +87,7 @@ final class PauseRace {
         timeline.say("B", "reads " + text(read));
         expect(b, "write " + LOCK + " 39", "written ");
         scenes.add("B", "acknowledged", "lock", LOCK, "token", tokenB);
+        believes(b, tokenB);
         timeline.say("B", "sold 1, writes 39");
         scenes.add("run", "fault-ended", "fault", "PAUSE_CLIENTS", "who", "A");
         a.resume();
@@ -118,8 +120,6 @@ final class PauseRace {
         long asked = System.nanoTime();
         String answer = expect(client, "acquire " + LOCK + " " + TTL_MILLIS + " " + waitMillis, "granted ");
         String token = answer.substring("granted ".length());
-        // Here a token names its grant. A's lease is renewed no more once A is stopped; B's is longer than the demo.
-        long until = System.nanoTime() + TTL_MILLIS * 1_000_000;
         scenes.add(
                 client.name(),
                 "granted",
@@ -132,11 +132,17 @@ final class PauseRace {
                 "grant",
                 token,
                 "asked",
-                asked,
-                "until",
-                until);
+                asked);
+        believes(client, token);
         timeline.say(client.name(), "is granted " + LOCK + ", fencing token " + token);
         return token;
+    }
+
+    /** Notes until when the client would believe in its lease if it were stopped now. In the picture a token names its grant. */
+    private void believes(Child client, String token) {
+        String until = expect(client, "until", "until ").substring("until ".length());
+        scenes.add(
+                client.name(), "valid", "lock", LOCK, "token", token, "grant", token, "until", Long.parseLong(until));
     }
 
     private static String expect(Child client, String line, String start) {

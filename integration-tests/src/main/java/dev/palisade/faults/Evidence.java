@@ -48,6 +48,7 @@ record Evidence(
         List<Listed> listed,
         long quietNanos,
         long boundNanos) {
+    private static final Set<String> NEEDS_THE_END = Set.of("P12:", "P14:", "P15:");
     private static final Set<String> OVER = Set.of("EXPIRED", "ABANDONED", "FORCE_RELEASED", "SERVER_UNREACHABLE");
 
     /** @param events in the order of their times */
@@ -69,8 +70,18 @@ record Evidence(
                 quiet.has("bound_millis") ? number(quiet, "bound_millis") * 1_000_000 : 0);
     }
 
-    /** What is wrong, each beginning with the name of its property; empty: nothing. */
+    /** Whether the run came to its end: else what the storage has applied is not known, and what is left in use neither. */
+    boolean whole() {
+        return !listed.isEmpty() && !run.marks().isEmpty();
+    }
+
+    /** What is wrong, each beginning with the name of its property; empty: nothing. Of a run that broke off, what can be judged. */
     List<String> violations() {
+        return all().filter(violation -> whole() || NEEDS_THE_END.stream().noneMatch(violation::startsWith))
+                .toList();
+    }
+
+    private Stream<String> all() {
         return Stream.of(
                         run.violations(),
                         LeasesDisjoint.violations(leases),
@@ -80,8 +91,7 @@ record Evidence(
                         FreeLocksGranted.violations(waits, leases, quietNanos, boundNanos),
                         NothingLeft.violations(listed, boundNanos),
                         forgeries())
-                .flatMap(List::stream)
-                .toList();
+                .flatMap(List::stream);
     }
 
     /** P13, the other half: what was forged was refused. */

@@ -87,7 +87,6 @@ final class FaultsCommand implements Callable<Integer> {
         Path directory = directory();
         System.out.println("palisade faults: seed " + chosen + ", " + clients + " clients, " + seconds + " s, guard "
                 + guard + "; everything is left in " + directory);
-        boolean ran = false;
         try (Installation installation = Installation.at(directory)) {
             Path history = new RandomRun(
                             installation,
@@ -98,15 +97,10 @@ final class FaultsCommand implements Callable<Integer> {
                             guard.equals("on"),
                             only)
                     .run();
-            ran = true;
             return verdict(directory, history, chosen);
         } catch (ScenarioFailed e) {
-            throw new CannotStart(e.getMessage() + again(directory, chosen));
-        } finally {
-            if (!ran) {
-                System.out.println(
-                        "palisade faults: what there is of the histories is in " + directory.resolve("histories"));
-            }
+            Histories.merge(directory.resolve("histories"), directory.resolve("history.jsonl"));
+            throw new CannotStart("the run broke off: " + e.getMessage() + again(directory, chosen));
         }
     }
 

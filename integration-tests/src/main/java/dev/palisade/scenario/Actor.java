@@ -41,6 +41,7 @@ import org.jspecify.annotations.Nullable;
  * look KEY                              read ..., without a sequencer: for onlookers
  * release                               released OUTCOME
  * valid                                 valid true | valid false REASON
+ * until                                 until NANOS, by System.nanoTime: when the lease ends unless it is renewed
  * acquire-unary LOCK TTL_MILLIS         granted TOKEN, by one call without a session; nobody renews it
  * </pre>
  */
@@ -84,6 +85,8 @@ public final class Actor {
                 case "valid" ->
                     say("valid " + held().isValid()
                             + held().lostReason().map(reason -> " " + reason).orElse(""));
+                case "until" ->
+                    say("until " + (System.nanoTime() + held().validFor().toNanos()));
                 case "acquire-unary" -> acquireUnary(words[1], Long.parseLong(words[2]));
                 default -> say("what? " + line);
             }

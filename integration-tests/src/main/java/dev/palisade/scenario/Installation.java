@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -18,6 +19,8 @@ public final class Installation implements AutoCloseable {
     public static final String ROOT_PROPERTY = "palisade.root";
 
     private static final String LISTENING = "listening on ";
+    /** A JVM that starts beside many others on two cores may take long. */
+    private static final Duration START_PATIENCE = Duration.ofMinutes(2);
 
     private final Path root;
     private final Path home;
@@ -193,7 +196,7 @@ public final class Installation implements AutoCloseable {
         Map<String, String> variables = new HashMap<>(environment);
         variables.put("PALISADE_HOME", home.toString());
         Child child = Child.start(name, command, variables, listener);
-        String line = child.await(any -> any.contains(LISTENING));
+        String line = child.await(any -> any.contains(LISTENING), START_PATIENCE);
         return new Service(child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
     }
 

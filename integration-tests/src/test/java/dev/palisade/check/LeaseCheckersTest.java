@@ -55,6 +55,13 @@ class LeaseCheckersTest {
     }
 
     @Test
+    void aLeaseThatWasOverBeforeItsClientHeardOfItWasNeverBelievedIn() {
+        assertThat(LeasesDisjoint.violations(
+                        List.of(held("l", false, 1, 3, 2), held("l", false, 2, 1, 5), held("l", false, 3, 5, 5))))
+                .isEmpty();
+    }
+
+    @Test
     void aLeaseThatTheServerEndedEarlyMayBeBelievedInButItsSuccessorMayNotBeDoubled() {
         assertThat(LeasesDisjoint.violations(List.of(freedEarly(1, 0, 9), held("l", false, 2, 3, 5))))
                 .isEmpty();

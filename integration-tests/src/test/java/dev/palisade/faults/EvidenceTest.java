@@ -1,0 +1,135 @@
+package dev.palisade.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Each property's planted bug, told as the processes would tell it, is found in the events. */
+class EvidenceTest {
+    private static final String OF_1 = "'lock':'l','token':1,'grant':'grant-of-1'";
+
+    private static Story settled(Story story) {
+        return story.at(5_000, "run", "quiet", "'bound_millis':100")
+                .at(6_000, "run", "listed", "'after':1,'locks':[]")
+                .at(6_001, "run", "mark", "'when':'end','shared_token':0,'lock':'unused','token':0,'grant':''");
+    }
+
+    private static List<String> broken(Story story) {
+        return Evidence.of(settled(story).events()).violations().stream()
+                .map(violation -> violation.substring(0, violation.indexOf(':')))
+                .distinct()
+                .toList();
+    }
+
+    @Test
+    void aRunInWhichNothingIsWrongPasses() {
+        assertThat(broken(new Story()
+                        .granted(10, "c1", 1, 1_000)
+                        .at(20, "c1", "read", "'sent':19,'content':''," + OF_1)
+                        .at(30, "c1", "releasing", OF_1)
+                        .granted(40, "c2", 2, 1_000)))
+                .isEmpty();
+    }
+
+    @Test
+    void twoWhoBelieveInTheirLeasesAtOnceAreFound() {
+        assertThat(broken(new Story().granted(10, "c1", 1, 1_000).granted(40, "c2", 2, 1_000)))
+                .containsExactly("P5");
+    }
+
+    @Test
+    void aReadAfterTheGrantWasStaleIsFound() {
+        assertThat(broken(new Story()
+                        .granted(10, "c1", 1, 1_000)
+                        .at(20, "c1", "read-failed", "'sent':19,'reason':'TOKEN_STALE'," + OF_1)
+                        .at(25, "c1", "read", "'sent':21,'content':''," + OF_1)))
+                .containsExactly("P8");
+    }
+
+    @Test
+    void aReadThatWasSentBeforeTheGrantWasStaleIsNot() {
+        assertThat(broken(new Story()
+                        .granted(10, "c1", 1, 1_000)
+                        .at(20, "c1", "read-failed", "'sent':11,'reason':'TOKEN_STALE'," + OF_1)
+                        .at(25, "c1", "read", "'sent':19,'content':''," + OF_1)))
+                .isEmpty();
+    }
+
+    @Test
+    void aLeaseThatIsValidOnceMoreAfterItWasLostIsFound() {
+        assertThat(broken(new Story()
+                        .granted(10, "c1", 1, 1_000)
+                        .at(20, "c1", "lost", "'reason':'SERVER_UNREACHABLE'," + OF_1)
+                        .at(25, "c1", "valid", "'until':900," + OF_1)))
+                .containsExactly("P8");
+    }
+
+    @Test
+    void aRequestThatIsGrantedTwiceIsFound() {
+        String asked = "'asked':9,'lock':'l','mode':'EXCLUSIVE','op':'x','until':11,'request':'s 1',";
+        assertThat(broken(new Story()
+                        .at(10, "c1", "granted", asked + "'token':1,'grant':'a'")
+                        .at(12, "c1", "granted-again", asked + "'token':2,'grant':'b'")))
+                .containsExactly("P9");
+    }
+
+    @Test
+    void anOfferPastTheQueueIsFound() {
+        String told = "'lock':'l','stretch':0,'owner':'c','detail':'',";
+        assertThat(broken(new Story()
+                        .at(1, "run", "lock-history", told + "'what':'QUEUED','grant':'a'")
+                        .at(2, "run", "lock-history", told + "'what':'QUEUED','grant':'b'")
+                        .at(3, "run", "lock-history", told + "'what':'OFFERED','grant':'b','token':3")))
+                .containsExactly("P10");
+    }
+
+    @Test
+    void aWaitForAFreeLockAfterTheLastFaultIsFoundAndOneBeforeItIsNot() {
+        String asked = "'lock':'l','op':'x','reason':'TimedOut',";
+        assertThat(broken(new Story().at(5_500, "c1", "not-granted", asked + "'asked':5100")))
+                .containsExactly("P11");
+        assertThat(broken(new Story().at(5_050, "c1", "not-granted", asked + "'asked':100")))
+                .isEmpty();
+    }
+
+    @Test
+    void aForgeryThatIsAdmittedIsFound() {
+        assertThat(broken(new Story()
+                        .at(10, "run", "forged", "'lock':'l','how':'random','token':9,'outcome':'admitted'")
+                        .at(11, "run", "forged", "'lock':'l','how':'random','token':9,'outcome':'unknown'")))
+                .containsExactly("P13");
+    }
+
+    @Test
+    void ofARunThatBrokeOffOnlyTheEndIsNotJudged() {
+        Story brokenOff = new Story()
+                .granted(10, "c1", 1, 1_000)
+                .granted(40, "c2", 2, 1_000)
+                .at(50, "c2", "sending", "'op':'x','content':'1 x','lock':'l','token':2,'grant':'grant-of-2'")
+                .at(51, "c2", "acknowledged", "'op':'x','lock':'l','token':2,'grant':'grant-of-2'");
+        assertThat(Evidence.of(brokenOff.events()).violations())
+                .singleElement()
+                .asString()
+                .startsWith("P5: ");
+        assertThat(broken(brokenOff)).containsExactlyInAnyOrder("P5", "P15");
+    }
+
+    @Test
+    void aLockThatStaysInUseIsFound() {
+        assertThat(broken(new Story().at(7_000, "run", "listed", "'after':9,'locks':['l: held']")))
+                .containsExactly("P14");
+    }
+
+    @Test
+    void aRunThatSawNothingProvesNothing() {
+        List<String> missing =
+                Figures.of(Evidence.of(settled(new Story()).events())).missing();
+
+        assertThat(missing)
+                .allMatch(line -> line.startsWith("VACUOUS: "))
+                .hasSizeGreaterThanOrEqualTo(Schedule.Kind.values().length + 10)
+                .anyMatch(line -> line.contains("KILL_SERVER: 0"))
+                .anyMatch(line -> line.contains("refusals as stale: 0"));
+    }
+}
