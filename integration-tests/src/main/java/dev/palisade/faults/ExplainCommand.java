@@ -41,6 +41,9 @@ final class ExplainCommand implements Callable<Integer> {
         if (violations.size() > most) {
             System.out.println((violations.size() - most) + " more; see them with --most " + violations.size());
         }
+        if (!evidence.whole()) {
+            System.out.println("This run broke off: P6, P7, P12, P14 and P15 are not judged.");
+        }
         System.out.println(
                 violations.size() + " violations in " + evidence.events().size() + " events");
         return violations.isEmpty() ? 0 : 1;
