@@ -1,0 +1,104 @@
+package dev.palisade.contract;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/**
+ * What an operator searches a log for: one line for each event, {@code event=NAME} and then pairs {@code key=value}. Bounded,
+ * because strangers cause events: of one event so many lines a second, then how many more there were. What strangers wrote cannot
+ * break a line or pass for a pair. It knows no logging library. Safe for use by many threads.
+ */
+public final class EventLog {
+    /** Lines of one event in one second, unless told otherwise. */
+    public static final int LINES_PER_SECOND = 10;
+
+    /** Hears nothing; for whoever has no log. */
+    public static final EventLog NONE = new EventLog(line -> {}, () -> 0, 0);
+
+    private static final long WINDOW_NANOS = 1_000_000_000;
+    private static final int VALUE_CHARS_MAX = 300;
+
+    private final Consumer<String> lines;
+    private final LongSupplier nanoTime;
+    private final int linesPerSecond;
+    /** Of this second; the names are the program's, so they are few. */
+    private final Map<String, Integer> told = new TreeMap<>();
+
+    private boolean open;
+    private long windowNanos;
+
+    /**
+     * @param lines where they go, one at a time; must not throw
+     * @param nanoTime a monotonic clock
+     * @param linesPerSecond of one event
+     */
+    public EventLog(Consumer<String> lines, LongSupplier nanoTime, int linesPerSecond) {
+        this.lines = lines;
+        this.nanoTime = nanoTime;
+        this.linesPerSecond = linesPerSecond;
+    }
+
+    /**
+     * Tells of one event.
+     *
+     * @param pairs keys, which are the program's own, each followed by its value
+     */
+    public synchronized void tell(String event, Object... pairs) {
+        flush();
+        if (told.merge(event, 1, Integer::sum) > linesPerSecond) {
+            return;
+        }
+        StringBuilder line = new StringBuilder("event=").append(event);
+        for (int i = 0; i < pairs.length; i += 2) {
+            line.append(' ').append(pairs[i]).append('=');
+            appendValue(line, String.valueOf(pairs[i + 1]));
+        }
+        lines.accept(line.toString());
+    }
+
+    /** Says how many lines were left out, when the second is over in which they were. To be called every now and then. */
+    public synchronized void flush() {
+        long now = nanoTime.getAsLong();
+        if (open && now - windowNanos < WINDOW_NANOS) {
+            return;
+        }
+        told.forEach((event, count) -> {
+            if (count > linesPerSecond) {
+                lines.accept("event=" + event + " not_shown=" + (count - linesPerSecond));
+            }
+        });
+        told.clear();
+        open = true;
+        windowNanos = now;
+    }
+
+    private static void appendValue(StringBuilder line, String value) {
+        String shown = value.length() > VALUE_CHARS_MAX ? value.substring(0, VALUE_CHARS_MAX) + "..." : value;
+        if (!shown.isEmpty() && shown.chars().allMatch(EventLog::isPlain)) {
+            line.append(shown);
+            return;
+        }
+        line.append('"');
+        for (int i = 0; i < shown.length(); i++) {
+            char c = shown.charAt(i);
+            if (c == '"' || c == '\\') {
+                line.append('\\').append(c);
+            } else if (c == ' ' || Character.isLetterOrDigit(c) || (c > ' ' && c < 127)) {
+                line.append(c);
+            } else {
+                // Line breaks of every alphabet, terminal codes, characters that turn the writing around.
+                line.append(String.format("\\u%04x", (int) c));
+            }
+        }
+        line.append('"');
+    }
+
+    private static boolean isPlain(int c) {
+        return (c >= 'a' && c <= 'z')
+                || (c >= 'A' && c <= 'Z')
+                || (c >= '0' && c <= '9')
+                || (c < 127 && "-_./:@+{}".indexOf(c) >= 0);
+    }
+}

@@ -1,0 +1,61 @@
+package dev.palisade.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class EventLogTest {
+    private final List<String> lines = new ArrayList<>();
+    private final AtomicLong nanos = new AtomicLong(-5);
+    private final EventLog log = new EventLog(lines::add, nanos::get, 3);
+
+    @Test
+    void anEventIsOneLineOfPairs() {
+        log.tell("lease_expired", "lock", "orders/42", "token", 34, "owner", "job 7", "purpose", "");
+        assertThat(lines).containsExactly("event=lease_expired lock=orders/42 token=34 owner=\"job 7\" purpose=\"\"");
+    }
+
+    @Test
+    void whatAStrangerWroteBreaksNoLineAndPassesForNoPair() {
+        log.tell("refused", "owner", "x\" event=epoch_started token=1\r\n2026 \u001b[2J\u2028\u202e\u0085\\");
+        assertThat(lines)
+                .containsExactly("event=refused owner=\"x\\\" event=epoch_started token=1\\u000d\\u000a2026"
+                        + " \\u001b[2J\\u2028\\u202e\\u0085\\\\\"");
+        log.tell("refused", "owner", "\u00e9t\u00e9=1");
+        assertThat(lines.get(1)).isEqualTo("event=refused owner=\"\u00e9t\u00e9=1\"");
+        log.tell("refused", "owner", "a".repeat(10_000));
+        assertThat(lines.get(2)).hasSizeLessThan(350).endsWith("a...");
+    }
+
+    @Test
+    void ofOneEventSoManyLinesASecondAndThenHowManyMore() {
+        for (int i = 0; i < 100; i++) {
+            log.tell("flood", "i", i);
+        }
+        log.tell("other");
+        assertThat(lines).containsExactly("event=flood i=0", "event=flood i=1", "event=flood i=2", "event=other");
+        log.flush();
+        nanos.addAndGet(999_999_999);
+        log.flush();
+        assertThat(lines).hasSize(4);
+        nanos.addAndGet(1);
+        log.flush();
+        log.flush();
+        assertThat(lines).hasSize(5).last().isEqualTo("event=flood not_shown=97");
+        log.tell("flood", "i", 100);
+        assertThat(lines).last().isEqualTo("event=flood i=100");
+    }
+
+    @Test
+    void whatWasLeftOutIsToldBeforeTheNextEventToo() {
+        for (int i = 0; i < 4; i++) {
+            log.tell("flood");
+        }
+        nanos.addAndGet(1_000_000_000);
+        log.tell("other");
+        assertThat(lines).endsWith("event=flood not_shown=1", "event=other");
+    }
+}
