@@ -39,6 +39,11 @@ final class House implements AutoCloseable {
         server.child().kill();
     }
 
+    /** SIGTERM; returns the exit code. */
+    int stopServer() {
+        return server.child().terminate();
+    }
+
     /** On the same port and data directory. */
     void restartServer() {
         server = installation.server("--port", server.port());

@@ -1,24 +1,30 @@
 package dev.palisade.server;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.contract.grpc.CallsInFlight;
+import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.engine.Timer;
 import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
 import dev.palisade.server.store.embedded.StoreUnusable;
 import io.grpc.Server;
+import io.grpc.ServerInterceptors;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
-import java.util.concurrent.CountDownLatch;
+import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -26,8 +32,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The wiring: store, engine and transport of one lock server, from start to drain. */
-final class RunningServer implements AutoCloseable {
+final class RunningServer {
     private static final Logger LOG = LoggerFactory.getLogger(RunningServer.class);
+    private static final Logger EVENTS = LoggerFactory.getLogger("dev.palisade.events");
 
     /** The exit code of a process that could not make data durable. */
     private static final int NOT_DURABLE = 70;
@@ -37,21 +44,33 @@ final class RunningServer implements AutoCloseable {
     private static final int HEADER_BYTES_MAX = 8 << 10;
     private static final int SESSIONS_MAX = 10_000;
     private static final int LOCKS_PER_SESSION_MAX = 100_000;
-    private static final int DRAIN_SECONDS = 5;
 
     private final EmbeddedStore store;
     private final ScheduledExecutorService timer;
+    private final LockEngine engine;
+    private final LocksRpc locks;
     private final HealthStatusManager health;
+    private final CallsInFlight inFlight;
     private final Server server;
-    private final CountDownLatch stop = new CountDownLatch(1);
-    private final CountDownLatch stopped = new CountDownLatch(1);
+    private final Duration drain;
 
     private RunningServer(
-            EmbeddedStore store, ScheduledExecutorService timer, HealthStatusManager health, Server server) {
+            EmbeddedStore store,
+            ScheduledExecutorService timer,
+            LockEngine engine,
+            LocksRpc locks,
+            HealthStatusManager health,
+            CallsInFlight inFlight,
+            Server server,
+            Duration drain) {
         this.store = store;
         this.timer = timer;
+        this.engine = engine;
+        this.locks = locks;
         this.health = health;
+        this.inFlight = inFlight;
         this.server = server;
+        this.drain = drain;
     }
 
     static RunningServer start(ServerCommand config) throws CannotStart {
@@ -65,16 +84,23 @@ final class RunningServer implements AutoCloseable {
             thread.setDaemon(true);
             return thread;
         });
+        Timer after = (millis, task) -> {
+            var unusedHandle = timer.schedule(logged(task), millis, TimeUnit.MILLISECONDS);
+        };
+        EventLog events = new EventLog(EVENTS::info, System::nanoTime, EventLog.LINES_PER_SECOND);
+        var unused = timer.scheduleAtFixedRate(logged(events::flush), 1, 1, TimeUnit.SECONDS);
         LockEngine engine = new LockEngine(
                 store,
                 keyset::sign,
                 keyset.verifier(config.issuer)::verify,
                 new EngineConfig(config.issuer, config.grace.toMillis(), LOCKS_PER_SESSION_MAX, SESSIONS_MAX),
-                (millis, task) -> {
-                    var unused = timer.schedule(logged(task), millis, TimeUnit.MILLISECONDS);
-                },
+                after,
+                events,
                 random.generateSeed(32));
+        LocksRpc locks = new LocksRpc(engine, limits, Version.text(), CALLS_IN_FLIGHT_MAX, after);
+        CallsInFlight inFlight = new CallsInFlight();
         HealthStatusManager health = new HealthStatusManager();
+        health.setStatus(LocksGrpc.SERVICE_NAME, ServingStatus.SERVING);
         Server server = NettyServerBuilder.forAddress(address)
                 .directExecutor()
                 .maxInboundMessageSize(FRAME_BYTES_MAX)
@@ -83,7 +109,7 @@ final class RunningServer implements AutoCloseable {
                 .keepAliveTime(limits.ttlMaxMillis() + 60_000, TimeUnit.MILLISECONDS)
                 .permitKeepAliveTime(1, TimeUnit.SECONDS)
                 .permitKeepAliveWithoutCalls(true)
-                .addService(new LocksRpc(engine, limits, Version.text(), CALLS_IN_FLIGHT_MAX))
+                .addService(ServerInterceptors.intercept(locks, inFlight))
                 .addService(health.getHealthService())
                 .addService(ProtoReflectionServiceV1.newInstance())
                 .build();
@@ -95,50 +121,47 @@ final class RunningServer implements AutoCloseable {
             throw new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
                     + "); choose another with --host and --port");
         }
-        RunningServer running = new RunningServer(store, timer, health, server);
+        RunningServer running = new RunningServer(store, timer, engine, locks, health, inFlight, server, config.drain);
+        events.tell("epoch_started", "tokens_above", store.epochBase());
         running.say("data directory " + config.dataDir + ", tokens above " + store.epochBase());
         running.say("signing keyset " + keyset.path() + ", issuer " + config.issuer);
         running.say("listening on " + config.host + ":" + server.getPort());
         return running;
     }
 
-    /** Returns when the process is asked to stop. */
-    void awaitStop() throws InterruptedException {
-        Thread hook = new Thread(
-                () -> {
-                    stop.countDown();
-                    try {
-                        stopped.await();
-                        // A stop that was asked for is a success; without this the JVM reports the signal.
-                        Runtime.getRuntime().halt(0);
-                    } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt();
-                    }
-                },
-                "palisade-stop");
-        Runtime.getRuntime().addShutdownHook(hook);
-        stop.await();
-    }
-
-    /** Drains: health says no first, streams end, what was asked is answered, the journal is closed. */
-    @Override
-    public void close() {
+    /**
+     * Drains, for as long as it may: health says no first, no connection is taken, what was asked is answered, then what would
+     * not end by itself is ended. Nobody's lease or place in a queue is lost by it.
+     */
+    void close() {
+        long deadline = System.nanoTime() + drain.toNanos();
         say("stopping");
         health.enterTerminalState();
+        engine.stopFreeing();
         server.shutdown();
-        timer.shutdownNow();
-        // Before the calls are cut: a waiter whose call a stop cuts has not left the queue.
+        var tooLong = timer.schedule(this::giveUp, drain.toNanos(), TimeUnit.NANOSECONDS);
         store.close();
-        // Session streams and waiting calls do not end by themselves; clients reconnect elsewhere or after the restart.
-        server.shutdownNow();
+        locks.stop();
         try {
-            var unused = server.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS);
+            inFlight.awaitNone(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        tooLong.cancel(false);
+        server.shutdownNow();
+        timer.shutdownNow();
         say("stopped");
         System.out.flush();
-        stopped.countDown();
+    }
+
+    /** The store hangs, on a disk that does not answer. What it has not answered was not promised, so a kill loses nothing. */
+    private void giveUp() {
+        if (!store.isClosed()) {
+            System.err.println("palisade server: not drained within " + drain.toMillis()
+                    + " ms (the data directory's disk is slow), stopping at once");
+            System.err.flush();
+            Runtime.getRuntime().halt(0);
+        }
     }
 
     private void say(String line) {
@@ -161,6 +184,7 @@ final class RunningServer implements AutoCloseable {
                     new EmbeddedConfig(
                             config.dataDir,
                             config.locksMax,
+                            defaults.waitersMax(),
                             defaults.unusedMax(),
                             defaults.queueMax(),
                             defaults.historyMax()),
@@ -175,8 +199,10 @@ final class RunningServer implements AutoCloseable {
     }
 
     /** Ends the process at once: after a failed sync nothing may be answered any more, not even by a shutdown hook. */
-    private static void halt(String why) {
-        System.err.println("palisade server: cannot make data durable, stopping: " + why);
+    private static synchronized void halt(String why) {
+        // Synchronized: several threads may learn of it, and one line is enough.
+        System.err.println("palisade server: cannot make data durable, stopping: " + why
+                + "; nothing that was answered is lost: free space or replace the disk, then start again");
         System.err.flush();
         Runtime.getRuntime().halt(NOT_DURABLE);
     }

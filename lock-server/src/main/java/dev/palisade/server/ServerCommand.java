@@ -3,6 +3,8 @@ package dev.palisade.server;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.Settings;
+import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -29,7 +31,8 @@ import picocli.CommandLine.Spec;
             "",
             "Each option --NAME is also PALISADE_SERVER_NAME in the environment and server.NAME in the config file;",
             "flags win over the environment, the environment over the file.",
-            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start, 70 could not make data durable."
+            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start, 70 could not make data durable,",
+            "143 stopped at once by a second signal."
         },
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
@@ -84,6 +87,14 @@ final class ServerCommand implements Callable<Integer> {
     Duration grace = Duration.ofSeconds(1);
 
     @Option(
+            names = "--drain",
+            paramLabel = "TIME",
+            defaultValue = "5s",
+            converter = DurationOption.class,
+            description = "How long a stop may take to answer what was asked. Default: ${DEFAULT-VALUE}")
+    Duration drain = Duration.ofSeconds(5);
+
+    @Option(
             names = "--locks-max",
             paramLabel = "N",
             defaultValue = "1000000",
@@ -105,22 +116,29 @@ final class ServerCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws CannotStart, InterruptedException {
-        check(port >= 0 && port <= 65_535, "--port is " + port + "; use 0 to 65535");
+        check(port >= 0 && port <= 65_535, "--port", "is " + port + "; use 0 to 65535");
         check(
                 !grace.isNegative() && grace.compareTo(Duration.ofMinutes(5)) <= 0,
-                "--grace is " + grace + "; use 0s to 5m");
-        check(locksMax >= 1 && locksMax <= 100_000_000, "--locks-max is " + locksMax + "; use 1 to 100000000");
+                "--grace",
+                "is " + grace + "; use 0s to 5m");
+        check(drain.compareTo(Duration.ofMinutes(5)) <= 0, "--drain", "is " + drain + "; use 0s to 5m");
+        check(locksMax >= 1 && locksMax <= 100_000_000, "--locks-max", "is " + locksMax + "; use 1 to 100000000");
         check(
                 !issuer.isEmpty() && issuer.length() <= 64 && issuer.chars().allMatch(c -> c > ' ' && c < 127),
-                "--issuer is '" + issuer + "'; use 1 to 64 printable ASCII characters");
+                "--issuer",
+                "is '" + issuer + "'; use 1 to 64 printable ASCII characters");
         check(
                 allowRemote
                         || isUnresolved(host)
                         || new InetSocketAddress(host, port).getAddress().isLoopbackAddress(),
-                "--host " + host + " can be reached by other machines and connections are not protected;"
+                "--host",
+                host + " can be reached by other machines and connections are not protected;"
                         + " use 127.0.0.1, or add --allow-remote");
-        try (RunningServer server = RunningServer.start(this)) {
-            server.awaitStop();
+        RunningServer server = RunningServer.start(this);
+        try {
+            StopSignal.listen().await();
+        } finally {
+            server.close();
         }
         return 0;
     }
@@ -130,9 +148,10 @@ final class ServerCommand implements Callable<Integer> {
         return new InetSocketAddress(host, 0).isUnresolved();
     }
 
-    private void check(boolean right, String message) {
+    private void check(boolean right, String option, String message) {
         if (!right) {
-            throw new ParameterException(java.util.Objects.requireNonNull(spec).commandLine(), message);
+            CommandSpec command = java.util.Objects.requireNonNull(spec);
+            throw new ParameterException(command.commandLine(), Settings.named(command, option) + " " + message);
         }
     }
 }

@@ -1,9 +1,11 @@
 package dev.palisade.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.crypto.KeysetFile;
@@ -16,6 +18,13 @@ import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.embedded.EmbeddedConfig;
+import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.embedded.StoreUnusable;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -32,6 +41,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -83,6 +93,7 @@ class CommandLineTest {
         Files.setPosixFilePermissions(corrupt, PosixFilePermissions.fromString("rw-------"));
         Path typo = Files.writeString(home.resolve("typo.properties"), "server.prot=1\n");
         Path badValue = Files.writeString(home.resolve("bad.properties"), "server.port=many\n");
+        Path badRange = Files.writeString(home.resolve("range.properties"), "server.grace=10m\n");
         Path escape = Files.writeString(home.resolve("escape.properties"), "server.port=\\u12\n");
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             List<Misuse> table = List.of(
@@ -93,6 +104,7 @@ class CommandLineTest {
                     Misuse.usage("--grace", "server", "--grace", "301s"),
                     Misuse.usage("not a time", "server", "--grace", "soon"),
                     Misuse.usage("--locks-max", "server", "--locks-max", "0"),
+                    Misuse.usage("--drain", "server", "--drain", "301s"),
                     Misuse.usage("--issuer", "server", "--issuer", "two words"),
                     Misuse.usage("--allow-remote", "server", "--host", "0.0.0.0"),
                     Misuse.cannotStart("has no address", "server", "--host", "no-such-host.invalid"),
@@ -100,8 +112,12 @@ class CommandLineTest {
                     Misuse.usage("cannot read config file", "server", "--config", home + "/none.properties"),
                     Misuse.usage("cannot read config file", "server", "--config", escape.toString()),
                     Misuse.usage("server.prot", "server", "--config", typo.toString()),
-                    Misuse.usage("many", "server", "--config", badValue.toString()),
-                    Misuse.usage("0 to 65535", "server").with("PALISADE_SERVER_PORT", "70000"),
+                    Misuse.usage("bad.properties:1: ", "server", "--config", badValue.toString()),
+                    Misuse.usage("--grace (" + badRange + ":1) is PT10M", "server", "--config", badRange.toString()),
+                    Misuse.usage(
+                                    "--port (environment variable PALISADE_SERVER_PORT) is 70000; use 0 to 65535",
+                                    "server")
+                            .with("PALISADE_SERVER_PORT", "70000"),
                     Misuse.usage("cannot read config file", "server").with("PALISADE_CONFIG", home + "/none"),
                     Misuse.usage("not a command", "serve"),
                     Misuse.usage("not a command"),
@@ -161,7 +177,7 @@ class CommandLineTest {
     @Test
     void flagsWinOverTheEnvironmentAndTheEnvironmentOverTheFile(@TempDir Path home) throws Exception {
         Path file = Files.writeString(
-                home.resolve("palisade.properties"), "server.port=0\nserver.issuer=from-file\nguard.port=1\n");
+                home.resolve("palisade.properties"), "server.port=0\nserver.issuer=from-file\nobjects.port=1\n");
         try (ServerProcess server = ServerProcess.start(
                 home,
                 Map.of("PALISADE_SERVER_ISSUER", "from-environment", "PALISADE_CONFIG", file.toString()),
@@ -211,6 +227,36 @@ class CommandLineTest {
                 .setRequestId(1);
     }
 
+    /** The system gives a process's file lock up when the process closes any channel of the file. */
+    @Test
+    void aDirectoryThatWasAskedForTwiceInOneProcessIsStillLockedForOthers(@TempDir Path home) throws Exception {
+        Path directory = home.resolve("palisade/server");
+        EmbeddedConfig config = EmbeddedConfig.in(directory);
+        try (EmbeddedStore store = open(config)) {
+            store.listen(new LockStore.Listener() {
+                @Override
+                public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {}
+
+                @Override
+                public void told() {}
+            });
+            assertThatThrownBy(() -> open(config)).hasMessageContaining("in use by another lock server");
+            try (ServerProcess other = ServerProcess.server(home)) {
+                assertThat(other.exitCode()).isEqualTo(3);
+                assertThat(other.err()).contains("in use by another lock server");
+            }
+        }
+        try (ServerProcess next = ServerProcess.server(home)) {
+            assertThat(next.port()).isPositive();
+        }
+    }
+
+    private static EmbeddedStore open(EmbeddedConfig config) throws StoreUnusable {
+        return EmbeddedStore.open(config, Limits.DEFAULTS, System::currentTimeMillis, System::nanoTime, 1, why -> {
+            throw new AssertionError(why);
+        });
+    }
+
     @Test
     void aStoppedServerSaysSoAndItsWaitersKeepTheirPlaces(@TempDir Path home) throws Exception {
         CompletableFuture<Throwable> parked = new CompletableFuture<>();
@@ -219,8 +265,12 @@ class CommandLineTest {
             HealthGrpc.HealthBlockingStub health = HealthGrpc.newBlockingStub(channel);
             assertThat(health.check(HealthCheckRequest.getDefaultInstance()).getStatus())
                     .isEqualTo(HealthCheckResponse.ServingStatus.SERVING);
+            HealthCheckRequest locks = HealthCheckRequest.newBuilder()
+                    .setService(LocksGrpc.SERVICE_NAME)
+                    .build();
+            assertThat(health.check(locks).getStatus()).isEqualTo(HealthCheckResponse.ServingStatus.SERVING);
             List<HealthCheckResponse.ServingStatus> watched = new java.util.concurrent.CopyOnWriteArrayList<>();
-            HealthGrpc.newStub(channel).watch(HealthCheckRequest.getDefaultInstance(), new StreamObserver<>() {
+            HealthGrpc.newStub(channel).watch(locks, new StreamObserver<>() {
                 @Override
                 public void onNext(HealthCheckResponse response) {
                     watched.add(response.getStatus());
@@ -246,12 +296,19 @@ class CommandLineTest {
                 public void onCompleted() {}
             });
             await().until(() -> waiters(channel) == 1 && !watched.isEmpty());
+            long asked = System.nanoTime();
             server.process.destroy();
             assertThat(server.exitCode()).isZero();
+            assertThat(Duration.ofNanos(System.nanoTime() - asked))
+                    .as("whoever watches the health is not waited for")
+                    .isLessThan(Duration.ofSeconds(4));
             assertThat(server.out().lines().toList()).endsWith("palisade server: stopping", "palisade server: stopped");
-            assertThat(server.err()).isEmpty();
+            assertThat(server.err().lines()).allMatch(line -> line.contains(" event="));
             await().until(() -> watched.contains(HealthCheckResponse.ServingStatus.NOT_SERVING));
-            assertThat(parked).succeedsWithin(5, TimeUnit.SECONDS);
+            assertThat(Rejections.ofThrowable(parked.get(5, TimeUnit.SECONDS))
+                            .orElseThrow()
+                            .reason())
+                    .isEqualTo(Reason.OUTCOME_UNKNOWN);
             channel.shutdownNow();
         }
         try (ServerProcess server = ServerProcess.server(home)) {

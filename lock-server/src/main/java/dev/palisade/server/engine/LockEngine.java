@@ -1,5 +1,6 @@
 package dev.palisade.server.engine;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
@@ -30,6 +31,7 @@ import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -43,12 +45,18 @@ import java.util.function.Function;
  * Safe to share between threads; never blocks.
  */
 public final class LockEngine implements LockStore.Listener {
+    private static final Rejection STOPPING = new Rejection(
+            Reason.OUTCOME_UNKNOWN,
+            "the lock server is stopping and the request keeps its place; ask its successor with the same request id",
+            Map.of(Rejection.APPLIED, "unknown"));
+
     private final LockStore store;
     private final Function<Sequencer, SignedSequencer> signer;
     private final Function<SignedSequencer, Sequencer> verifier;
     private final EngineConfig config;
     private final GrantIds grantIds;
     private final Sessions sessions;
+    private final EventLog events;
     private final Map<RequestId, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
 
@@ -62,18 +70,25 @@ public final class LockEngine implements LockStore.Listener {
             Function<SignedSequencer, Sequencer> verifier,
             EngineConfig config,
             Timer timer,
+            EventLog events,
             byte[] serverRandom) {
         this.store = store;
         this.signer = signer;
         this.verifier = verifier;
         this.config = config;
-        this.sessions = new Sessions(store, config, timer);
+        this.sessions = new Sessions(store, config, timer, events);
+        this.events = events;
         this.grantIds = new GrantIds(serverRandom);
         store.listen(this);
     }
 
     public EngineConfig config() {
         return config;
+    }
+
+    /** What operators are told. */
+    public EventLog events() {
+        return events;
     }
 
     // ---- sessions ----
@@ -218,8 +233,20 @@ public final class LockEngine implements LockStore.Listener {
 
     /** The caller hung up: takes back what it asked for, unless it has asked again by another call. */
     public void callBroke(Asked asked, CompletableFuture<Answer> call) {
-        if (parked.remove(asked.id(), call)) {
+        if (parked.remove(asked.id(), call) && !sessions.freesNothing()) {
             execute(new Leave(asked.lock(), asked.id(), Long.MAX_VALUE));
+        }
+    }
+
+    /** From now on nothing is freed because a stream or a call broke: this server is what breaks them. */
+    public void stopFreeing() {
+        sessions.stopFreeing();
+    }
+
+    /** Ends the calls that wait; their requests stay in the queue. */
+    public void endParked() {
+        for (CompletableFuture<Answer> call : parked.values()) {
+            call.complete(new Answer.Refused(STOPPING));
         }
     }
 
@@ -370,6 +397,18 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Reaches whoever holds on a stream; nobody can be told who renews by unary calls or is away. */
     private void revokeAsked(LockName lock, LockEvent.RevokeAsked asked) {
+        events.tell(
+                "revoke_asked",
+                "lock",
+                lock,
+                "grant",
+                asked.grant(),
+                "session",
+                asked.request().session().shortened(),
+                "by",
+                asked.by(),
+                "why",
+                asked.why());
         Session session = sessions.of(asked.request().session());
         if (session != null && session.isConnected() && session.holds(asked.grant())) {
             session.peer().revokeAsked(lock, asked.grant(), asked.by(), asked.why());
@@ -380,6 +419,18 @@ public final class LockEngine implements LockStore.Listener {
     private void ended(LockName lock, LockEvent.Ended ended) {
         RequestId request = ended.tombstone().request();
         End end = ended.tombstone().end();
+        if (end == End.EXPIRED || end == End.ABANDONED) { // The store tells of forced releases, each of them.
+            events.tell(
+                    "lease_" + end.name().toLowerCase(Locale.ROOT),
+                    "lock",
+                    lock,
+                    "grant",
+                    ended.tombstone().grant(),
+                    "session",
+                    request.session().shortened(),
+                    "detail",
+                    ended.tombstone().detail());
+        }
         CompletableFuture<Answer> waiting = parked.get(request);
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             waiting.complete(new Answer.WaitEnded(end));

@@ -1,5 +1,6 @@
 package dev.palisade.server.engine;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
@@ -26,14 +27,18 @@ final class Sessions {
     private final LockStore store;
     private final EngineConfig config;
     private final Timer timer;
+    private final EventLog events;
     private final Map<SessionId, Session> newest = new ConcurrentHashMap<>();
     /** The same by fingerprint, so that a page can begin anywhere and nobody is told an id. Changed with {@link #newest}. */
     private final ConcurrentNavigableMap<String, Session> inOrder = new ConcurrentSkipListMap<>();
 
-    Sessions(LockStore store, EngineConfig config, Timer timer) {
+    private volatile boolean freesNothing;
+
+    Sessions(LockStore store, EngineConfig config, Timer timer, EventLog events) {
         this.store = store;
         this.config = config;
         this.timer = timer;
+        this.events = events;
     }
 
     /** @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED */
@@ -63,6 +68,7 @@ final class Sessions {
                                     + "; count session_gen up on every reconnect")
                     .asException();
         }
+        tell(attached.gen() == 1 ? "session_opened" : "session_resumed", attached, "generation", attached.gen());
         for (Session session : older) {
             session.peer().superseded();
             abandonAfterGrace(session);
@@ -81,6 +87,9 @@ final class Sessions {
             session.markDisconnected();
             return session.size() == 0 ? forgotten(session) : session;
         });
+        if (broke[0] && !freesNothing) {
+            tell(session.size() == 0 ? "session_closed" : "session_broken", session, "grace_ms", config.graceMillis());
+        }
         if (broke[0]) {
             abandonAfterGrace(session);
         }
@@ -118,8 +127,23 @@ final class Sessions {
         });
     }
 
+    /** This server is stopping: what breaks from now on is of its own doing. */
+    void stopFreeing() {
+        freesNothing = true;
+    }
+
+    boolean freesNothing() {
+        return freesNothing;
+    }
+
     /** Frees what the stream has, now. */
     void abandon(Session session) {
+        if (freesNothing) {
+            return;
+        }
+        if (session.size() > 0) {
+            tell("session_abandoned", session, "keeps_leases", session.keepsLeasesOnDisconnect());
+        }
         session.markAbandoned();
         for (Session.Waiting waiting : session.waiting()) {
             RequestId request = new RequestId(session.id(), waiting.requestNumber());
@@ -128,6 +152,22 @@ final class Sessions {
         if (!session.keepsLeasesOnDisconnect()) {
             session.held().forEach((grant, held) -> insist(new Abandon(held.lock(), grant, session.gen())));
         }
+    }
+
+    private void tell(String event, Session session, String key, Object value) {
+        SessionPage.Listed now = session.listed();
+        events.tell(
+                event,
+                "session",
+                session.id().shortened(),
+                "owner",
+                now.owner(),
+                "leases",
+                now.leases(),
+                "waiting",
+                now.waiting(),
+                key,
+                value);
     }
 
     /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */

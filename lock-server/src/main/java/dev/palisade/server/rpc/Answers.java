@@ -38,14 +38,22 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.SessionPage;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Answers to messages. */
 final class Answers {
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
+    private static final Set<Reason> NOTED = EnumSet.of(
+            Reason.MALFORMED_REQUEST,
+            Reason.SEQUENCER_INVALID,
+            Reason.QUEUE_FULL,
+            Reason.LIMIT_EXCEEDED,
+            Reason.TOKENS_EXHAUSTED);
     private static final int LISTED_MAX = 100;
     /** A lock takes about 110 kB at most, and a client refuses a message of more than 4 MiB. */
     private static final int PAGE_BYTES_FULL = 1 << 20;
@@ -54,6 +62,14 @@ final class Answers {
 
     Answers(LockEngine engine) {
         this.engine = engine;
+    }
+
+    /** The rejection; operators are told of those that mean a bug, an attack or a limit. */
+    Rejection noted(Rejection rejection) {
+        if (NOTED.contains(rejection.reason())) {
+            engine.events().tell("refused", "reason", rejection.reason(), "message", rejection.message());
+        }
+        return rejection;
     }
 
     AcquireReply acquire(LockName lock, Answer answer) {

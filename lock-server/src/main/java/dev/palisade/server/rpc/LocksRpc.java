@@ -51,6 +51,7 @@ import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Resume;
 import dev.palisade.server.core.Revoke;
 import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.engine.Timer;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
@@ -67,23 +68,36 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     private final Limits limits;
     private final String version;
     private final int callsInFlightMax;
+    private final Streams streams;
     private final ProtoCodec codec;
     private final Answers answers;
 
-    /** @param callsInFlightMax unanswered calls on one stream */
-    public LocksRpc(LockEngine engine, Limits limits, String version, int callsInFlightMax) {
+    /**
+     * @param callsInFlightMax unanswered calls on one stream
+     * @param timer ends streams that do not say who they are
+     */
+    public LocksRpc(LockEngine engine, Limits limits, String version, int callsInFlightMax, Timer timer) {
         this.engine = engine;
         this.limits = limits;
         this.version = version;
         this.callsInFlightMax = callsInFlightMax;
+        this.streams = new Streams(engine.config().sessionsMax(), timer);
         this.codec = new ProtoCodec(limits);
         this.answers = new Answers(engine);
     }
 
     @Override
     public StreamObserver<ClientFrame> session(StreamObserver<ServerFrame> out) {
-        return new SessionStream(
-                engine, limits, version, callsInFlightMax, (ServerCallStreamObserver<ServerFrame>) out);
+        SessionStream stream = new SessionStream(
+                engine, limits, version, callsInFlightMax, streams, (ServerCallStreamObserver<ServerFrame>) out);
+        streams.opened(stream);
+        return stream;
+    }
+
+    /** Ends what does not end by itself: streams, and calls that wait for a lock. Nothing of theirs is freed. */
+    public void stop() {
+        streams.stop();
+        engine.endParked();
     }
 
     @Override
@@ -233,14 +247,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 Answers::sessions);
     }
 
-    private static <A, T> void unary(
-            StreamObserver<T> out, Supplier<CompletionStage<A>> submit, Function<A, T> encode) {
+    private <A, T> void unary(StreamObserver<T> out, Supplier<CompletionStage<A>> submit, Function<A, T> encode) {
         try {
             var unused = submit.get().whenComplete((answer, failure) -> {
                 if (failure != null) {
                     out.onError(Rejections.toStatus(
                             failure.getCause() instanceof RejectedException refused
-                                    ? refused.rejection()
+                                    ? answers.noted(refused.rejection())
                                     : SUPERSEDED));
                     return;
                 }
@@ -248,13 +261,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     out.onNext(encode.apply(answer));
                     out.onCompleted();
                 } catch (RejectedException e) {
-                    out.onError(Rejections.toStatus(e.rejection()));
+                    out.onError(Rejections.toStatus(answers.noted(e.rejection())));
                 } catch (RuntimeException e) {
                     out.onError(Rejections.toStatus(Answers.unsaid(e)));
                 }
             });
         } catch (RejectedException e) {
-            out.onError(Rejections.toStatus(e.rejection()));
+            out.onError(Rejections.toStatus(answers.noted(e.rejection())));
         }
     }
 }

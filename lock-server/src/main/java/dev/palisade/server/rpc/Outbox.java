@@ -173,6 +173,10 @@ final class Outbox {
         ended = ended || out.isCancelled();
     }
 
+    synchronized boolean isEnded() {
+        return ended;
+    }
+
     synchronized void end(StatusRuntimeException status) {
         if (!ended) {
             ended = true;

@@ -75,10 +75,11 @@ final class PageToken {
         try {
             if (token.length() <= CHARS_MAX) {
                 ByteBuffer bytes = ByteBuffer.wrap(Base64.getUrlDecoder().decode(token));
-                if (bytes.remaining() > 1 && bytes.get() == kind) {
+                if (bytes.remaining() > 1) {
+                    bytes.get();
                     String text =
                             StandardCharsets.UTF_8.newDecoder().decode(bytes).toString();
-                    // Base64 has several spellings of some bytes; only ours is taken.
+                    // Neither one of another kind, nor another of Base64's spellings.
                     if (made(kind, text).equals(token)) {
                         return text;
                     }

@@ -50,6 +50,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final Limits limits;
     private final String version;
     private final int callsInFlightMax;
+    private final Streams streams;
     private final Outbox outbox;
     // Only set by the transport's thread of this stream.
     private volatile @Nullable Session session;
@@ -59,6 +60,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             Limits limits,
             String version,
             int callsInFlightMax,
+            Streams streams,
             ServerCallStreamObserver<ServerFrame> out) {
         this.engine = engine;
         this.codec = new ProtoCodec(limits);
@@ -67,13 +69,17 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         this.version = version;
         this.callsInFlightMax = callsInFlightMax;
         this.outbox = new Outbox(out, callsInFlightMax);
-        out.setOnCancelHandler(this::detach);
+        this.streams = streams;
+        out.setOnCancelHandler(this::broke);
     }
 
     // ---- from the client ----
 
     @Override
     public void onNext(ClientFrame frame) {
+        if (outbox.isEnded()) {
+            return;
+        }
         try {
             Session attached = session;
             if (attached == null) {
@@ -129,6 +135,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 hello.getKeepLeasesOnDisconnect(),
                 this);
         session = attached;
+        if (outbox.isEnded()) {
+            engine.detach(attached); // Ended meanwhile, by somebody who saw no session to detach.
+        }
         return attached;
     }
 
@@ -202,14 +211,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                             "call " + call.getCallId() + " names no command this server knows");
             }
         } catch (RejectedException e) {
-            reply(call, reply -> reply.setRejected(Answers.rejected(e.rejection())));
+            reply(call, reply -> reply.setRejected(Answers.rejected(answers.noted(e.rejection()))));
         }
     }
 
     private void answer(Call call, CompletionStage<Answer> stage, BiConsumer<Reply.Builder, Answer> encode) {
         var unused = stage.thenAccept(answer -> reply(call, reply -> {
             if (answer instanceof Answer.Refused refused) {
-                reply.setRejected(Answers.rejected(refused.rejection()));
+                reply.setRejected(Answers.rejected(answers.noted(refused.rejection())));
             } else {
                 encode.accept(reply, answer);
             }
@@ -243,13 +252,19 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void onError(Throwable broken) {
-        detach();
+        broke();
     }
 
     @Override
     public void onCompleted() {
         detach();
         outbox.halfClose();
+        streams.ended(this);
+    }
+
+    private void broke() {
+        detach();
+        streams.ended(this);
     }
 
     private void detach() {
@@ -315,8 +330,18 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         outbox.flush();
     }
 
-    private void end(Rejection rejection) {
-        outbox.end(Rejections.toStatus(rejection));
+    void endWithoutHello() {
+        if (session == null) {
+            end(new Rejection(
+                    Reason.MALFORMED_REQUEST,
+                    "no hello within " + Streams.HELLO_MILLIS + " ms; the first frame has one"));
+        }
+    }
+
+    /** Says no more, and lets the session go into its grace. */
+    void end(Rejection rejection) {
+        outbox.end(Rejections.toStatus(answers.noted(rejection)));
+        streams.ended(this);
         Session attached = session;
         if (attached != null) {
             engine.detach(attached);

@@ -3,6 +3,7 @@ package dev.palisade.server.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
@@ -50,6 +51,7 @@ class LockEngineTest {
             },
             new EngineConfig("palisade", 1_000, 100, 100),
             (millis, task) -> timed.add(task),
+            EventLog.NONE,
             new byte[16]);
 
     @Test

@@ -93,6 +93,75 @@ class LocksRpcTest {
     // ---- unary ----
 
     @Test
+    void aStreamThatDoesNotSayWhoItIsIsEndedAndOneThatDidIsNot() {
+        Served.Stream silent = served.new Stream();
+        await().until(() -> served.helloDeadlines.size() == 1);
+        Served.Stream known = served.stream(1, 1);
+        await().until(() -> served.helloDeadlines.size() == 2);
+        known.granted(acquire("a", 1, 0));
+
+        served.helloDeadlines.forEach(Runnable::run);
+
+        assertThat(reason(silent.failure())).isEqualTo(Reason.MALFORMED_REQUEST);
+        known.granted(acquire("b", 2, 0));
+    }
+
+    @Test
+    void streamsWithoutAHelloCountAgainstTheLimitAndMakeRoomWhenTheyEnd() {
+        List<Served.Stream> open = new ArrayList<>();
+        for (int i = 1; i <= 50; i++) {
+            open.add(served.new Stream());
+        }
+        await().until(() -> served.helloDeadlines.size() == 50);
+        assertThat(Served.rejection(served.stream(1, 1).failure()).metadata()).containsEntry("limit", "streamsMax");
+        open.get(0).breakOff();
+        open.get(1).out.onCompleted();
+        await().untilAsserted(() ->
+                assertThat(served.stream(2, 1).granted(acquire("a", 1, 0))).isNotNull());
+        served.stream(3, 1).granted(acquire("b", 1, 0));
+        assertThat(served.engine.sessions("", 100).sessions())
+                .as("who was refused is nobody")
+                .hasSize(2);
+    }
+
+    /** What the process does when it is asked to stop. */
+    @Test
+    void aStopEndsStreamsAndWaitsAndFreesNothing() {
+        Served.Stream holder = served.stream(1, 1);
+        Granted held = holder.granted(acquire("a", 1, 0));
+        Served.Stream waiter = served.stream(2, 1);
+        waiter.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
+        Served.Stream silent = served.new Stream();
+        var parked = LocksGrpc.newFutureStub(served.channel)
+                .acquire(acquire("a", 1, 60_000).setSessionId(session(3)).build());
+        await().until(() -> served.unary()
+                        .describe(DescribeRequest.newBuilder().setLock("a").build())
+                        .getWaitersTotal()
+                == 2);
+        await().until(() -> served.helloDeadlines.size() == 3);
+
+        served.engine.stopFreeing();
+        served.rpc.stop();
+
+        assertThat(reason(holder.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);
+        assertThat(reason(waiter.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);
+        assertThat(reason(silent.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);
+        assertThat(reason(served.stream(4, 1).failure())).as("came late").isEqualTo(Reason.STORE_UNAVAILABLE);
+        assertThat(parked)
+                .failsWithin(10, TimeUnit.SECONDS)
+                .withThrowableOfType(java.util.concurrent.ExecutionException.class)
+                .satisfies(failure -> assertThat(reason(java.util.Objects.requireNonNull(failure.getCause())))
+                        .isEqualTo(Reason.OUTCOME_UNKNOWN));
+        // Well past the grace.
+        await().during(2 * Served.GRACE_MILLIS, TimeUnit.MILLISECONDS).untilAsserted(() -> {
+            var lock = served.unary()
+                    .describe(DescribeRequest.newBuilder().setLock("a").build());
+            assertThat(lock.getHolders(0).getToken()).isEqualTo(held.getToken());
+            assertThat(lock.getWaitersTotal()).isEqualTo(2);
+        });
+    }
+
+    @Test
     void aParkedAcquireIsGrantedWhenTheHolderReleases() {
         Granted first = unaryAcquire(acquire("a", 1, 0), 1).getGranted();
         CompletableFuture<AcquireReply> second =

@@ -1,6 +1,7 @@
 package dev.palisade.server.rpc;
 
 import com.google.protobuf.ByteString;
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
@@ -24,6 +25,7 @@ import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.engine.Timer;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
 import io.grpc.ManagedChannel;
@@ -36,8 +38,10 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -55,6 +59,11 @@ final class Served implements AutoCloseable {
     final AtomicLong nanos = new AtomicLong(1);
     final EmbeddedStore store;
     final LockEngine engine;
+    final LocksRpc rpc;
+    final List<String> events = new CopyOnWriteArrayList<>();
+    /** What is due when a stream has said no hello for too long; time is in the test's hand. */
+    final Queue<Runnable> helloDeadlines = new ConcurrentLinkedQueue<>();
+
     final ManagedChannel channel;
     private final Server server;
     private final ExecutorService calls = Executors.newCachedThreadPool();
@@ -77,6 +86,9 @@ final class Served implements AutoCloseable {
                 why -> {
                     throw new AssertionError(why);
                 });
+        Timer after = (millis, task) -> {
+            var unused = timer.schedule(task, millis, TimeUnit.MILLISECONDS);
+        };
         engine = new LockEngine(
                 store,
                 sequencer -> {
@@ -85,14 +97,20 @@ final class Served implements AutoCloseable {
                 },
                 keys.verifier("test")::verify,
                 new EngineConfig("test", GRACE_MILLIS, 1_000, 50),
-                (millis, task) -> {
-                    var unused = timer.schedule(task, millis, TimeUnit.MILLISECONDS);
-                },
+                after,
+                new EventLog(events::add, () -> 0, 1_000),
                 new byte[32]);
+        rpc = new LocksRpc(engine, Limits.DEFAULTS, "test", CALLS_IN_FLIGHT_MAX, (millis, task) -> {
+            if (millis == Streams.HELLO_MILLIS) {
+                helloDeadlines.add(task);
+            } else {
+                after.after(millis, task);
+            }
+        });
         String name = InProcessServerBuilder.generateName();
         server = InProcessServerBuilder.forName(name)
                 .executor(calls)
-                .addService(new LocksRpc(engine, Limits.DEFAULTS, "test", CALLS_IN_FLIGHT_MAX))
+                .addService(rpc)
                 .build()
                 .start();
         channel = InProcessChannelBuilder.forName(name).build();

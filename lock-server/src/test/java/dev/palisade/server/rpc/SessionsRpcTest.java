@@ -228,4 +228,38 @@ class SessionsRpcTest {
                         .list(ListRequest.newBuilder().setPageToken(good).build()))))
                 .isEqualTo(Reason.MALFORMED_REQUEST);
     }
+
+    /** What an operator finds in the log; an owner cannot write lines of its own. */
+    @Test
+    void whatHappensToASessionIsInTheLogWithItsCountsAndNeverItsId() {
+        Served.Stream stream = served.stream(1, 1);
+        stream.granted(acquire("a", 1, 0));
+        stream.breakOff();
+        await().until(() -> describe("a").getHoldersTotal() == 0);
+        await().untilAsserted(() -> assertThat(served.events)
+                .containsSubsequence(
+                        "event=session_opened session=" + shortened(1)
+                                + " owner=\"client 1\" leases=0 waiting=0 generation=1",
+                        "event=session_broken session=" + shortened(1)
+                                + " owner=\"client 1\" leases=1 waiting=0 grace_ms=300",
+                        "event=session_abandoned session=" + shortened(1)
+                                + " owner=\"client 1\" leases=1 waiting=0 keeps_leases=false")
+                .anyMatch(line -> line.startsWith("event=lease_abandoned lock=a grant=")
+                        && line.contains(" session=" + shortened(1))));
+        assertThat(served.events)
+                .noneMatch(line ->
+                        line.contains(SessionId.of(session(1).toByteArray()).toString()));
+    }
+
+    @Test
+    void refusalsThatMeanABugAreInTheLogAndOrdinaryAnswersAreNot() {
+        served.stream(1, 1).granted(acquire("a", 1, 0));
+        served.stream(2, 1).ask(Call.newBuilder().setAcquire(acquire("a", 1, 0)));
+        served.stream(2, 2).ask(Call.newBuilder().setAcquire(acquire("x".repeat(257), 2, 0)));
+        assertThat(catchThrowable(() -> page(1_001, ""))).isNotNull();
+        assertThat(served.events)
+                .filteredOn(line -> line.startsWith("event=refused"))
+                .hasSize(2)
+                .allMatch(line -> line.startsWith("event=refused reason=MALFORMED_REQUEST message=\""));
+    }
 }

@@ -1,13 +1,9 @@
 package dev.palisade.contract.cli;
 
-import java.io.IOException;
-import java.io.Reader;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Properties;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -31,10 +27,13 @@ public final class Settings implements IDefaultValueProvider {
     private static final String CONFIG = "--config";
     private static final String SHARED_BY_ALL = "--server";
 
-    private final Properties file;
+    /** Whose settings may stand in one file. */
+    static final Set<String> COMMANDS = Set.of("server", "objects", "keys", "demo", "bench");
+
+    private final SettingsFile file;
     private final Map<String, String> environment;
 
-    private Settings(Properties file, Map<String, String> environment) {
+    private Settings(SettingsFile file, Map<String, String> environment) {
         this.file = file;
         this.environment = environment;
     }
@@ -42,24 +41,37 @@ public final class Settings implements IDefaultValueProvider {
     /**
      * Gives {@code commandLine}'s command its settings.
      *
-     * @throws ParameterException in one line, when the file cannot be read or holds a key no option has
+     * @throws ParameterException in one line, when the file cannot be read or holds a key that no command or no option has, or
+     *     when a value that counts is of the wrong kind
      */
     public static void apply(CommandLine commandLine, String[] args, Map<String, String> environment) {
         String path = configPath(args, environment);
-        Properties file = new Properties();
-        if (path != null) {
-            try (Reader reader = Files.newBufferedReader(Path.of(path), StandardCharsets.UTF_8)) {
-                file.load(reader);
-            } catch (IOException | IllegalArgumentException e) {
-                throw new ParameterException(
-                        commandLine,
-                        "cannot read config file " + path + " (" + e.getClass().getSimpleName()
-                                + "); name a readable properties file");
-            }
-            refuseUnknown(commandLine, path, file);
+        SettingsFile file;
+        try {
+            file = path == null ? SettingsFile.NONE : SettingsFile.read(path);
+        } catch (SettingsFile.Unreadable e) {
+            throw new ParameterException(commandLine, e.getMessage());
         }
+        refuseUnknown(commandLine, file);
         Settings settings = new Settings(file, environment);
+        settings.refuseWrongKinds(commandLine, args);
         commandLine.setDefaultValueProvider(settings);
+    }
+
+    /**
+     * An option as a message names it: {@code --port}, and in brackets the environment variable, or the file and line, that its
+     * value came from when it was not the command line.
+     */
+    public static String named(CommandSpec command, String option) {
+        CommandLine line = command.commandLine();
+        if (line.getParseResult() != null && line.getParseResult().hasMatchedOption(option)) {
+            return option;
+        }
+        OptionSpec known = command.findOption(option);
+        Value value = known != null && line.getDefaultValueProvider() instanceof Settings settings
+                ? settings.value(known)
+                : null;
+        return value == null ? option : option + " (" + value.from() + ")";
     }
 
     @Override
@@ -67,10 +79,48 @@ public final class Settings implements IDefaultValueProvider {
         if (!(argument instanceof OptionSpec option) || option.longestName().equals(CONFIG)) {
             return null;
         }
+        Value value = value(option);
+        return value == null ? null : value.text();
+    }
+
+    private record Value(String text, String from) {}
+
+    private @Nullable Value value(OptionSpec option) {
         String key = key(option.command(), option);
-        String fromEnvironment = environment.get(variable(key));
-        String value = fromEnvironment != null ? fromEnvironment : file.getProperty(key);
-        return value == null ? null : value.strip();
+        String variable = variable(key);
+        String fromEnvironment = environment.get(variable);
+        if (fromEnvironment != null) {
+            return new Value(fromEnvironment.strip(), "environment variable " + variable);
+        }
+        SettingsFile.Entry entry = file.entries().get(key);
+        return entry == null ? null : new Value(entry.value().strip(), file.where(entry));
+    }
+
+    /** The parser tells of a value that is no number, but not where it stands. */
+    private void refuseWrongKinds(CommandLine commandLine, String[] args) {
+        for (OptionSpec option : commandLine.getCommandSpec().options()) {
+            Value value = option.longestName().equals(CONFIG) || isGiven(option, args) ? null : value(option);
+            if (value == null) {
+                continue;
+            }
+            CommandSpec alone = CommandSpec.create()
+                    .addOption(OptionSpec.builder(option.longestName())
+                            .type(option.type())
+                            .converters(option.converters())
+                            .arity("1")
+                            .build());
+            try {
+                new CommandLine(alone).parseArgs(option.longestName(), value.text());
+            } catch (ParameterException e) {
+                throw new ParameterException(commandLine, value.from() + ": " + e.getMessage());
+            }
+        }
+    }
+
+    private static boolean isGiven(OptionSpec option, String[] args) {
+        return Arrays.stream(args)
+                .anyMatch(arg ->
+                        Arrays.stream(option.names()).anyMatch(name -> arg.equals(name) || arg.startsWith(name + "=")));
     }
 
     /** A verb of a verb has the settings of the one it belongs to: {@code objects log} reads {@code objects.data-dir}. */
@@ -102,20 +152,27 @@ public final class Settings implements IDefaultValueProvider {
         return variable == null || variable.isEmpty() ? null : variable;
     }
 
-    /** A key of another command (the file may serve several) is left alone; one of ours that no option has is a typo. */
-    private static void refuseUnknown(CommandLine commandLine, String path, Properties file) {
+    /** A key of another command is for that one to judge; one of ours that no option has, or of no command, is a typo. */
+    private static void refuseUnknown(CommandLine commandLine, SettingsFile file) {
         CommandSpec spec = commandLine.getCommandSpec();
-        String prefix = spec.name() + ".";
         TreeSet<String> known = spec.options().stream()
                 .filter(option -> option.longestName().startsWith("--")
                         && !option.longestName().equals(CONFIG))
                 .map(option -> key(spec, option))
                 .collect(Collectors.toCollection(TreeSet::new));
-        for (String key : new TreeSet<>(file.stringPropertyNames())) {
-            if (key.startsWith(prefix) && !known.contains(key)) {
+        file.entries().forEach((key, entry) -> {
+            int dot = key.indexOf('.');
+            String command = dot < 0 ? "" : key.substring(0, dot);
+            if (command.equals(spec.name()) && !known.contains(key)) {
                 throw new ParameterException(
-                        commandLine, path + ": no setting is called '" + key + "'; settings are " + known);
+                        commandLine, file.where(entry) + ": no setting is called '" + key + "'; settings are " + known);
             }
-        }
+            if (!command.equals(spec.name()) && !COMMANDS.contains(command)) {
+                throw new ParameterException(
+                        commandLine,
+                        file.where(entry) + ": '" + key + "' is a setting of no command; write one of "
+                                + new TreeSet<>(COMMANDS) + " and a dot before it");
+            }
+        });
     }
 }

@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -98,7 +101,7 @@ class SettingsTest {
         Path file = file("server.prot=80\n");
         assertThatThrownBy(() -> parse(Map.of(), "--config=" + file))
                 .isInstanceOf(ParameterException.class)
-                .hasMessageContaining(file + ": no setting is called 'server.prot'")
+                .hasMessageContaining(file + ":1: no setting is called 'server.prot'")
                 .hasMessageContaining("server.port")
                 .message()
                 .doesNotContain("\n");
@@ -111,6 +114,72 @@ class SettingsTest {
     }
 
     @Test
+    void aKeyOfNoCommandIsRefusedWithItsLine() throws Exception {
+        for (String key : List.of("port", "sever.port", ".port")) {
+            Path file = file("# a comment \\\nserver.data-dir=one \\\n  two\n\n" + key + " = 80\n");
+            assertThatThrownBy(() -> parse(Map.of(), "--config=" + file))
+                    .isInstanceOf(ParameterException.class)
+                    .hasMessageContaining(file + ":5: '" + key + "' is a setting of no command")
+                    .hasMessageContaining("objects");
+        }
+    }
+
+    @Test
+    void valuesGoOnInTheNextLineAsInAnyPropertiesFile() throws Exception {
+        Path file = file("! no \\\nserver.data-dir = C:\\\\\\\n   dir\\\\\nserver.port=1\nserver.port:80");
+        assertThat(parse(Map.of(), "--config=" + file).dataDir).isEqualTo("C:\\dir\\");
+        assertThat(parse(Map.of(), "--config=" + file).port).isEqualTo(80);
+    }
+
+    @Test
+    void theCommandsAreThoseOfTheScript() throws Exception {
+        String script = Files.readString(Path.of("../palisade"));
+        assertThat(Pattern.compile("^  ([a-z]+(?: \\| [a-z]+)*)\\) jar=", Pattern.MULTILINE)
+                        .matcher(script)
+                        .results()
+                        .flatMap(line -> Stream.of(line.group(1).split(" \\| "))))
+                .containsExactlyInAnyOrderElementsOf(Settings.COMMANDS);
+    }
+
+    @Test
+    void aValueOfTheWrongKindIsToldWithWhereItStands() throws Exception {
+        Path file = file("server.data-dir=x\nserver.port=many\n");
+        Map<String, String> environment = Map.of("PALISADE_SERVER_PORT", "few");
+        assertThatThrownBy(() -> parse(Map.of(), "--config=" + file))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining(file + ":2: ")
+                .hasMessageContaining("many")
+                .message()
+                .doesNotContain("\n");
+        assertThatThrownBy(() -> parse(environment, "--config=" + file))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining("environment variable PALISADE_SERVER_PORT: ")
+                .hasMessageContaining("few");
+        assertThat(parse(environment, "--config=" + file, "--port=1").port)
+                .as("a value that does not count")
+                .isEqualTo(1);
+        assertThatThrownBy(() -> parse(Map.of("PALISADE_SERVER_ALLOW_REMOTE", "maybe")))
+                .hasMessageContaining("PALISADE_SERVER_ALLOW_REMOTE");
+    }
+
+    @Test
+    void anOptionIsNamedWithWhereItsValueCameFrom() throws Exception {
+        String config = "--config=" + file("\nserver.port=1\n");
+        Map<String, String> environment = Map.of("PALISADE_SERVER_PORT", "2");
+        assertThat(named(Map.of())).isEqualTo("--port");
+        assertThat(named(Map.of(), config)).isEqualTo("--port (" + config.substring(9) + ":2)");
+        assertThat(named(environment, config)).isEqualTo("--port (environment variable PALISADE_SERVER_PORT)");
+        assertThat(named(environment, config, "--port=3")).isEqualTo("--port");
+    }
+
+    private static String named(Map<String, String> environment, String... args) {
+        CommandLine line = new CommandLine(new Server());
+        Settings.apply(line, args, environment);
+        line.parseArgs(args);
+        return Settings.named(line.getCommandSpec(), "--port");
+    }
+
+    @Test
     void aFileThatCannotBeReadIsRefusedInOneLine() throws Exception {
         assertThatThrownBy(() -> parse(Map.of(), "--config=" + directory.resolve("none")))
                 .isInstanceOf(ParameterException.class)
@@ -118,7 +187,7 @@ class SettingsTest {
         Path broken = file("server.port=\\u00zz\n");
         assertThatThrownBy(() -> parse(Map.of(), "--config=" + broken))
                 .isInstanceOf(ParameterException.class)
-                .hasMessageContaining("cannot read config file");
+                .hasMessageContaining("cannot read config file " + broken + ":1");
     }
 
     private Path file(String content) throws IOException {

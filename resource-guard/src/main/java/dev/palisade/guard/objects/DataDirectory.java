@@ -3,16 +3,15 @@ package dev.palisade.guard.objects;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The directory of one storage process: held by a file lock for the process's life, and marked once its database was made,
@@ -23,11 +22,19 @@ final class DataDirectory implements AutoCloseable {
     private static final String MADE_FILE = "objects.made";
     private static final String DATABASE_FILE = "objects.mv.db";
 
+    /**
+     * What this process has locked. The system's file lock is the process's: closing any other channel of the file gives it up,
+     * so a directory that is held here must not even be tried a second time.
+     */
+    private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
+
     private final Path path;
+    private final Path held;
     private final FileChannel channel;
 
-    private DataDirectory(Path path, FileChannel channel) {
+    private DataDirectory(Path path, Path held, FileChannel channel) {
         this.path = path;
+        this.held = held;
         this.channel = channel;
     }
 
@@ -73,12 +80,7 @@ final class DataDirectory implements AutoCloseable {
 
     private static DataDirectory hold(Path path, StandardOpenOption option) throws CannotStart {
         try {
-            FileChannel channel = FileChannel.open(path.resolve(LOCK_FILE), option, StandardOpenOption.WRITE);
-            if (tryLock(channel) == null) {
-                channel.close();
-                throw new CannotStart("data directory " + path + " is in use by another process; stop it first");
-            }
-            return new DataDirectory(path, channel);
+            return lock(path, path.toRealPath(), option);
         } catch (NoSuchFileException e) {
             throw new CannotStart("data directory " + path + " lacks its " + LOCK_FILE + "; is it the right one?");
         } catch (IOException e) {
@@ -86,12 +88,28 @@ final class DataDirectory implements AutoCloseable {
         }
     }
 
-    private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
-        try {
-            return channel.tryLock();
-        } catch (OverlappingFileLockException e) {
-            return null;
+    private static DataDirectory lock(Path path, Path real, StandardOpenOption option) throws IOException, CannotStart {
+        if (!HELD.add(real)) {
+            throw inUse(path);
         }
+        boolean locked = false;
+        try {
+            FileChannel channel = FileChannel.open(path.resolve(LOCK_FILE), option, StandardOpenOption.WRITE);
+            locked = channel.tryLock() != null;
+            if (!locked) {
+                channel.close();
+                throw inUse(path);
+            }
+            return new DataDirectory(path, real, channel);
+        } finally {
+            if (!locked) {
+                HELD.remove(real);
+            }
+        }
+    }
+
+    private static CannotStart inUse(Path path) {
+        return new CannotStart("data directory " + path + " is in use by another process; stop it first");
     }
 
     /** The shipped URL: every commit is on disk before it is answered, and the process closes the database itself. */
@@ -130,8 +148,12 @@ final class DataDirectory implements AutoCloseable {
         }
     }
 
+    /** Once; a second call does nothing. */
     @Override
     public void close() throws IOException {
-        channel.close();
+        if (channel.isOpen()) {
+            channel.close();
+            HELD.remove(held);
+        }
     }
 }

@@ -5,6 +5,8 @@ import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Listening;
+import dev.palisade.contract.cli.Settings;
+import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import java.io.IOException;
@@ -35,7 +37,7 @@ import picocli.CommandLine.Spec;
             "",
             "Each option --NAME is also PALISADE_OBJECTS_NAME in the environment and objects.NAME in the config file;",
             "flags win over the environment, the environment over the file. A password only there: jdbc-password.",
-            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start."
+            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start, 143 stopped at once by a second signal."
         })
 public final class Main implements Callable<Integer> {
     /** What the guard does with calls. */
@@ -117,6 +119,14 @@ public final class Main implements Callable<Integer> {
     private Duration lockWait = Duration.ZERO;
 
     @Option(
+            names = "--drain",
+            paramLabel = "TIME",
+            defaultValue = "10s",
+            converter = DurationOption.class,
+            description = "How long a stop waits for running calls (${DEFAULT-VALUE}).")
+    private Duration drain = Duration.ZERO;
+
+    @Option(
             names = "--guard",
             paramLabel = "enforce|off",
             defaultValue = "enforce",
@@ -151,6 +161,9 @@ public final class Main implements Callable<Integer> {
         GuardSwitch guardSwitch = guardSwitch();
         LockTemplate template = checked(() -> LockTemplate.parse(lockTemplate));
         ObjectLimits limits = checked(() -> new ObjectLimits(objectBytesMax, lockWait));
+        if (drain.compareTo(Duration.ofMinutes(5)) > 0) {
+            throw misuse(named("--drain") + " is " + drain + "; use 0s to 5m");
+        }
         refusePasswordOnTheCommandLine();
         InetSocketAddress address = address();
         KeysetFile keys = keys();
@@ -185,25 +198,14 @@ public final class Main implements Callable<Integer> {
         if (data != null) {
             data.markMade();
         }
-        // The exit code of a drained stop is 0, which only halt can say from inside a shutdown hook.
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server), "palisade-objects-stop"));
         announce(server, url, template, keys, guardSwitch);
-        server.awaitEnd();
-        // Only the hook ends the server; it halts the process when it is done.
-        Thread.currentThread().join();
-    }
-
-    private static void stop(ObjectsServer server) {
-        try {
-            System.out.println("palisade objects: stopping");
-            server.stop();
-            System.out.println("palisade objects: stopped");
-            System.out.flush();
-            Runtime.getRuntime().halt(0);
-        } catch (InterruptedException | RuntimeException e) {
-            LoggerFactory.getLogger(Main.class).error("stopped without draining", e);
-            Runtime.getRuntime().halt(1);
+        StopSignal.listen().await();
+        System.out.println("palisade objects: stopping");
+        if (!server.stop(drain)) {
+            System.err.println("palisade objects: some calls did not end within " + drain.toMillis()
+                    + " ms and were cut off; whether they were applied is not known");
         }
+        System.out.println("palisade objects: stopped");
     }
 
     private void announce(
@@ -236,11 +238,12 @@ public final class Main implements Callable<Integer> {
 
     private InetSocketAddress address() throws CannotStart {
         if (port < 0 || port > 65_535) {
-            throw misuse("--port is " + port + "; use 0 to 65535");
+            throw misuse(named("--port") + " is " + port + "; use 0 to 65535");
         }
         InetSocketAddress address = new InetSocketAddress(host, port);
         if (!address.isUnresolved() && !address.getAddress().isLoopbackAddress() && !allowRemote) {
-            throw misuse("--host " + host + " would serve other machines in plaintext and without authentication;"
+            throw misuse(named("--host") + " " + host
+                    + " would serve other machines in plaintext and without authentication;"
                     + " use a loopback address, or say --allow-remote");
         }
         return Listening.on(host, port);
@@ -257,7 +260,7 @@ public final class Main implements Callable<Integer> {
         return switch (guard) {
             case "enforce" -> GuardSwitch.ENFORCE;
             case "off" -> GuardSwitch.OFF;
-            default -> throw misuse("--guard is '" + guard + "'; use enforce or off");
+            default -> throw misuse(named("--guard") + " is '" + guard + "'; use enforce or off");
         };
     }
 
@@ -267,6 +270,11 @@ public final class Main implements Callable<Integer> {
         } catch (Exception e) {
             throw misuse(String.valueOf(e.getMessage()));
         }
+    }
+
+    /** An option, with where its value came from. */
+    private String named(String option) {
+        return Settings.named(command(), option);
     }
 
     private ParameterException misuse(String message) {

@@ -4,8 +4,10 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.crypto.SequencerVerifier;
+import dev.palisade.contract.grpc.CallsInFlight;
 import dev.palisade.guard.storage.FencedJdbc;
 import io.grpc.Server;
+import io.grpc.ServerInterceptors;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
@@ -22,7 +24,6 @@ final class ObjectsServer {
     private static final int THREADS = 16;
     private static final int QUEUED_CALLS_MAX = 64;
     private static final int CALLS_PER_CONNECTION_MAX = 100;
-    private static final Duration DRAIN = Duration.ofSeconds(10);
 
     /** Room for the key and the rest of a message around an object; larger ones are cut off before they are read. */
     private static final int MESSAGE_SLACK_BYTES = 64 << 10;
@@ -30,12 +31,19 @@ final class ObjectsServer {
     private final HikariDataSource pool;
     private final BoundedExecutor executor;
     private final HealthStatusManager health;
+    private final CallsInFlight inFlight;
     private final Server server;
 
-    private ObjectsServer(HikariDataSource pool, BoundedExecutor executor, HealthStatusManager health, Server server) {
+    private ObjectsServer(
+            HikariDataSource pool,
+            BoundedExecutor executor,
+            HealthStatusManager health,
+            CallsInFlight inFlight,
+            Server server) {
         this.pool = pool;
         this.executor = executor;
         this.health = health;
+        this.inFlight = inFlight;
         this.server = server;
     }
 
@@ -64,6 +72,7 @@ final class ObjectsServer {
             ObjectStore store =
                     new ObjectStore(pool, fenced, verifier, options.template(), options.limits(), options.guardOn());
             Calls calls = new Calls(executor);
+            CallsInFlight inFlight = new CallsInFlight();
             HealthStatusManager health = new HealthStatusManager();
             Server server = NettyServerBuilder.forAddress(options.address())
                     // Handlers only submit, so they may run on the event loop; JDBC runs on the bounded executor.
@@ -71,15 +80,16 @@ final class ObjectsServer {
                     .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION_MAX)
                     .maxInboundMessageSize(options.limits().objectBytesMax() + MESSAGE_SLACK_BYTES)
                     .intercept(new SequencerCapture())
-                    .addService(new ObjectsService(store, calls, options.issuer()))
-                    .addService(new MarkService(store, calls, options.issuer()))
+                    .addService(
+                            ServerInterceptors.intercept(new ObjectsService(store, calls, options.issuer()), inFlight))
+                    .addService(ServerInterceptors.intercept(new MarkService(store, calls, options.issuer()), inFlight))
                     .addService(health.getHealthService())
                     .addService(ProtoReflectionServiceV1.newInstance())
                     .build()
                     .start();
             health.setStatus("palisade.v1.Objects", ServingStatus.SERVING);
             health.setStatus("palisade.v1.Guard", ServingStatus.SERVING);
-            return new ObjectsServer(pool, executor, health, server);
+            return new ObjectsServer(pool, executor, health, inFlight, server);
         } catch (SQLException e) {
             pool.close();
             throw new CannotStart("database " + withoutSecrets(options.jdbcUrl()) + " cannot be used: " + cause(e));
@@ -129,18 +139,21 @@ final class ObjectsServer {
         return server.getPort();
     }
 
-    void awaitEnd() throws InterruptedException {
-        server.awaitTermination();
-    }
-
-    /** Takes no new calls, lets the running ones end within 10 s, then closes the database. */
-    void stop() throws InterruptedException {
+    /**
+     * Health says no first; then no connection is taken, the running calls end, and the database is closed. What has not ended
+     * when the time is over is cut off: its callers do not know whether it was applied.
+     *
+     * @return whether every call ended in time
+     */
+    boolean stop(Duration drain) throws InterruptedException {
+        long deadline = System.nanoTime() + drain.toNanos();
         health.enterTerminalState();
         server.shutdown();
-        if (!server.awaitTermination(DRAIN.toMillis(), TimeUnit.MILLISECONDS)) {
-            server.shutdownNow();
-        }
-        executor.drain(DRAIN);
+        boolean ended = inFlight.awaitNone(drain.toNanos(), TimeUnit.NANOSECONDS);
+        server.shutdownNow();
+        // A call that was cancelled has left its statement behind.
+        ended &= executor.drain(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
         pool.close();
+        return ended;
     }
 }

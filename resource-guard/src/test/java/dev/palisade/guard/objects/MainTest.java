@@ -1,6 +1,7 @@
 package dev.palisade.guard.objects;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.Mode;
@@ -86,6 +87,22 @@ class MainTest {
         assertThat(otherBinding.err()).singleElement().asString().contains("lock-template '{key}', not '{key:1}'");
     }
 
+    /** The system gives a process's file lock up when the process closes any channel of the file. */
+    @Test
+    void aDirectoryThatWasAskedForTwiceInOneProcessIsStillLockedForOthers() throws Exception {
+        Path directory = home.resolve("objects");
+        try (DataDirectory held = DataDirectory.hold(directory)) {
+            assertThat(held).isNotNull();
+            assertThatThrownBy(() -> DataDirectory.hold(directory)).hasMessageContaining("in use by another process");
+            ObjectsProcess.Ended other = run("--port", "0");
+            assertThat(other.code()).isEqualTo(3);
+            assertThat(other.err()).singleElement().asString().contains("in use by another process");
+        }
+        try (DataDirectory next = DataDirectory.hold(directory)) {
+            assertThat(next).isNotNull();
+        }
+    }
+
     @Test
     void withTheGuardOffItSaysSoLoudly() throws Exception {
         try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0", "--guard", "off")) {
@@ -153,7 +170,7 @@ class MainTest {
         Path config = Files.writeString(home.resolve("palisade.properties"), "objects.port=70000\n");
         ObjectsProcess.Ended ended = run("--config", config.toString());
         assertThat(ended.code()).isEqualTo(2);
-        assertThat(ended.err()).singleElement().asString().contains("--port is 70000");
+        assertThat(ended.err()).singleElement().asString().contains("--port (" + config + ":1) is 70000");
     }
 
     @Test

@@ -2,12 +2,13 @@ package dev.palisade.server.store.embedded;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -20,11 +21,19 @@ final class DataDirectory implements AutoCloseable {
     private static final String MARK = "PALISADE-STORE";
     private static final String FORMAT = "palisade embedded store, format 1\n";
 
+    /**
+     * What this process has locked. The system's file lock is the process's: closing any other channel of the file gives it up,
+     * so a directory that is held here must not even be tried a second time.
+     */
+    private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
+
     private final Path path;
+    private final Path held;
     private final FileChannel lock;
 
-    private DataDirectory(Path path, FileChannel lock) {
+    private DataDirectory(Path path, Path held, FileChannel lock) {
         this.path = path;
+        this.held = held;
         this.lock = lock;
     }
 
@@ -36,18 +45,37 @@ final class DataDirectory implements AutoCloseable {
             Files.createDirectories(path);
             refuseStrangers(path);
             refuseOtherFormat(path);
-            FileChannel lock =
-                    FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            if (!locked(lock)) {
-                lock.close();
-                throw new StoreUnusable("data directory " + path
-                        + " is in use by another lock server; stop it or use another directory");
-            }
-            return new DataDirectory(path, lock);
+            return lock(path, path.toRealPath());
         } catch (IOException e) {
             throw new StoreUnusable(
                     "data directory " + path + " cannot be used (" + e + "); check its owner and free space", e);
         }
+    }
+
+    private static DataDirectory lock(Path path, Path real) throws IOException, StoreUnusable {
+        if (!HELD.add(real)) {
+            throw inUse(path);
+        }
+        boolean locked = false;
+        try {
+            FileChannel lock =
+                    FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            locked = lock.tryLock() != null;
+            if (!locked) {
+                lock.close();
+                throw inUse(path);
+            }
+            return new DataDirectory(path, real, lock);
+        } finally {
+            if (!locked) {
+                HELD.remove(real);
+            }
+        }
+    }
+
+    private static StoreUnusable inUse(Path path) {
+        return new StoreUnusable(
+                "data directory " + path + " is in use by another lock server; stop it or use another directory");
     }
 
     Path journal() {
@@ -106,20 +134,17 @@ final class DataDirectory implements AutoCloseable {
         }
     }
 
-    private static boolean locked(FileChannel lock) throws IOException {
-        try {
-            return lock.tryLock() != null;
-        } catch (OverlappingFileLockException e) {
-            return false;
-        }
-    }
-
+    /** Once; a second call does nothing. */
     @Override
     public void close() {
+        if (!lock.isOpen()) {
+            return;
+        }
         try {
             lock.close();
         } catch (IOException e) {
             // The process ends; the lock ends with it.
         }
+        HELD.remove(held);
     }
 }

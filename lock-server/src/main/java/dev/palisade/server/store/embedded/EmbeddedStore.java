@@ -73,6 +73,7 @@ public final class EmbeddedStore implements LockStore {
 
     private final Names names = new Names();
     private final History history;
+    private int waiters;
     private long epochRecordId;
     private long forgottenUntilMillis;
 
@@ -249,6 +250,11 @@ public final class EmbeddedStore implements LockStore {
         }
     }
 
+    /** Whether {@link #close} has come to its end. */
+    public boolean isClosed() {
+        return closed;
+    }
+
     private void failLate() {
         for (Pending<?> late = queue.poll(); late != null; late = queue.poll()) {
             late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
@@ -319,6 +325,10 @@ public final class EmbeddedStore implements LockStore {
             slot = new Slot(LockState.unused(command.lock(), forgottenUntilMillis));
         }
         Decision decision = step(slot, command, turn.now);
+        int more = waiters(decision.next()) - waiters(slot.state);
+        if (command instanceof Acquire && more > 0 && waiters + more > config.waitersMax()) {
+            return waitersMaxReached(); // A decision that nobody takes over never was.
+        }
         take(slot, decision, turn);
         return decision.answer();
     }
@@ -337,6 +347,7 @@ public final class EmbeddedStore implements LockStore {
             return; // A barrier takes a token and changes nothing else.
         }
         history.take(slot.state, decision, turn.now);
+        waiters += waiters(decision.next()) - waiters(slot.state);
         slot.state = decision.next();
         if (slots.putIfAbsent(slot.state.name(), slot) == null) {
             names.add(slot);
@@ -436,6 +447,17 @@ public final class EmbeddedStore implements LockStore {
                 Map.of(Rejection.LIMIT, "locksMax")));
     }
 
+    private Answer waitersMaxReached() {
+        return new Answer.Refused(new Rejection(
+                Reason.LIMIT_EXCEEDED,
+                "waitersMax is " + config.waitersMax() + ", of all locks together; try again later",
+                Map.of(Rejection.LIMIT, "waitersMax")));
+    }
+
+    private static int waiters(LockState state) {
+        return state.offers().size() + state.waiters().size();
+    }
+
     // ---- forgetting ----
 
     private long nextForgettableMillis() {
@@ -497,6 +519,7 @@ public final class EmbeddedStore implements LockStore {
         history.restore(restored.forced, slots);
         for (Slot slot : slots.values()) {
             slot.state = withForgottenUntil(slot.state.restarted(now));
+            waiters += waiters(slot.state);
             names.add(slot);
             deadlines.schedule(slot, now);
         }

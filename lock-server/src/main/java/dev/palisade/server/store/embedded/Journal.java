@@ -81,7 +81,7 @@ final class Journal implements AutoCloseable {
         this.batch = new Batch();
         Files.createDirectories(path);
         IOCriticalErrorListener onError =
-                (cause, message, file) -> broke("journal " + file + ": " + message + ", " + cause);
+                (cause, message, file) -> broke("journal " + (file == null ? path : file) + ": " + message);
         this.files =
                 new NIOSequentialFileFactory(
                         path.toFile(), true, fileBytes / 4, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {

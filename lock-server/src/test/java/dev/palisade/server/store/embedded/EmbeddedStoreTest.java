@@ -382,7 +382,7 @@ class EmbeddedStoreTest {
 
     @Test
     void aBusyLockPushesNoOtherOutOfMemory(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 10, 1_000, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 100_000, 10, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             ask(store, release(name("quiet"), granted(store, acquire("quiet", 1, 1, TRY))));
             for (int i = 0; i < 50; i++) {
@@ -396,7 +396,7 @@ class EmbeddedStoreTest {
 
     @Test
     void forgettingEarlyMakesOldDuplicatesRefusedAlsoAfterARestart(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 3, 1_000, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 100_000, 3, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             for (int i = 1; i <= 6; i++) {
                 asking.pass(Duration.ofSeconds(1));
@@ -419,7 +419,7 @@ class EmbeddedStoreTest {
 
     @Test
     void anotherNameThanLocksMaxIsRefusedAndKnownOnesGoOn(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 2, 10, 1_000, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 2, 100_000, 10, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             granted(store, acquire("a", 1, 1, TRY));
             granted(store, acquire("b", 1, 2, TRY));
@@ -431,8 +431,35 @@ class EmbeddedStoreTest {
     }
 
     @Test
+    void waitersOfAllLocksTogetherAreBoundedAcrossARestartAndMakeRoomWhenTheyLeave(@TempDir Path directory)
+            throws Exception {
+        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 2, 100, 1_000, 1_000);
+        try (EmbeddedStore store = asking.open(directory)) {
+            granted(store, acquire("a", 1, 1, TRY));
+            granted(store, acquire("b", 1, 2, TRY));
+            assertThat(ask(store, acquire("a", 2, 1, MINUTE))).isEqualTo(new Answer.Queued(1));
+            assertThat(ask(store, acquire("b", 3, 1, MINUTE))).isEqualTo(new Answer.Queued(1));
+        }
+        try (EmbeddedStore store = asking.open(directory)) {
+            Answer refused = ask(store, acquire("a", 4, 1, MINUTE));
+            assertThat(refusal(refused)).isEqualTo(Reason.LIMIT_EXCEEDED);
+            assertThat(((Answer.Refused) refused).rejection().metadata()).containsEntry("limit", "waitersMax");
+            assertThat(described(store, "a").waiters()).as("it did not slip in").hasSize(1);
+            assertThat(ask(store, acquire("a", 2, 1, MINUTE)))
+                    .as("one that waits already")
+                    .isEqualTo(new Answer.Queued(1));
+            granted(store, acquire("free", 4, 2, MINUTE));
+            assertThat(ask(store, acquire("a", 4, 3, TRY))).isInstanceOf(Answer.Busy.class);
+
+            ask(store, new Leave(name("b"), new RequestId(Asking.session(3), 1), Long.MAX_VALUE));
+            assertThat(ask(store, acquire("a", 5, 1, MINUTE))).isEqualTo(new Answer.Queued(2));
+            assertThat(refusal(ask(store, acquire("b", 6, 1, MINUTE)))).isEqualTo(Reason.LIMIT_EXCEEDED);
+        }
+    }
+
+    @Test
     void moreCommandsThanQueueMaxAreRefusedAsNotDone(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 10, 10, 5, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 10, 100_000, 10, 5, 1_000);
         CountDownLatch stuck = new CountDownLatch(1);
         CountDownLatch go = new CountDownLatch(1);
         LockStore.Listener blocking = new LockStore.Listener() {

@@ -148,7 +148,7 @@ class HistoryTest {
 
     @Test
     void onlyTheLastFiftyOfALockAreToldAndABusyLockPushesNoOtherOut(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 1_000, 1_000, 1_000, 60);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 1_000, 100_000, 1_000, 1_000, 60);
         try (EmbeddedStore store = asking.open(directory)) {
             ask(store, release(name("quiet"), granted(store, acquire("quiet", 1, 1, TRY))));
             long last = 0;
@@ -199,7 +199,7 @@ class HistoryTest {
     @Test
     void aForcedReleaseIsOnRecordForEverWhateverHappensToItsLockAndWhateverElseHappens(@TempDir Path directory)
             throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 1_000, 1_000, 1_000, 10);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 1_000, 100_000, 1_000, 1_000, 10);
         HistoryEntry forced;
         try (EmbeddedStore store = asking.open(directory)) {
             Grant held = granted(store, acquire("a", 1, 1, TRY));
@@ -271,7 +271,7 @@ class HistoryTest {
     @Test
     void onlyTheNewestForcedReleasesAreKept(@TempDir Path directory) throws Exception {
         int more = 5;
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100_000, 1_000, 200_000, 10);
+        asking.config = config -> new EmbeddedConfig(config.directory(), 100_000, 100_000, 1_000, 200_000, 10);
         for (int life = 0; life < 2; life++) {
             try (EmbeddedStore store = asking.open(directory)) {
                 if (life == 0) {

@@ -1,0 +1,76 @@
+package dev.palisade.contract.cli;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+/**
+ * A file of settings in Java's properties format, read with the line of each key, so that a message can say where to look. The
+ * last of several lines with one key counts.
+ */
+record SettingsFile(String path, Map<String, Entry> entries) {
+    static final SettingsFile NONE = new SettingsFile("", Map.of());
+
+    /** @param line counted from 1 */
+    record Entry(String value, int line) {}
+
+    /** @throws Unreadable in one line */
+    static SettingsFile read(String path) throws Unreadable {
+        int line = 0;
+        try {
+            List<String> lines = Files.readAllLines(Path.of(path), StandardCharsets.UTF_8);
+            Map<String, Entry> entries = new LinkedHashMap<>();
+            for (int i = 0; i < lines.size(); i++) {
+                line = i + 1;
+                StringBuilder logical = new StringBuilder(lines.get(i));
+                while (!isComment(lines.get(line - 1)) && goesOn(logical) && i + 1 < lines.size()) {
+                    logical.append('\n').append(lines.get(++i));
+                }
+                Properties one = new Properties();
+                one.load(new StringReader(logical.toString()));
+                for (String key : one.stringPropertyNames()) {
+                    entries.put(key, new Entry(one.getProperty(key), line));
+                }
+            }
+            return new SettingsFile(path, entries);
+        } catch (IOException e) {
+            throw new Unreadable("cannot read config file " + path + " ("
+                    + e.getClass().getSimpleName() + "); name a readable properties file in UTF-8");
+        } catch (IllegalArgumentException e) {
+            throw new Unreadable("cannot read config file " + path + ":" + line + " (" + e.getMessage()
+                    + "); write a backslash twice");
+        }
+    }
+
+    String where(Entry entry) {
+        return path + ":" + entry.line();
+    }
+
+    private static boolean isComment(String line) {
+        String begins = line.stripLeading();
+        return begins.startsWith("#") || begins.startsWith("!");
+    }
+
+    /** An odd number of backslashes at its end joins a line with the next. */
+    private static boolean goesOn(StringBuilder line) {
+        int backslashes = 0;
+        for (int i = line.length() - 1; i >= 0 && line.charAt(i) == '\\'; i--) {
+            backslashes++;
+        }
+        return backslashes % 2 == 1;
+    }
+
+    static final class Unreadable extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        Unreadable(String message) {
+            super(message);
+        }
+    }
+}
