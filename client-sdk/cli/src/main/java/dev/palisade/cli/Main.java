@@ -1,0 +1,39 @@
+package dev.palisade.cli;
+
+import dev.palisade.cli.term.Plain;
+import dev.palisade.contract.cli.Commands;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** The jar's entry: {@code VERB ...}. */
+public final class Main {
+    // Held, because the JDK's loggers are forgotten with their settings when nobody does.
+    private static final Logger ROOT = Logger.getLogger("");
+
+    private Main() {}
+
+    public static void main(String[] args) {
+        // What matters is told in our own lines.
+        ROOT.setLevel(Level.OFF);
+        System.exit(run(args));
+    }
+
+    static int run(String... args) {
+        String verb = args.length == 0 ? "" : args[0];
+        List<String> rest = Arrays.asList(args).subList(Math.min(1, args.length), args.length);
+        // What stands behind -- is the command's, and no option of ours.
+        int dashes = verb.equals("run") ? rest.indexOf("--") : -1;
+        @Nullable List<String> command = dashes < 0 ? null : List.copyOf(rest.subList(dashes + 1, rest.size()));
+        List<String> ours = dashes < 0 ? rest : rest.subList(0, dashes);
+        Callable<Integer> found = Verbs.find(verb, command);
+        if (found == null) {
+            System.err.println("palisade: " + Plain.text(Verbs.unknown(verb)));
+            return Commands.USAGE;
+        }
+        return Commands.run(found, ours.toArray(new String[0]));
+    }
+}

@@ -1,0 +1,89 @@
+package dev.palisade.cli.run;
+
+import dev.palisade.cli.term.Ages;
+import dev.palisade.cli.term.Person;
+import dev.palisade.cli.term.Plain;
+import dev.palisade.client.AcquireResult;
+import dev.palisade.client.HolderInfo;
+import dev.palisade.client.LockDescription;
+import dev.palisade.contract.Mode;
+import java.io.PrintStream;
+import java.time.Clock;
+import java.util.List;
+import java.util.Locale;
+
+/** What {@code palisade run} says on standard error: a line each, so that it stands out in the command's own output. */
+final class Teller {
+    private final PrintStream err;
+    private final boolean quiet;
+    private final Clock clock;
+
+    Teller(PrintStream err, boolean quiet, Clock clock) {
+        this.err = err;
+        this.quiet = quiet;
+        this.clock = clock;
+    }
+
+    /** Said always. */
+    void tell(String line) {
+        err.println("palisade run: " + Plain.text(line));
+        err.flush();
+    }
+
+    /** Said unless quiet was asked for. */
+    void inform(String line) {
+        if (!quiet) {
+            tell(line);
+        }
+    }
+
+    String busy(String lock, AcquireResult.Busy busy) {
+        String by = busy.holder()
+                .map(holder -> "held by " + person(holder))
+                .orElse("closed for " + Ages.of(busy.remaining()));
+        return lock + " is taken: " + by + "; the command did not run";
+    }
+
+    String waiting(LockDescription seen) {
+        StringBuilder line = new StringBuilder("waiting for " + seen.lock() + ": ");
+        if (!seen.holders().isEmpty()) {
+            line.append("held by ").append(person(seen.holders().get(0)));
+            if (seen.holdersTotal() > 1) {
+                line.append(" and ").append(seen.holdersTotal() - 1).append(" more");
+            }
+        } else if (!seen.lockDelayRemaining().isZero()) {
+            line.append("closed for ")
+                    .append(Ages.of(seen.lockDelayRemaining()))
+                    .append(" after an unclean end");
+        } else {
+            line.append("it is being handed over");
+        }
+        int place = place(seen.waiters());
+        if (place > 0) {
+            line.append("; place ")
+                    .append(place)
+                    .append(" of ")
+                    .append(seen.waitersTotal())
+                    .append(" in the queue");
+        }
+        return line.toString();
+    }
+
+    private String person(HolderInfo holder) {
+        String purpose = holder.purpose().isEmpty() ? "" : " (" + holder.purpose() + ")";
+        String since = Ages.at(clock.instant().minus(holder.held()), clock.getZone());
+        return (holder.owner().isEmpty() ? "somebody" : holder.owner()) + purpose + " since " + since + ", for "
+                + Ages.of(holder.held()) + ", token " + holder.token()
+                + (holder.mode() == Mode.SHARED ? ", " + holder.mode().name().toLowerCase(Locale.ROOT) : "");
+    }
+
+    private static int place(List<LockDescription.Waiter> waiters) {
+        String we = Person.here();
+        for (int i = 0; i < waiters.size(); i++) {
+            if (waiters.get(i).owner().equals(we)) {
+                return i + 1;
+            }
+        }
+        return 0;
+    }
+}

@@ -1,0 +1,66 @@
+package dev.palisade.cli.term;
+
+import java.util.List;
+
+/**
+ * Text from the network on a terminal. Owners and reasons are written by strangers: what could move the cursor, change colours or
+ * turn the writing direction round is shown as an escape.
+ */
+public final class Plain {
+    private Plain() {}
+
+    /** One line, whatever {@code text} holds. */
+    public static String text(String text) {
+        StringBuilder plain = new StringBuilder();
+        text.codePoints().forEach(character -> {
+            if (harmless(character)) {
+                plain.appendCodePoint(character);
+            } else {
+                plain.append(String.format("\\u{%x}", character));
+            }
+        });
+        return plain.toString();
+    }
+
+    /** Columns under each other, two spaces apart; every cell is made plain. Rows may differ in length. */
+    public static String table(List<List<String>> rows) {
+        List<List<String>> plain =
+                rows.stream().map(row -> row.stream().map(Plain::text).toList()).toList();
+        int columns = plain.stream().mapToInt(List::size).max().orElse(0);
+        int[] widths = new int[columns];
+        for (List<String> row : plain) {
+            for (int i = 0; i < row.size(); i++) {
+                widths[i] = Math.max(widths[i], length(row.get(i)));
+            }
+        }
+        StringBuilder table = new StringBuilder();
+        for (List<String> row : plain) {
+            StringBuilder line = new StringBuilder();
+            for (int i = 0; i < row.size(); i++) {
+                line.append(row.get(i));
+                if (i < row.size() - 1) {
+                    line.append(" ".repeat(widths[i] - length(row.get(i)) + 2));
+                }
+            }
+            table.append(line.toString().stripTrailing()).append('\n');
+        }
+        return table.toString();
+    }
+
+    private static int length(String cell) {
+        return cell.codePointCount(0, cell.length());
+    }
+
+    private static boolean harmless(int character) {
+        return switch (Character.getType(character)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR,
+                    Character.SURROGATE,
+                    Character.PRIVATE_USE,
+                    Character.UNASSIGNED -> false;
+            default -> true;
+        };
+    }
+}

@@ -1,0 +1,111 @@
+package dev.palisade.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Misuse, told before any server is asked. */
+class CommandLineTest {
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "descirbe x              | palisade: 'descirbe' is not a command; did you mean describe?",
+                "servr                   | palisade: 'servr' is not a command; did you mean server?",
+                "run                     | palisade run: NAME is missing",
+                "run x                   | palisade run: no command; write it behind --: palisade run x -- COMMAND",
+                "run x --                | palisade run: no command; write it behind --: palisade run x -- COMMAND",
+                "run x ls /tmp           | palisade run: the command stands behind --: palisade run x -- ls /tmp",
+                "run x y -- ls           | palisade run: 'y' is one too many; a lock has one name",
+                "run -- ls               | palisade run: NAME is missing",
+                "run x --wiat 3s -- ls   | palisade run: there is no option --wiat; did you mean --wait?",
+                "run x --wait 3 -- ls    | palisade run: --wait: '3' is not a time; write 500ms, 10s, 5m or 24h",
+                "run x --ttl 6m -- ls    | palisade run: ttl is PT6M; use up to 5 min",
+                "run x --kill-after 60s -- ls | palisade run: --kill-after is more than 59s; use 0s to 59s",
+                "run x --lock-delay 61s -- ls | palisade run: lock-delay is PT1M1S; use 0 to 60 s",
+                "run x --on-lost HUP -- ls    | palisade run: --on-lost is 'HUP'; use one of TERM, KILL",
+                "run x --server here -- ls    | palisade run: server address \"\"here\"\" is not host:port",
+                "describe                | palisade describe: NAME is missing",
+                "describe x y            | palisade describe: 'y' is one argument too many",
+                "list --server x:y       | palisade list: server address \"\"x:y\"\" is not host:port",
+                "force-release x         | palisade force-release: --why is missing",
+                "force-release x --all --token 3 --why y | palisade force-release: --token names one lease and --all",
+                "force-release x --token y --why y | palisade force-release: --token is 'y'; use a whole number",
+                "revoke x                | palisade revoke: --why is missing",
+                "check                   | palisade check: no SEQUENCER, and $PALISADE_SEQUENCER is not set",
+                "completion fish         | palisade completion: bash|zsh is 'fish'; use one of BASH, ZSH"
+            })
+    void misuseIsToldInOneLine(String line, String told) {
+        Ran ran = run(line.strip().split(" +"));
+        assertThat(ran.err()).startsWith(told.replace("\"\"", "\"")).doesNotContain("Exception");
+        assertThat(ran.err().lines()).hasSize(1);
+        assertThat(ran.code()).isEqualTo(2);
+    }
+
+    @Test
+    void aNameThatIsTooLongIsToldBeforeAnybodyIsAsked() {
+        Ran ran = run("run", "x".repeat(257), "--", "ls");
+        assertThat(ran.err()).contains("lock name has 257 bytes, the most is 256");
+        assertThat(ran.code()).isEqualTo(2);
+    }
+
+    @Test
+    void aCommandThatCannotBeRunIsToldBeforeTheLockIsAskedFor() {
+        assertThat(run("run", "x", "--server", "127.0.0.1:1", "--", "no-such-command")
+                        .code())
+                .isEqualTo(127);
+        assertThat(run("run", "x", "--server", "127.0.0.1:1", "--", "/etc/passwd")
+                        .code())
+                .isEqualTo(126);
+    }
+
+    @Test
+    void whatStandsBehindTheDashesIsTheCommandsOwn() {
+        Ran ran = run("run", "x", "--server", "127.0.0.1:1", "--", "no-such-command", "--config", "none", "--help");
+        assertThat(ran.err()).contains("'no-such-command' was not found");
+        assertThat(ran.out()).isEmpty();
+    }
+
+    @Test
+    void helpOfRunTellsItsExitCodesAndShowsExamples() {
+        Ran ran = run("run", "--help");
+        assertThat(ran.code()).isZero();
+        assertThat(ran.out())
+                .contains("palisade run [OPTION...] NAME -- COMMAND", "122  lost", "palisade run backup/db1 --");
+    }
+
+    @Test
+    void completionKnowsEveryVerbAndTheOptionsOfRun() {
+        Ran ran = run("completion", "bash");
+        assertThat(ran.out())
+                .contains("complete -F")
+                .contains(
+                        "run describe list history force-release revoke sessions check completion server objects keys demo bench")
+                .contains("'--lock-delay'");
+        assertThat(run("completion", "zsh").out()).contains("bashcompinit");
+    }
+
+    private record Ran(int code, String out, String err) {}
+
+    private static Ran run(String... args) {
+        PrintStream outBefore = System.out;
+        PrintStream errBefore = System.err;
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        try {
+            int code = Main.run(args);
+            return new Ran(code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+        } finally {
+            System.setOut(outBefore);
+            System.setErr(errBefore);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package dev.palisade.cli.term;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class AgesTest {
+    @ParameterizedTest
+    @CsvSource({
+        "PT-5S, 0.0 s",
+        "PT0.31S, 0.3 s",
+        "PT9.9S, 9.9 s",
+        "PT12.9S, 12 s",
+        "PT119S, 119 s",
+        "PT120S, 2 min",
+        "PT119M, 119 min",
+        "PT200M, 3 h 20 min",
+        "PT47H, 47 h 0 min",
+        "PT122H, 5 d 2 h"
+    })
+    void aLengthIsShownAsPeopleSayIt(Duration length, String shown) {
+        assertThat(Ages.of(length)).isEqualTo(shown);
+    }
+
+    @Test
+    void aMomentIsShownBothWays() {
+        Instant now = Instant.parse("2026-11-21T12:00:30Z");
+        assertThat(Ages.ago(now.minusSeconds(27), now, ZoneId.of("Europe/Berlin")))
+                .isEqualTo("27 s ago (2026-11-21 13:00:03)");
+    }
+}

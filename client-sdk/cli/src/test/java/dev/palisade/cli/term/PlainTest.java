@@ -1,0 +1,25 @@
+package dev.palisade.cli.term;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class PlainTest {
+    @Test
+    void whatMovesTheCursorOrTurnsTheTextRoundIsShownAsAnEscape() {
+        assertThat(Plain.text("a\u001b[2Jb\nc\rd\u009b1me\u202ef\u2028g\u0007"))
+                .isEqualTo("a\\u{1b}[2Jb\\u{a}c\\u{d}d\\u{9b}1me\\u{202e}f\\u{2028}g\\u{7}");
+    }
+
+    @Test
+    void ordinaryTextOfAnyLanguageStaysAsItIs() {
+        assertThat(Plain.text("backup/db 1 – Größe 日本 😀")).isEqualTo("backup/db 1 – Größe 日本 😀");
+    }
+
+    @Test
+    void columnsStandUnderEachOther() {
+        assertThat(Plain.table(List.of(List.of("A", "LONGER", ""), List.of("long", "x\ty", "z"))))
+                .isEqualTo("A     LONGER\nlong  x\\u{9}y  z\n");
+    }
+}
