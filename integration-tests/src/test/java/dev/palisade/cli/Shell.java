@@ -24,7 +24,8 @@ final class Shell implements AutoCloseable {
 
     /** Tells its own number and its child's, and ends by a SIGKILL only. */
     static final String STUBBORN =
-            "trap 'echo asked to end' TERM INT; (trap '' TERM INT; exec sleep 600) & echo pids $$ $!;" + " while :; do wait; sleep 0.1; done";
+            "trap 'echo asked to end' TERM INT; (trap '' TERM INT; exec sleep 600) & echo pids $$ $!;"
+                    + " while :; do wait; sleep 0.1; done";
 
     private final Installation installation = Installation.fresh();
     private final List<Child> children = new ArrayList<>();

@@ -61,7 +61,7 @@ import picocli.CommandLine.Spec;
         usageHelpAutoWidth = true)
 public final class RunCommand implements Callable<Integer> {
     private static final Duration WAIT_ENDLESS = Duration.ofDays(400_000);
-    private static final Duration PATIENCE = Duration.ofSeconds(4);
+    private static final Duration PATIENCE = Duration.ofSeconds(8);
     private static final Duration SPARE = Duration.ofSeconds(1);
     private static final Duration KILL_AFTER_MAX = Duration.ofSeconds(59);
     private static final int PURPOSE_LENGTH_MAX = 60;
