@@ -19,7 +19,7 @@ import java.util.concurrent.locks.Lock;
  * <p>EXCLUSIVE, and held by a thread as {@link java.util.concurrent.locks.ReentrantLock} is: the same thread may lock again, by this
  * object or another one of the same client and name, and unlocks as often. Unlike there the queue is fair, also for {@link #tryLock()},
  * which lets waiters go first, and a holder can lose the lock: then locking again and unlocking throw {@link LeaseLostException}. A thread
- * that ends without unlocking leaves the lock held for the life of the client. Safe for use by many threads, virtual ones too.
+ * that ends without unlocking leaves the lock held for the life of the client. Safe for use by many threads.
  *
  * <p>Every method that takes the lock throws {@link LockUnavailableException} when no server could say or a limit of the server is
  * reached, and {@link RejectedException} when the request can never be right.

@@ -97,6 +97,8 @@ final class LeaseHandle implements Lease {
     @Override
     public ReleaseOutcome release() {
         boolean wasOpen = open();
+        // Takes note of a deadline that has passed; not inside the monitor, as it may run what waits for the loop.
+        long unused = wasOpen ? lease.leftNanos() : 0;
         State now = closing();
         if (wasOpen && now != State.RELEASED) {
             lease.forget(this);
@@ -111,16 +113,13 @@ final class LeaseHandle implements Lease {
     /** Closes it, and says why what was done under it until then was not covered; null when it was. */
     @Nullable
     LostReason end() {
-        // Who has closed it before was done with it.
-        boolean covered = !open() || lease.leftNanos() > 0;
-        boolean over = release() == ReleaseOutcome.ALREADY_LOST;
-        return covered && !over ? null : lease.lossReason();
+        return release() == ReleaseOutcome.ALREADY_LOST ? lease.lossReason() : null;
     }
 
     /** Of several threads that close it one counts. */
     private synchronized State closing() {
         if (open()) {
-            boolean lost = lease.leftNanos() == 0 && lease.lostReason().isPresent();
+            boolean lost = lease.lostReason().isPresent();
             state = lease.dropHandle() ? State.RELEASED : lost ? State.LOST : State.CLOSED;
         }
         return state;

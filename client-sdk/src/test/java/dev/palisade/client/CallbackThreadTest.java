@@ -70,8 +70,17 @@ class CallbackThreadTest {
     @Test
     void aCallbackMayReadWhatIsDone() throws Exception {
         CompletableFuture<AcquireResult> done = completed(ask("done"));
-        assertThat(completed(ask("next").thenApply(result -> done.join())).join())
-                .isInstanceOf(AcquireResult.Granted.class);
+        CompletableFuture<AcquireResult> read = new CompletableFuture<>();
+        Lease lease = Fixture.leaseOf(completed(ask("mine")));
+        lease.onLost(why -> {
+            try {
+                read.complete(done.join());
+            } catch (RuntimeException e) {
+                read.completeExceptionally(e);
+            }
+        });
+        ((LeaseHandle) lease).lease().lostAtServer(LostReason.EXPIRED, "");
+        assertThat(read.get(10, TimeUnit.SECONDS)).isInstanceOf(AcquireResult.Granted.class);
     }
 
     @Test

@@ -112,5 +112,6 @@ class ReenterTest extends Fixture {
         first.close();
         second.close();
         assertThat(grant.addHandle()).isFalse();
+        assertThat(grant.addHandle()).as("still none").isFalse();
     }
 }

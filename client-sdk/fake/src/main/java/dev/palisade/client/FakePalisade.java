@@ -27,8 +27,8 @@ import java.util.function.UnaryOperator;
  * yours too. Safe for use by many threads.
  */
 public final class FakePalisade implements AutoCloseable {
-    /** More than a day of keep-alives: nothing will end that wait. */
-    private static final int STEPS_PER_WAIT_MAX = 200_000;
+    /** Of a wait without a limit: hours of keep-alives, and nothing has ended it. */
+    private static final int STEPS_PER_WAIT_MAX = 20_000;
 
     private final ManualTime time = new ManualTime();
     private final Turns turns = new Turns();
@@ -179,7 +179,7 @@ public final class FakePalisade implements AutoCloseable {
         int steps = 0;
         while (!future.isDone() && time.step(untilNanos)) {
             steps++;
-            if (steps == STEPS_PER_WAIT_MAX) {
+            if (endless && steps == STEPS_PER_WAIT_MAX) {
                 throw stuck();
             }
         }

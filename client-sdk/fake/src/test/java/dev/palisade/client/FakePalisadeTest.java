@@ -73,6 +73,17 @@ class FakePalisadeTest {
     }
 
     @Test
+    void aWaitForWhatNobodyCompletesIsToldAndDoesNotMakeTimeJump() {
+        Instant start = fake.now();
+        CompletableFuture<Object> never = a.acquireAsync(LOCK, TRY).thenCompose(result -> {
+            leaseOf(result).close();
+            return new CompletableFuture<>();
+        });
+        assertThatThrownBy(never::join).isInstanceOf(IllegalStateException.class);
+        assertThat(fake.now()).isBefore(start.plus(Duration.ofDays(1)));
+    }
+
+    @Test
     void anotherThreadWaitsUntilTheTestLetsGo() throws Exception {
         Lease held = fake.hold(LOCK);
         CountDownLatch asked = new CountDownLatch(1);
@@ -104,6 +115,26 @@ class FakePalisadeTest {
         fake.reconnect(a);
         fake.advance(Duration.ofSeconds(10));
         assertThat(a.tryAcquire("other")).isInstanceOf(AcquireResult.Granted.class);
+    }
+
+    @Test
+    void aSilencedWaiterHearsNothingOfItsOffer() {
+        Lease held = a.acquire(LOCK, Duration.ZERO);
+        CompletableFuture<AcquireResult> waiting = b.acquireAsync(LOCK, TRY.wait(Duration.ofMinutes(1)));
+        fake.advance(Duration.ofSeconds(1));
+        fake.silence(b);
+        held.close();
+        assertThat(waiting).isNotDone();
+    }
+
+    @Test
+    void whatWasLostInASilenceIsSaidAgainAfterIt() {
+        fake.silence(a);
+        CompletableFuture<AcquireResult> asked = a.acquireAsync(LOCK, TRY);
+        fake.reconnect(a);
+        assertThat(asked).isNotDone();
+        fake.advance(Duration.ofSeconds(1));
+        assertThat(leaseOf(asked.join()).isValid()).isTrue();
     }
 
     @Test
@@ -152,6 +183,19 @@ class FakePalisadeTest {
         assertThat(b.tryAcquire(LOCK)).isInstanceOf(AcquireResult.Busy.class);
         lease.close();
         assertThat(b.acquire(LOCK, Duration.ZERO).token()).isGreaterThan(lease.token());
+    }
+
+    @Test
+    void aLeaseLastsItsFullTtlFromTheRestart() {
+        Lease unused = a.acquire(LOCK, Duration.ZERO);
+        fake.silence(a);
+        fake.advance(Duration.ofSeconds(9));
+        fake.stopServer();
+        fake.startServer();
+        fake.advance(Duration.ofMillis(9_999));
+        assertThat(fake.describe(LOCK).holders()).hasSize(1);
+        fake.advance(Duration.ofMillis(1));
+        assertThat(fake.describe(LOCK).holders()).isEmpty();
     }
 
     @Test

@@ -1,0 +1,39 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** No clock that steps, and no process that stood still, makes a lease last longer or keeps its loss from being told (A9). */
+class ClockStepTest extends Fixture {
+    private static final long VALID_MILLIS = 8_971;
+
+    private final List<LostReason> lost = new ArrayList<>();
+
+    @Test
+    void aWallClockSteppedBackDoesNotDelayTheLoss() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        server.fallSilent();
+        time.stepWallMillis(-3_600_000);
+        time.advanceMillis(VALID_MILLIS - 1);
+        assertThat(lost).isEmpty();
+        assertThat(lease.isValid()).isTrue();
+        time.advanceMillis(1);
+        assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+    }
+
+    @Test
+    void aProcessThatStoodStillIsToldByItsFirstTimerAndBelievesNoReplyThatWaitedForIt() {
+        Lease lease = held();
+        lease.onLost(lost::add);
+        time.passUnnoticedMillis(60_000);
+        // Whatever is due fires late, one after the other; the keep-alives among it are answered at once.
+        time.advanceMillis(0);
+        assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
+        assertThat(lease.validFor()).isEqualTo(Duration.ZERO);
+    }
+}
