@@ -19,6 +19,7 @@ class SnippetsTest {
     private static final Path ROOT = Path.of(System.getProperty("palisade.root"));
     private static final Pattern JAVA =
             Pattern.compile("(?:<!-- snippet: (\\S+) -->\n *)?```java\n(.*?)\n *```", Pattern.DOTALL);
+    private static final Pattern JAVADOC = Pattern.compile("<pre>\\{@code\n(.*?)\n \\* }</pre>", Pattern.DOTALL);
     private static final Pattern MARKED = Pattern.compile(" *// snippet\n(.*?)\n *// end\n", Pattern.DOTALL);
 
     @TestFactory
@@ -44,6 +45,17 @@ class SnippetsTest {
     void theReadmeHasSnippets() throws IOException {
         assertThat(JAVA.matcher(Files.readString(ROOT.resolve("README.md"))).results())
                 .hasSizeGreaterThanOrEqualTo(2);
+    }
+
+    @Test
+    void theFrontPageOfTheSdkShowsTheExampleOfTheReadme() throws IOException {
+        String page = Files.readString(ROOT.resolve("client-sdk/src/main/java/dev/palisade/client/package-info.java"));
+        Matcher shown = JAVADOC.matcher(page);
+        assertThat(shown.find()).as("a snippet").isTrue();
+        String code = shown.group(1).replaceAll("(?m)^ \\*", "");
+        assertThat(code.stripIndent().strip())
+                .isEqualTo(
+                        marked(ROOT.resolve("integration-tests/src/test/java/dev/palisade/examples/TakeALock.java")));
     }
 
     private static List<Path> pages() throws IOException {
