@@ -44,7 +44,7 @@ interface LockService extends AutoCloseable {
 
         @Override
         public PalisadeClient client(String owner) {
-            Link link = new Link(server.address());
+            Link link = new Link(server.address(), Link.Deaths.TOLD);
             // A busy machine is slow to answer, and that is no difference to tell.
             PalisadeClient client = PalisadeClient.builder(link.address())
                     .owner(owner)

@@ -1,11 +1,13 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.engine.Timer;
 import dev.palisade.server.rpc.LocksRpc;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
@@ -58,23 +60,25 @@ final class FakeServer {
         AtomicBoolean alive = new AtomicBoolean(true);
         byte[] serverRandom = new byte[32];
         Arrays.fill(serverRandom, (byte) starts);
+        Timer timer = (millis, task) -> {
+            var unused = time.in(millis * 1_000_000, () -> {
+                if (alive.get()) {
+                    turns.execute(() -> run(task, ours));
+                }
+            });
+        };
         LockEngine engine = new LockEngine(
                 ours,
                 keys::sign,
                 keys.verifier(ISSUER)::verify,
                 new EngineConfig(ISSUER, GRACE_MILLIS, LOCKS_PER_SESSION_MAX, SESSIONS_MAX),
-                (millis, task) -> {
-                    var unused = time.in(millis * 1_000_000, () -> {
-                        if (alive.get()) {
-                            turns.execute(() -> run(task, ours));
-                        }
-                    });
-                },
+                timer,
+                EventLog.NONE,
                 serverRandom);
         try {
             server = InProcessServerBuilder.forName(name)
                     .executor(task -> turns.execute(() -> run(task, ours)))
-                    .addService(new LocksRpc(engine, Limits.DEFAULTS, "fake", CALLS_IN_FLIGHT_MAX))
+                    .addService(new LocksRpc(engine, Limits.DEFAULTS, "fake", CALLS_IN_FLIGHT_MAX, timer))
                     .build()
                     .start();
         } catch (IOException e) {
