@@ -42,7 +42,7 @@ final class Figures {
                 evidence.run().applied().stream().filter(AppliedCall::write).count());
         figures.need(
                 "refusals as stale",
-                5,
+                1,
                 count(
                         events,
                         event -> event.has("reason") && text(event, "reason").equals("TOKEN_STALE")));

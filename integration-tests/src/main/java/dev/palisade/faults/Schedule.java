@@ -20,7 +20,7 @@ final class Schedule {
     /** What can happen. */
     enum Kind {
         /** One to three clients are stopped where they stand (SIGSTOP), and continued. */
-        PAUSE_CLIENTS(1_000, 8_000),
+        PAUSE_CLIENTS(1_500, 8_000),
         /** kill -9; another client takes its place. */
         KILL_CLIENT(0, 0),
         /** Nothing goes one way, the other, or both, between a client and the lock server. */

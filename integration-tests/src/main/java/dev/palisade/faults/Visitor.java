@@ -105,7 +105,7 @@ final class Visitor implements Runnable {
 
     /** Mostly short; sometimes longer than the lease lasts without renewal. */
     private long thinkMillis(long ttlMillis) {
-        return random.nextInt(12) == 0 ? ttlMillis * (110 + random.nextInt(60)) / 100 : random.nextInt(150);
+        return random.nextInt(12) == 0 ? ttlMillis * (110 + random.nextInt(60)) / 100 : random.nextInt(400);
     }
 
     /** The lease; if there is none, {@code answer} says why. */
