@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -86,9 +91,29 @@ class CommandLineTest {
         assertThat(ran.out())
                 .contains("complete -F")
                 .contains(
-                        "run describe list history force-release revoke sessions check completion server objects keys demo bench")
+                        "run describe list history force-release revoke sessions check completion server objects keys demo faults bench")
                 .contains("'--lock-delay'");
         assertThat(run("completion", "zsh").out()).contains("bashcompinit");
+    }
+
+    /** What the launcher does not name ends up here, and what it names in its help must be known here. */
+    @Test
+    void theLauncherKnowsTheSameVerbs() throws Exception {
+        String launcher = Files.readString(Path.of("../../palisade"));
+        assertThat(Verbs.all().getSubcommands().keySet())
+                .containsExactlyInAnyOrderElementsOf(found("(?m)^ {2}([a-z-]+) {2,}\\S", launcher));
+        assertThat(Verbs.ELSEWHERE)
+                .containsExactlyInAnyOrderElementsOf(found("(?m)^ {2}([a-z |-]+)\\) jar=", launcher).stream()
+                        .flatMap(label -> Stream.of(label.split(" \\| ")))
+                        .toList());
+    }
+
+    private static List<String> found(String pattern, String text) {
+        return Pattern.compile(pattern)
+                .matcher(text)
+                .results()
+                .map(each -> each.group(1))
+                .toList();
     }
 
     private record Ran(int code, String out, String err) {}

@@ -26,9 +26,25 @@ public final class Settings implements IDefaultValueProvider {
 
     private static final String CONFIG = "--config";
     private static final String SHARED_BY_ALL = "--server";
+    private static final String SHARED_KEY = "server";
 
-    /** Whose settings may stand in one file. */
-    static final Set<String> COMMANDS = Set.of("server", "objects", "keys", "demo", "bench");
+    /** Whose settings may stand in one file: every command of the launcher. */
+    static final Set<String> COMMANDS = Set.of(
+            "run",
+            "describe",
+            "list",
+            "history",
+            "revoke",
+            "force-release",
+            "sessions",
+            "check",
+            "server",
+            "objects",
+            "keys",
+            "demo",
+            "faults",
+            "bench",
+            "completion");
 
     private final SettingsFile file;
     private final Map<String, String> environment;
@@ -126,7 +142,7 @@ public final class Settings implements IDefaultValueProvider {
     /** A verb of a verb has the settings of the one it belongs to: {@code objects log} reads {@code objects.data-dir}. */
     private static String key(CommandSpec command, OptionSpec option) {
         if (option.longestName().equals(SHARED_BY_ALL)) {
-            return option.longestName().substring(2);
+            return SHARED_KEY;
         }
         CommandSpec verb = command;
         for (CommandSpec parent = verb.parent(); parent != null && parent.parent() != null; parent = parent.parent()) {
@@ -161,6 +177,9 @@ public final class Settings implements IDefaultValueProvider {
                 .map(option -> key(spec, option))
                 .collect(Collectors.toCollection(TreeSet::new));
         file.entries().forEach((key, entry) -> {
+            if (key.equals(SHARED_KEY)) {
+                return; // Stands in the file of those too that ask no lock server.
+            }
             int dot = key.indexOf('.');
             String command = dot < 0 ? "" : key.substring(0, dot);
             if (command.equals(spec.name()) && !known.contains(key)) {

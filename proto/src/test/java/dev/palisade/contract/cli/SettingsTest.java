@@ -9,7 +9,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -132,13 +131,19 @@ class SettingsTest {
     }
 
     @Test
-    void theCommandsAreThoseOfTheScript() throws Exception {
-        String script = Files.readString(Path.of("../palisade"));
-        assertThat(Pattern.compile("^  ([a-z]+(?: \\| [a-z]+)*)\\) jar=", Pattern.MULTILINE)
-                        .matcher(script)
+    void theCommandsAreThoseOfTheLauncher() throws Exception {
+        String launcher = Files.readString(Path.of("../palisade"));
+        assertThat(Pattern.compile("(?m)^ {2}([a-z-]+) {2,}\\S")
+                        .matcher(launcher)
                         .results()
-                        .flatMap(line -> Stream.of(line.group(1).split(" \\| "))))
+                        .map(line -> line.group(1)))
                 .containsExactlyInAnyOrderElementsOf(Settings.COMMANDS);
+    }
+
+    @Test
+    void whereTheLockServerIsMayStandInTheFileOfThoseThatDoNotAsk() throws Exception {
+        assertThat(parse(Map.of(), "--config=" + file("server=elsewhere:1\nserver.port=80\n")).port)
+                .isEqualTo(80);
     }
 
     @Test
