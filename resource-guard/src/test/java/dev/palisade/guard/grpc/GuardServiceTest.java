@@ -50,7 +50,7 @@ class GuardServiceTest {
         shop.floor.answersAtOnce = false;
         shop.put(33, "a");
         GuardGrpc.GuardFutureStub hurried =
-                as(shop.grants.exclusive("items/1", 34)).withDeadlineAfter(500, TimeUnit.MILLISECONDS);
+                as(shop.grants.exclusive("items/1", 34)).withDeadlineAfter(1, TimeUnit.SECONDS);
         assertThat(reason(hurried.claim(request("items/1")))).isEqualTo(Reason.DRAINING);
         Served.refused(shop.put(33, "late"), Reason.TOKEN_STALE);
     }
