@@ -47,9 +47,18 @@ public final class EventLog {
      */
     public synchronized void tell(String event, Object... pairs) {
         flush();
-        if (told.merge(event, 1, Integer::sum) > linesPerSecond) {
-            return;
+        if (told.merge(event, 1, Integer::sum) <= linesPerSecond) {
+            write(event, pairs);
         }
+    }
+
+    /** Tells of what an operator did: a line however many there are. Not for anything that a stranger can cause. */
+    public synchronized void tellAlways(String event, Object... pairs) {
+        flush();
+        write(event, pairs);
+    }
+
+    private void write(String event, Object... pairs) {
         StringBuilder line = new StringBuilder("event=").append(event);
         for (int i = 0; i < pairs.length; i += 2) {
             line.append(' ').append(pairs[i]).append('=');

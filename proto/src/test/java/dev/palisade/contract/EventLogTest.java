@@ -58,4 +58,20 @@ class EventLogTest {
         log.tell("other");
         assertThat(lines).endsWith("event=flood not_shown=1", "event=other");
     }
+
+    @Test
+    void whatAnOperatorDidIsNeverLeftOutAndTakesNobodysPlace() {
+        for (int i = 0; i < 5; i++) {
+            log.tellAlways("forced", "why", "two words");
+        }
+        log.tell("forced");
+        assertThat(lines)
+                .hasSize(6)
+                .startsWith("event=forced why=\"two words\"")
+                .last()
+                .isEqualTo("event=forced");
+        nanos.addAndGet(1_000_000_000);
+        log.flush();
+        assertThat(lines).hasSize(6);
+    }
 }

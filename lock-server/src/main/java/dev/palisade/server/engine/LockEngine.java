@@ -26,6 +26,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Resume;
+import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
@@ -57,6 +58,7 @@ public final class LockEngine implements LockStore.Listener {
     private final GrantIds grantIds;
     private final Sessions sessions;
     private final EventLog events;
+    private final Outage outage;
     private final Map<RequestId, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
 
@@ -78,6 +80,7 @@ public final class LockEngine implements LockStore.Listener {
         this.config = config;
         this.sessions = new Sessions(store, config, timer, events);
         this.events = events;
+        this.outage = new Outage(store::nowMillis, timer, events);
         this.grantIds = new GrantIds(serverRandom);
         store.listen(this);
     }
@@ -280,7 +283,13 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Any command that changes nothing but the lock. A store's failure is an answer here: nobody above needs to know stores. */
     public CompletionStage<Answer> execute(Command command) {
-        return store.execute(command).exceptionally(LockEngine::refused);
+        return store.execute(command).handle((answer, failure) -> {
+            if (failure != null) {
+                return refused(failure);
+            }
+            outage.answered();
+            return answer;
+        });
     }
 
     /**
@@ -302,7 +311,7 @@ public final class LockEngine implements LockStore.Listener {
         return looked(store.list(prefix, after, locksMax));
     }
 
-    private static <T> CompletionStage<T> looked(CompletionStage<T> look) {
+    private <T> CompletionStage<T> looked(CompletionStage<T> look) {
         return look.exceptionally(failure -> {
             throw refused(failure).rejection().asException();
         });
@@ -337,10 +346,13 @@ public final class LockEngine implements LockStore.Listener {
         return new Acquire(asked.lock(), request, asked.waitMillis(), asked.ageMillis(), Long.MAX_VALUE);
     }
 
-    private static Answer.Refused refused(Throwable failure) {
+    private Answer.Refused refused(Throwable failure) {
         Throwable cause = failure instanceof java.util.concurrent.CompletionException && failure.getCause() != null
                 ? failure.getCause()
                 : failure;
+        if (!sessions.freesNothing()) { // A server that stops says so elsewhere.
+            outage.refused(String.valueOf(cause.getMessage()));
+        }
         boolean unknown = !(cause instanceof StoreFailure known) || known.isOutcomeUnknown();
         return new Answer.Refused(new Rejection(
                 unknown ? Reason.OUTCOME_UNKNOWN : Reason.STORE_UNAVAILABLE,
@@ -419,18 +431,7 @@ public final class LockEngine implements LockStore.Listener {
     private void ended(LockName lock, LockEvent.Ended ended) {
         RequestId request = ended.tombstone().request();
         End end = ended.tombstone().end();
-        if (end == End.EXPIRED || end == End.ABANDONED) { // The store tells of forced releases, each of them.
-            events.tell(
-                    "lease_" + end.name().toLowerCase(Locale.ROOT),
-                    "lock",
-                    lock,
-                    "grant",
-                    ended.tombstone().grant(),
-                    "session",
-                    request.session().shortened(),
-                    "detail",
-                    ended.tombstone().detail());
-        }
+        note(lock, ended.tombstone());
         CompletableFuture<Answer> waiting = parked.get(request);
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             waiting.complete(new Answer.WaitEnded(end));
@@ -462,6 +463,26 @@ public final class LockEngine implements LockStore.Listener {
             case RELEASED, LEFT, BUSY -> {
                 // The client asked for it and has its answer.
             }
+        }
+    }
+
+    private void note(LockName lock, Tombstone ended) {
+        boolean forced = ended.end() == End.FORCE_RELEASED;
+        if (!forced && ended.end() != End.EXPIRED && ended.end() != End.ABANDONED) {
+            return; // Its client asked for it; the history has it.
+        }
+        String event = "lease_" + ended.end().name().toLowerCase(Locale.ROOT);
+        Object[] pairs = {
+            "lock", lock,
+            "token", ended.token(),
+            "grant", ended.grant(),
+            "session", ended.request().session().shortened(),
+            "detail", ended.detail()
+        };
+        if (forced) {
+            events.tellAlways(event, pairs);
+        } else {
+            events.tell(event, pairs);
         }
     }
 

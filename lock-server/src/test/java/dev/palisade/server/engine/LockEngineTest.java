@@ -24,6 +24,7 @@ import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
+import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayDeque;
@@ -41,6 +42,7 @@ class LockEngineTest {
 
     private final BusyStore store = new BusyStore();
     private final Deque<Runnable> timed = new ArrayDeque<>();
+    private final List<String> events = new ArrayList<>();
     private final LockEngine engine = new LockEngine(
             store,
             sequencer -> {
@@ -51,7 +53,7 @@ class LockEngineTest {
             },
             new EngineConfig("palisade", 1_000, 100, 100),
             (millis, task) -> timed.add(task),
-            EventLog.NONE,
+            new EventLog(events::add, () -> 0, 1),
             new byte[16]);
 
     @Test
@@ -70,7 +72,6 @@ class LockEngineTest {
         timed.remove().run();
 
         assertThat(store.taken).last().isEqualTo(new Leave(new LockName("a"), new RequestId(SESSION, 1), 1));
-        assertThat(timed).as("said and heard").isEmpty();
     }
 
     @Test
@@ -143,9 +144,79 @@ class LockEngineTest {
         engine.attach(new SessionId(3, 1), 1, "", false, new Deaf());
     }
 
+    /** An operator looks for the beginning and the end; the calls between them would bury both. */
+    @Test
+    void aStoreThatRefusesIsToldOnceAndOnceThatItIsOver() {
+        store.busy = true;
+        for (int i = 0; i < 3; i++) {
+            leave();
+        }
+        assertThat(events).containsExactly("event=store_unavailable message=busy");
+        lookAgain("refused since the last look");
+        lookAgain("nobody has asked since");
+        store.busy = false;
+        leave();
+        store.busy = true;
+        leave();
+        lookAgain("answered once and refused once");
+        store.busy = false;
+        leave();
+        store.now += 4_000;
+        timed.remove().run();
+        assertThat(events)
+                .containsExactly(
+                        "event=store_unavailable message=busy", "event=store_available refused=4 after_ms=4000");
+        assertThat(timed).as("nothing more to look at").isEmpty();
+
+        store.busy = true;
+        leave();
+        assertThat(timed).as("the next one").hasSize(1);
+    }
+
+    @Test
+    void whatAServerRefusesBecauseItStopsIsNoOutage() {
+        engine.stopFreeing();
+        store.busy = true;
+        leave();
+        assertThat(events).isEmpty();
+    }
+
+    private void lookAgain(String because) {
+        timed.remove().run();
+        assertThat(events).as(because).hasSize(1);
+        assertThat(timed).hasSize(1);
+    }
+
+    private void leave() {
+        var unused = engine.execute(new Leave(new LockName("a"), new RequestId(SESSION, 1), 1));
+    }
+
+    @Test
+    void everyForcedReleaseIsInTheLogAndOfOtherEndsSoManyASecond() {
+        for (End end : List.of(End.EXPIRED, End.FORCE_RELEASED, End.RELEASED)) {
+            for (int i = 1; i <= 3; i++) {
+                Tombstone ended = new Tombstone(
+                        new RequestId(SESSION, i),
+                        new GrantId(0, i),
+                        30 + i,
+                        end,
+                        1,
+                        end == End.FORCE_RELEASED ? "by ops: stuck" : "");
+                engine.changed(LockState.unused(new LockName("a"), 0), List.of(new LockEvent.Ended(ended, 0)), 1);
+            }
+        }
+        String of = " session=" + SESSION.shortened() + " detail=";
+        assertThat(events)
+                .hasSize(4)
+                .startsWith("event=lease_expired lock=a token=31 grant=" + new GrantId(0, 1) + of + "\"\"")
+                .endsWith("event=lease_force_released lock=a token=33 grant=" + new GrantId(0, 3) + of
+                        + "\"by ops: stuck\"");
+    }
+
     private static final class BusyStore implements LockStore {
         final List<Command> taken = new ArrayList<>();
         boolean busy;
+        long now = 1;
         Answer renewal = new Answer.Expired();
 
         @Override
@@ -173,7 +244,7 @@ class LockEngineTest {
 
         @Override
         public long nowMillis() {
-            return 1;
+            return now;
         }
 
         @Override

@@ -244,7 +244,7 @@ class SessionsRpcTest {
                                 + " owner=\"client 1\" leases=1 waiting=0 grace_ms=300",
                         "event=session_abandoned session=" + shortened(1)
                                 + " owner=\"client 1\" leases=1 waiting=0 keeps_leases=false")
-                .anyMatch(line -> line.startsWith("event=lease_abandoned lock=a grant=")
+                .anyMatch(line -> line.startsWith("event=lease_abandoned lock=a token=")
                         && line.contains(" session=" + shortened(1))));
         assertThat(served.events)
                 .noneMatch(line ->

@@ -311,7 +311,6 @@ public final class EmbeddedStore implements LockStore {
         turn.written |= forget(turn.now);
         if (turn.written) {
             journal.sync();
-            history.synced();
         }
         tell(answers, turn.told);
     }

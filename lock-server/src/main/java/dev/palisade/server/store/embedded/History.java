@@ -10,14 +10,11 @@ import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Telling;
 import dev.palisade.server.store.embedded.format.ForceReleased;
 import dev.palisade.server.store.embedded.format.Record;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What happened to the locks, in memory only, but for the forced releases: those are kept apart, so that no traffic pushes
@@ -27,12 +24,9 @@ final class History implements Telling.Listener {
     /** Forced releases kept, of all locks; the oldest go first. */
     static final int FORCED_MAX = 10_000;
 
-    private static final Logger LOG = LoggerFactory.getLogger(History.class);
-
     private final Journal journal;
     private final Entries ordinary;
     private final Entries forced = new Entries(FORCED_MAX, FORCED_MAX);
-    private final List<Entries.Entry> unlogged = new ArrayList<>();
     private long numbers;
 
     /** @param entriesMax of all locks together, forced releases aside */
@@ -58,7 +52,6 @@ final class History implements Telling.Listener {
                 lock, atMillis, what, token, request.grant(), request.owner(), detail, ++numbers, recordId);
         if (isForced) {
             keep(entry);
-            unlogged.add(entry);
         } else {
             ordinary.add(entry);
         }
@@ -69,20 +62,6 @@ final class History implements Telling.Listener {
         if (gone != null) {
             journal.delete(gone.recordId);
         }
-    }
-
-    /** What was taken down is durable. */
-    void synced() {
-        for (Entries.Entry entry : unlogged) {
-            LOG.info(
-                    "force-released lock {} token {} grant {} of {} {}",
-                    entry.lock,
-                    entry.token,
-                    entry.grant,
-                    entry.owner.isEmpty() ? "(no owner named)" : entry.owner,
-                    entry.detail);
-        }
-        unlogged.clear();
     }
 
     /** The newest entries of a lock, oldest first. */
