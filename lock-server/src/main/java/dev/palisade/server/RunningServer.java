@@ -1,7 +1,9 @@
 package dev.palisade.server;
 
+import ch.qos.logback.classic.LoggerContext;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.LastWords;
 import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
@@ -135,7 +137,7 @@ final class RunningServer {
      */
     void close() {
         long deadline = System.nanoTime() + drain.toNanos();
-        say("stopping");
+        LastWords.say(System.out, "palisade server: stopping");
         health.enterTerminalState();
         engine.stopFreeing();
         server.shutdown();
@@ -150,16 +152,17 @@ final class RunningServer {
         tooLong.cancel(false);
         server.shutdownNow();
         timer.shutdownNow();
-        say("stopped");
-        System.out.flush();
+        LastWords.say(System.out, "palisade server: stopped");
     }
 
     /** The store hangs, on a disk that does not answer. What it has not answered was not promised, so a kill loses nothing. */
     private void giveUp() {
         if (!store.isClosed()) {
-            System.err.println("palisade server: not drained within " + drain.toMillis()
-                    + " ms (the data directory's disk is slow), stopping at once");
-            System.err.flush();
+            LastWords.within(RunningServer::flushLog);
+            LastWords.say(
+                    System.err,
+                    "palisade server: not drained within " + drain.toMillis()
+                            + " ms (the data directory's disk is slow), stopping at once");
             Runtime.getRuntime().halt(0);
         }
     }
@@ -201,10 +204,19 @@ final class RunningServer {
     /** Ends the process at once: after a failed sync nothing may be answered any more, not even by a shutdown hook. */
     private static synchronized void halt(String why) {
         // Synchronized: several threads may learn of it, and one line is enough.
-        System.err.println("palisade server: cannot make data durable, stopping: " + why
-                + "; nothing that was answered is lost: free space or replace the disk, then start again");
-        System.err.flush();
+        LastWords.within(RunningServer::flushLog);
+        LastWords.say(
+                System.err,
+                "palisade server: cannot make data durable, stopping: " + why
+                        + "; nothing that was answered is lost: free space or replace the disk, then start again");
         Runtime.getRuntime().halt(NOT_DURABLE);
+    }
+
+    /** A process that halts runs no shutdown hook, which does this at an ordinary end. */
+    private static void flushLog() {
+        if (LoggerFactory.getILoggerFactory() instanceof LoggerContext log) {
+            log.stop();
+        }
     }
 
     private static Runnable logged(Runnable task) {

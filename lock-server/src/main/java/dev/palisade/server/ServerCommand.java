@@ -134,9 +134,10 @@ final class ServerCommand implements Callable<Integer> {
                 "--host",
                 host + " can be reached by other machines and connections are not protected;"
                         + " use 127.0.0.1, or add --allow-remote");
+        StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
         RunningServer server = RunningServer.start(this);
         try {
-            StopSignal.listen().await();
+            stop.await();
         } finally {
             server.close();
         }

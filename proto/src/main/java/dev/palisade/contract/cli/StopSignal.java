@@ -53,8 +53,7 @@ public final class StopSignal {
 
     private synchronized void heard() {
         if (first.getCount() == 0) {
-            System.err.println("palisade: asked to stop a second time, stopping at once");
-            System.err.flush();
+            LastWords.say(System.err, "palisade: asked to stop a second time, stopping at once");
             Runtime.getRuntime().halt(AT_ONCE);
         }
         first.countDown();
