@@ -1,5 +1,7 @@
 package dev.palisade.contract;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -20,10 +22,21 @@ public final class EventLog {
     private static final long WINDOW_NANOS = 1_000_000_000;
     private static final int VALUE_CHARS_MAX = 300;
 
+    /** Of a rejection's metadata, which may have come from elsewhere, the names that are our own. */
+    private static final List<String> KNOWN = List.of(
+            Rejection.LOCK,
+            Rejection.RESOURCE,
+            Rejection.PRESENTED_TOKEN,
+            Rejection.MARK_TOKEN,
+            Rejection.MARK_GRANT,
+            Rejection.SUPERSEDED_AT_MILLIS,
+            Rejection.LIMIT,
+            Rejection.RETRY_AFTER_MILLIS);
+
     private final Consumer<String> lines;
     private final LongSupplier nanoTime;
     private final int linesPerSecond;
-    /** Of this second; the names are the program's, so they are few. */
+    /** Of this second; the names are the program's, and reasons a closed list, so they are few. */
     private final Map<String, Integer> told = new TreeMap<>();
 
     private boolean open;
@@ -47,6 +60,30 @@ public final class EventLog {
      */
     public synchronized void tell(String event, Object... pairs) {
         flush();
+        bounded(event, pairs);
+    }
+
+    /**
+     * Tells of a refusal: what it knows, in an order that does not change, and its message. Of each reason so many lines a second,
+     * so that a flood of one hides no other.
+     *
+     * @param pairs what else is known, as in {@link #tell}
+     */
+    public synchronized void refused(Rejection rejection, Object... pairs) {
+        flush();
+        List<Object> all = new ArrayList<>();
+        for (String key : KNOWN) {
+            String value = rejection.metadata().get(key);
+            if (value != null) {
+                all.addAll(List.of(key, value));
+            }
+        }
+        all.addAll(List.of(pairs));
+        all.addAll(List.of("message", rejection.message()));
+        bounded("refused reason=" + rejection.reason(), all.toArray());
+    }
+
+    private void bounded(String event, Object... pairs) {
         if (told.merge(event, 1, Integer::sum) <= linesPerSecond) {
             write(event, pairs);
         }

@@ -74,4 +74,29 @@ class EventLogTest {
         log.flush();
         assertThat(lines).hasSize(6);
     }
+
+    @Test
+    void aRefusalTellsWhatItKnowsAndNothingThatItWasGiven() {
+        Rejection stale = new Rejection(Reason.TOKEN_STALE, "too late")
+                .with(Rejection.MARK_TOKEN, "34")
+                .with(Rejection.LOCK, "orders/42")
+                .with("forged=yes key", "x")
+                .with(Rejection.PRESENTED_TOKEN, "33");
+        log.refused(stale, "observed", "yes");
+        assertThat(lines)
+                .containsExactly("event=refused reason=TOKEN_STALE lock=orders/42 presented_token=33 mark_token=34"
+                        + " observed=yes message=\"too late\"");
+    }
+
+    @Test
+    void aFloodOfOneReasonHidesNoOther() {
+        for (int i = 0; i < 10; i++) {
+            log.refused(new Rejection(Reason.MALFORMED_REQUEST, "bug"));
+        }
+        log.refused(new Rejection(Reason.QUEUE_FULL, "full"));
+        assertThat(lines).hasSize(4).last().isEqualTo("event=refused reason=QUEUE_FULL message=full");
+        nanos.addAndGet(1_000_000_000);
+        log.flush();
+        assertThat(lines).hasSize(5).last().isEqualTo("event=refused reason=MALFORMED_REQUEST not_shown=7");
+    }
 }

@@ -28,6 +28,7 @@ final class Doorway {
         private final Doorway doorway;
         private final List<Runnable> onSuperseded = new ArrayList<>();
         private boolean superseded;
+        private boolean quarantined;
         private final CompletableFuture<Call> answer;
         private Runnable alarm = () -> {};
 
@@ -44,21 +45,47 @@ final class Doorway {
 
         /** The call has ended, with all it started. */
         void ended() {
-            doorway.change(() -> {
+            boolean known = doorway.change(() -> {
                 doorway.door.ended(this, doorway.house.time().nanos());
-                return true;
+                return quarantineOver();
             });
+            if (known) {
+                doorway.note("quarantine_over", this, "end", "known");
+            }
         }
 
         /** Whether it has ended cannot be told any more, unless {@link #ended} says so later. */
         void lostSight() {
             Time time = doorway.house.time();
-            long until = time.nanos() + doorway.house.quarantineNanos();
-            doorway.change(() -> {
+            long nanos = doorway.house.quarantineNanos();
+            long until = time.nanos() + nanos;
+            boolean began = doorway.change(() -> {
+                boolean ran = state() == State.RUNNING;
                 doorway.door.lostSight(this, until);
-                return true;
+                quarantined |= ran;
+                return ran;
             });
-            time.at(until, doorway::pass);
+            if (began) {
+                doorway.note("quarantine_began", this, "ends_in_ms", nanos / 1_000_000);
+            }
+            time.at(until, this::overdue);
+        }
+
+        private void overdue() {
+            boolean assumed = doorway.change(() -> {
+                doorway.door.pass(doorway.house.time().nanos());
+                return quarantineOver();
+            });
+            if (assumed) {
+                doorway.note("quarantine_over", this, "end", "assumed");
+            }
+        }
+
+        /** Whether it was in quarantine and is no more, which is told once. Within a step of the doorway. */
+        private boolean quarantineOver() {
+            boolean over = quarantined && state() == State.ENDED;
+            quarantined &= !over;
+            return over;
         }
 
         /** Runs {@code what} once if a newer grant waits for this call; at once if one does. */
@@ -191,6 +218,20 @@ final class Doorway {
     Optional<Rejection> observe(Sequencer sequencer, Access access) {
         Call call = new Call(this, sequencer, access, house.time().millis(), UNASKED);
         return change(() -> door.observe(call));
+    }
+
+    private void note(String event, Call call, String key, Object value) {
+        house.events()
+                .tell(
+                        event,
+                        "lock",
+                        lock,
+                        "resource",
+                        resource,
+                        "token",
+                        call.sequencer().token(),
+                        key,
+                        value);
     }
 
     private void giveUp(Call call) {

@@ -1,5 +1,6 @@
 package dev.palisade.guard;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -31,6 +32,10 @@ import org.jspecify.annotations.Nullable;
  * the better choice. What it rests on, see {@code docs/concepts/fencing.md}: one guard process per resource, no other way to
  * the backend, and the end of every call known, or over after {@link GuardBuilder#unknownEndsAfter}.
  *
+ * <p>Refusals, and calls it lost sight of, are told to the {@link System.Logger} {@code dev.palisade.guard.events} at level INFO,
+ * a bounded number of lines a second, by the thread of the call: a handler of that log must not block. Turn its level up to
+ * hear nothing.
+ *
  * <p>Safe for use by any number of threads. Nothing blocks but what says so.
  */
 public final class Guard implements AutoCloseable {
@@ -43,8 +48,7 @@ public final class Guard implements AutoCloseable {
     private final int waitingMax;
     private final AtomicInteger waiting = new AtomicInteger();
     private final LongAdder admitted = new LongAdder();
-    private final Tally refused = new Tally();
-    private final Tally wouldRefuse = new Tally();
+    private final Refusals refusals;
 
     Guard(GuardBuilder builder) {
         Time time = builder.time == null ? new SystemTime() : builder.time;
@@ -55,7 +59,9 @@ public final class Guard implements AutoCloseable {
         this.observeOnly = builder.observeOnly;
         this.waitMax = builder.waitMax;
         this.waitingMax = builder.waitingMax;
-        this.house = new House(builder.marks, time, executor, unknownEndsAfter.toNanos());
+        EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
+        this.refusals = new Refusals(events, observeOnly);
+        this.house = new House(builder.marks, time, executor, events, unknownEndsAfter.toNanos());
         KeptMarks kept = builder.marks.open();
         long now = time.nanos();
         long closedUntil = kept.closedInOrder() ? now : now + unknownEndsAfter.toNanos();
@@ -165,12 +171,12 @@ public final class Guard implements AutoCloseable {
 
     /**
      * For whoever finds out before it can ask the guard that a call must be refused, such as for want of a sequencer: counts
-     * it.
+     * it and tells operators.
      *
      * @return false when the guard only observes, and the call goes on
      */
     public boolean mustRefuse(Rejection rejection) {
-        (observeOnly ? wouldRefuse : refused).add(rejection.reason());
+        refusals.add(rejection);
         return !observeOnly;
     }
 
@@ -186,7 +192,7 @@ public final class Guard implements AutoCloseable {
 
     /** Counts, for metrics. */
     public GuardStats stats() {
-        return new GuardStats(admitted.sum(), refused.counts(), wouldRefuse.counts(), waiting.get());
+        return new GuardStats(admitted.sum(), refusals.refused(), refusals.wouldRefuse(), waiting.get());
     }
 
     /**
@@ -229,7 +235,7 @@ public final class Guard implements AutoCloseable {
             if (failure == null) {
                 admitted.increment();
             } else if (!entering.isCancelled()) {
-                refused.add(Entering.rejected(failure).reason());
+                refusals.add(Entering.rejected(failure).rejection());
             }
         });
         entering.start(
@@ -258,9 +264,9 @@ public final class Guard implements AutoCloseable {
         for (Binding resource : resources) {
             doorways.open(resource, sequencer).whenComplete((doorway, failure) -> {
                 if (failure != null) {
-                    wouldRefuse.add(Entering.rejected(failure).reason());
+                    refusals.add(Entering.rejected(failure).rejection());
                 } else if (doorway != null) {
-                    doorway.observe(sequencer, access).ifPresent(rejection -> wouldRefuse.add(rejection.reason()));
+                    doorway.observe(sequencer, access).ifPresent(refusals::add);
                 }
             });
         }

@@ -9,6 +9,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** How a {@link Guard} is made. Not safe for use by several threads. */
@@ -25,6 +26,8 @@ public final class GuardBuilder {
     /** How many calls wait at most unless told otherwise. */
     public static final int WAITING_MAX_DEFAULT = 10_000;
 
+    private static final System.Logger EVENTS = System.getLogger("dev.palisade.guard.events");
+
     final SequencerVerifier verifier;
     final MarkStore marks;
 
@@ -36,6 +39,7 @@ public final class GuardBuilder {
     int marksMax = MARKS_MAX_DEFAULT;
     int waitingMax = WAITING_MAX_DEFAULT;
     boolean observeOnly;
+    Consumer<String> eventLines = line -> EVENTS.log(System.Logger.Level.INFO, line);
 
     @Nullable
     Executor executor;
@@ -121,6 +125,12 @@ public final class GuardBuilder {
     /** Clocks and alarms other than the machine's: for tests. */
     GuardBuilder time(Time time) {
         this.time = time;
+        return this;
+    }
+
+    /** Where operators are told in place of the log: for tests. */
+    GuardBuilder eventLines(Consumer<String> lines) {
+        this.eventLines = lines;
         return this;
     }
 

@@ -1,5 +1,6 @@
 package dev.palisade.guard;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.guard.mark.MarkStore;
@@ -10,13 +11,15 @@ final class House {
     private final MarkStore store;
     private final Time time;
     private final Executor executor;
+    private final EventLog events;
     private final long quarantineNanos;
     private volatile boolean closed;
 
-    House(MarkStore store, Time time, Executor executor, long quarantineNanos) {
+    House(MarkStore store, Time time, Executor executor, EventLog events, long quarantineNanos) {
         this.store = store;
         this.time = time;
         this.executor = executor;
+        this.events = events;
         this.quarantineNanos = quarantineNanos;
     }
 
@@ -31,6 +34,11 @@ final class House {
     /** Where whoever waited is told. */
     Executor executor() {
         return executor;
+    }
+
+    /** What operators are told. */
+    EventLog events() {
+        return events;
     }
 
     /** How long a call that was lost sight of counts as running. */

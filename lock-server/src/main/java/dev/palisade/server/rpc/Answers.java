@@ -67,7 +67,7 @@ final class Answers {
     /** The rejection; operators are told of those that mean a bug, an attack or a limit. */
     Rejection noted(Rejection rejection) {
         if (NOTED.contains(rejection.reason())) {
-            engine.events().tell("refused", "reason", rejection.reason(), "message", rejection.message());
+            engine.events().refused(rejection);
         }
         return rejection;
     }

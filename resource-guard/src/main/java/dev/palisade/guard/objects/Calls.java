@@ -1,5 +1,6 @@
 package dev.palisade.guard.objects;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -27,9 +28,12 @@ final class Calls {
     private static final Duration NO_DEADLINE = Duration.ofHours(1);
 
     private final BoundedExecutor executor;
+    private final EventLog events;
 
-    Calls(BoundedExecutor executor) {
+    /** @param events what operators are told: refusals, and a database that fails */
+    Calls(BoundedExecutor executor, EventLog events) {
         this.executor = executor;
+        this.events = events;
     }
 
     /** What a call does and answers. */
@@ -47,11 +51,16 @@ final class Calls {
         try {
             executor.submit(() -> run(verb, writes, reply, call, context, header));
         } catch (RejectedException e) {
-            reply.onError(Rejections.toStatus(e.rejection()));
+            refuse(reply, e.rejection());
         }
     }
 
-    private static <R> void run(
+    private void refuse(ServerCallStreamObserver<?> reply, Rejection rejection) {
+        events.refused(rejection);
+        reply.onError(Rejections.toStatus(rejection));
+    }
+
+    private <R> void run(
             String verb,
             boolean writes,
             ServerCallStreamObserver<R> reply,
@@ -72,11 +81,11 @@ final class Calls {
             SignedSequencer signed = header == null ? null : SignedSequencer.of(header);
             answer = call.run(new ObjectStore.Caller(signed, patience));
         } catch (RejectedException e) {
-            reply.onError(Rejections.toStatus(e.rejection()));
+            refuse(reply, e.rejection());
             return;
         } catch (SQLException e) {
             // Thrown before the commit only, and rolled back: a commit without an answer is OUTCOME_UNKNOWN already.
-            log.warn("{}: the database failed, nothing was applied: {}", verb, e.toString());
+            events.tell("database_failed", "call", verb, "applied", "no", "failure", e);
             reply.onError(
                     failed(Reason.STORE_UNAVAILABLE, verb + " failed in the database; nothing was applied", "no"));
             return;

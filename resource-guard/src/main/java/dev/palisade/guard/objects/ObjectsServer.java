@@ -2,6 +2,7 @@ package dev.palisade.guard.objects;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.CallsInFlight;
@@ -18,9 +19,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The parts of `palisade objects` put together, started and stopped. Decides nothing. */
 final class ObjectsServer {
+    private static final Logger EVENTS = LoggerFactory.getLogger("dev.palisade.events");
+
     private static final int THREADS = 16;
     private static final int QUEUED_CALLS_MAX = 64;
     private static final int CALLS_PER_CONNECTION_MAX = 100;
@@ -71,7 +76,8 @@ final class ObjectsServer {
             BoundedExecutor executor = new BoundedExecutor(THREADS, QUEUED_CALLS_MAX);
             ObjectStore store =
                     new ObjectStore(pool, fenced, verifier, options.template(), options.limits(), options.guardOn());
-            Calls calls = new Calls(executor);
+            EventLog events = new EventLog(EVENTS::info, System::nanoTime, EventLog.LINES_PER_SECOND);
+            Calls calls = new Calls(executor, events);
             CallsInFlight inFlight = new CallsInFlight();
             HealthStatusManager health = new HealthStatusManager();
             Server server = NettyServerBuilder.forAddress(options.address())

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Mode;
@@ -51,6 +52,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -70,6 +72,7 @@ abstract class ObjectsServiceContract {
     private final Grants grants = new Grants();
     private DataSource pool = dataSource();
     private final BoundedExecutor executor = new BoundedExecutor(2, 2);
+    private final List<String> events = new CopyOnWriteArrayList<>();
     private final List<ManagedChannel> channels = new ArrayList<>();
     private final List<Server> servers = new ArrayList<>();
     private ObjectsGrpc.ObjectsBlockingStub objects = ObjectsGrpc.newBlockingStub(channel("unused"));
@@ -104,7 +107,7 @@ abstract class ObjectsServiceContract {
         ObjectStore store =
                 new ObjectStore(pool, fenced, grants.verifier(), LockTemplate.parse(template), LIMITS, guardOn);
         String name = "objects-" + servers.size();
-        Calls calls = new Calls(executor);
+        Calls calls = new Calls(executor, new EventLog(events::add, () -> 0, 3));
         servers.add(InProcessServerBuilder.forName(name)
                 .directExecutor()
                 .intercept(new SequencerCapture())
@@ -156,6 +159,24 @@ abstract class ObjectsServiceContract {
         assertThat(holder.delete(delete.setIfVersion(0).build())).isEqualTo(DeleteObjectReply.getDefaultInstance());
         // Gone: "only if there is no such object" holds again.
         assertThat(holder.put(create.setIfVersion(0).build())).isEqualTo(written(true, 4));
+    }
+
+    @Test
+    void refusalsAreInTheLogAndWhatIsAppliedIsNot() {
+        put(with(grants.exclusive("a", 34)), "a/1", "new");
+        assertThat(events).isEmpty();
+        refused(() -> put(with(grants.exclusive("a", 33)), "a/2", "old"), Reason.TOKEN_STALE);
+        refused(() -> claim(guardAs(objects, grants.exclusive("a", 33)), "a"), Reason.TOKEN_STALE);
+        refused(() -> put(with(grants.exclusive("b", 33)), "a/2", "old"), Reason.WRONG_RESOURCE);
+        assertThat(events)
+                .hasSize(3)
+                .satisfiesExactly(
+                        line -> assertThat(line)
+                                .startsWith("event=refused reason=TOKEN_STALE lock=a resource=a presented_token=33"
+                                        + " mark_token=34 mark_grant=" + new GrantId(7, 34)
+                                        + " superseded_at_millis="),
+                        line -> assertThat(line).startsWith("event=refused reason=TOKEN_STALE"),
+                        line -> assertThat(line).startsWith("event=refused reason=WRONG_RESOURCE"));
     }
 
     @Test
