@@ -198,14 +198,10 @@ public final class Main implements Callable<Integer> {
         if (data != null) {
             data.markMade();
         }
+        StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
         announce(server, url, template, keys, guardSwitch);
-        StopSignal.listen().await();
-        System.out.println("palisade objects: stopping");
-        if (!server.stop(drain)) {
-            System.err.println("palisade objects: some calls did not end within " + drain.toMillis()
-                    + " ms and were cut off; whether they were applied is not known");
-        }
-        System.out.println("palisade objects: stopped");
+        stop.await();
+        Ending.of(server, drain);
     }
 
     private void announce(

@@ -146,20 +146,31 @@ final class ObjectsServer {
     }
 
     /**
-     * Health says no first; then no connection is taken, the running calls end, and the database is closed. What has not ended
-     * when the time is over is cut off: its callers do not know whether it was applied.
+     * Health says no first; then no connection is taken and the running calls end. What has not ended when the time is over is
+     * cut off: its callers do not know whether it was applied.
      *
      * @return whether every call ended in time
      */
-    boolean stop(Duration drain) throws InterruptedException {
-        long deadline = System.nanoTime() + drain.toNanos();
+    boolean drain(Duration wait) throws InterruptedException {
+        long deadline = System.nanoTime() + wait.toNanos();
         health.enterTerminalState();
         server.shutdown();
-        boolean ended = inFlight.awaitNone(drain.toNanos(), TimeUnit.NANOSECONDS);
+        boolean ended = inFlight.awaitNone(wait.toNanos(), TimeUnit.NANOSECONDS);
         server.shutdownNow();
         // A call that was cancelled has left its statement behind.
-        ended &= executor.drain(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
-        pool.close();
-        return ended;
+        return executor.drain(Duration.ofNanos(Math.max(0, deadline - System.nanoTime()))) && ended;
+    }
+
+    /**
+     * Closes the database, after {@link #drain}.
+     *
+     * @return false when that takes longer than {@code wait}: it goes on, and nothing that was answered depends on it
+     */
+    boolean close(Duration wait) throws InterruptedException {
+        Thread closing = new Thread(pool::close, "palisade-objects-closing");
+        closing.setDaemon(true);
+        closing.start();
+        closing.join(wait.toMillis());
+        return !closing.isAlive();
     }
 }
