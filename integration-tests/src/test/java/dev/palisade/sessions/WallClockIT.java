@@ -140,8 +140,8 @@ class WallClockIT {
     void aServerThatStartsAgainInThePastKeepsLeasesAndItsTokensRise() {
         clock().step(HOUR);
         Scene scene = scene(clock().environment());
-        Watched held = Scene.take(scene.client("holder", scene.address()), LOCK, 15_000);
-        CompletableFuture<AcquireResult> wait = Scene.queue(scene.client("next", scene.address()), LOCK, 15_000);
+        Watched held = Scene.take(scene.client("holder", scene.address()), LOCK, 60_000);
+        CompletableFuture<AcquireResult> wait = Scene.queue(scene.client("next", scene.address()), LOCK, 60_000);
         Scene.eventually().until(() -> scene.waiting(LOCK).size() == 1);
 
         clock().step(HOUR.negated());
