@@ -205,7 +205,8 @@ public final class LockEngine implements LockStore.Listener {
             } else if (!(answer instanceof Answer.Queued)) {
                 session.ended(new GrantId(0, 0), asked.id().number());
             } else if (session.isAbandoned()) {
-                sessions.abandon(session);
+                sessions.leave(
+                        session, new Session.Waiting(asked.lock(), asked.id().number()));
             }
             return answer;
         });
@@ -277,7 +278,8 @@ public final class LockEngine implements LockStore.Listener {
     private void holds(Session session, LockName lock, Grant grant) {
         session.holds(grant, lock);
         if (session.isAbandoned()) {
-            sessions.abandon(session);
+            // Only this one: everything else of a stream with many calls in flight was given up before.
+            sessions.abandon(session, grant.id(), lock);
         }
     }
 

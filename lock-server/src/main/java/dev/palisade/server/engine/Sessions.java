@@ -1,6 +1,8 @@
 package dev.palisade.server.engine;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
@@ -145,12 +147,22 @@ final class Sessions {
             tell("session_abandoned", session, "keeps_leases", session.keepsLeasesOnDisconnect());
         }
         session.markAbandoned();
-        for (Session.Waiting waiting : session.waiting()) {
+        session.waiting().forEach(waiting -> leave(session, waiting));
+        session.held().forEach((grant, held) -> abandon(session, grant, held.lock()));
+    }
+
+    /** Frees one place in a queue: also one that the stream got when the rest was freed already. */
+    void leave(Session session, Session.Waiting waiting) {
+        if (!freesNothing) {
             RequestId request = new RequestId(session.id(), waiting.requestNumber());
             insist(new Leave(waiting.lock(), request, session.gen()));
         }
-        if (!session.keepsLeasesOnDisconnect()) {
-            session.held().forEach((grant, held) -> insist(new Abandon(held.lock(), grant, session.gen())));
+    }
+
+    /** Frees one lease, unless its client wants leases kept: also one that the stream got when the rest was freed already. */
+    void abandon(Session session, GrantId grant, LockName lock) {
+        if (!freesNothing && !session.keepsLeasesOnDisconnect()) {
+            insist(new Abandon(lock, grant, session.gen()));
         }
     }
 

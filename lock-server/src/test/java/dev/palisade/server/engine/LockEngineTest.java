@@ -13,6 +13,7 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
+import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.End;
@@ -72,6 +73,37 @@ class LockEngineTest {
         timed.remove().run();
 
         assertThat(store.taken).last().isEqualTo(new Leave(new LockName("a"), new RequestId(SESSION, 1), 1));
+    }
+
+    /** A slow store answers after the grace: with many calls in flight the cost must not be their square. */
+    @Test
+    void whatAGivenUpStreamGetsLateIsFreedByItselfAndNothingIsFreedAgain() {
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf());
+        LockName lock = new LockName("a");
+        List<CompletableFuture<Answer>> late = new ArrayList<>();
+        for (int i = 1; i <= 10; i++) {
+            late.add(new CompletableFuture<>());
+            store.acquired = late.get(i - 1);
+            var unused = engine.acquire(
+                    session,
+                    new LockEngine.Asked(
+                            lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", ""));
+        }
+        engine.detach(session);
+        timed.remove().run();
+        assertThat(store.taken).filteredOn(Leave.class::isInstance).hasSize(10);
+        store.taken.clear();
+
+        Grant grant = new Grant(
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, "", ""),
+                new FencingToken(5),
+                1,
+                10_001);
+        late.get(0).complete(new Answer.Granted(grant));
+        late.get(1).complete(new Answer.Queued(1));
+
+        assertThat(store.taken)
+                .containsExactly(new Abandon(lock, grant.id(), 1), new Leave(lock, new RequestId(SESSION, 2), 1));
     }
 
     @Test
@@ -218,6 +250,7 @@ class LockEngineTest {
         boolean busy;
         long now = 1;
         Answer renewal = new Answer.Expired();
+        CompletableFuture<Answer> acquired = CompletableFuture.completedFuture(new Answer.Queued(1));
 
         @Override
         public CompletionStage<Answer> execute(Command command) {
@@ -228,8 +261,10 @@ class LockEngineTest {
             if (command instanceof Renew) {
                 return CompletableFuture.completedFuture(renewal);
             }
-            return CompletableFuture.completedFuture(
-                    command instanceof Leave ? new Answer.Left(true) : new Answer.Queued(1));
+            if (command instanceof Abandon) {
+                return CompletableFuture.completedFuture(new Answer.Abandoned(true));
+            }
+            return command instanceof Leave ? CompletableFuture.completedFuture(new Answer.Left(true)) : acquired;
         }
 
         @Override
