@@ -100,6 +100,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         engine.endParked();
     }
 
+    /** How many streams have not said hello, or will say no more. */
+    int streamsOfNobody() {
+        return streams.nobodys();
+    }
+
     @Override
     public void acquire(AcquireRequest request, StreamObserver<AcquireReply> out) {
         unary(

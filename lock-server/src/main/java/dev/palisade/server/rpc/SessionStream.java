@@ -71,6 +71,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         this.outbox = new Outbox(out, callsInFlightMax);
         this.streams = streams;
         out.setOnCancelHandler(this::broke);
+        out.setOnCloseHandler(() -> streams.closed(this));
     }
 
     // ---- from the client ----
@@ -135,6 +136,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 hello.getKeepLeasesOnDisconnect(),
                 this);
         session = attached;
+        streams.isNotNobodys(this);
         if (outbox.isEnded()) {
             engine.detach(attached); // Ended meanwhile, by somebody who saw no session to detach.
         }
@@ -258,13 +260,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     @Override
     public void onCompleted() {
         detach();
+        // Before the end, which may be now: a client that says no more and does not read what is left must not stay.
+        streams.isNobodys(this);
         outbox.halfClose();
-        streams.ended(this);
     }
 
     private void broke() {
         detach();
-        streams.ended(this);
+        streams.closed(this);
     }
 
     private void detach() {
@@ -330,18 +333,23 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         outbox.flush();
     }
 
-    void endWithoutHello() {
-        if (session == null) {
-            end(new Rejection(
-                    Reason.MALFORMED_REQUEST,
-                    "no hello within " + Streams.HELLO_MILLIS + " ms; the first frame has one"));
-        }
+    /** Had the time to say hello, or to read what was left to say. */
+    void endNobodys() {
+        end(
+                session == null
+                        ? new Rejection(
+                                Reason.MALFORMED_REQUEST,
+                                "no hello within " + Streams.LOOK_MILLIS + " ms; the first frame has one")
+                        : new Rejection(
+                                Reason.STORE_UNAVAILABLE,
+                                "what was answered was not read within " + Streams.LOOK_MILLIS
+                                        + " ms; ask again on another stream"));
     }
 
     /** Says no more, and lets the session go into its grace. */
     void end(Rejection rejection) {
         outbox.end(Rejections.toStatus(answers.noted(rejection)));
-        streams.ended(this);
+        streams.isNotNobodys(this);
         Session attached = session;
         if (attached != null) {
             engine.detach(attached);

@@ -3,17 +3,21 @@ package dev.palisade.server.rpc;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.server.engine.Timer;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The session streams that are open, with or without a hello: how many there may be, how long one may go without a hello, and
- * that all of them end when the server stops. Safe for use by many threads.
+ * The session streams that are open: all of them end when the server stops. Those that are of no session, because they have not
+ * said hello or will say no more, have little time, and there may be only so many: the one that is nobody's for the longest makes room
+ * for the next, so that who has a session always gets back in. Safe for use by many threads.
  */
 final class Streams {
-    /** A stream that has not said who it is by then is ended; it holds nothing. */
-    static final long HELLO_MILLIS = 10_000;
+    /** What is nobody's is looked at so often, and ended when it is looked at the second time. */
+    static final long LOOK_MILLIS = 5_000;
 
     private static final Rejection STOPPING = new Rejection(
             Reason.STORE_UNAVAILABLE,
@@ -23,32 +27,84 @@ final class Streams {
     private final int max;
     private final Timer timer;
     private final Set<SessionStream> open = ConcurrentHashMap.newKeySet();
+    /** With the number of the look before; in the order of their coming. */
+    private final Map<SessionStream, Long> nobodys = new LinkedHashMap<>();
+
+    private long looks;
+    private boolean looking;
     private volatile boolean stopping;
 
+    /** @param max of those that are nobody's */
     Streams(int max, Timer timer) {
         this.max = max;
         this.timer = timer;
     }
 
-    /** One more. It may be ended at once. */
+    /** One more, and nobody's yet. It may be ended at once. */
     void opened(SessionStream stream) {
-        if (open.size() >= max) {
-            stream.end(new Rejection(
-                    Reason.LIMIT_EXCEEDED,
-                    "streamsMax is " + max + "; close idle clients or use another server",
-                    Map.of(Rejection.LIMIT, "streamsMax", Rejection.APPLIED, "no")));
-            return;
-        }
         open.add(stream);
         if (stopping) {
             stream.end(STOPPING);
-            return;
+        } else {
+            isNobodys(stream);
         }
-        timer.after(HELLO_MILLIS, stream::endWithoutHello);
     }
 
-    void ended(SessionStream stream) {
+    /** It has no session yet, or will have none again. */
+    void isNobodys(SessionStream stream) {
+        SessionStream longest = null;
+        synchronized (nobodys) {
+            nobodys.put(stream, looks);
+            if (nobodys.size() > max) {
+                longest = nobodys.keySet().iterator().next();
+            }
+            if (!looking) {
+                looking = true;
+                timer.after(LOOK_MILLIS, this::look);
+            }
+        }
+        if (longest != null) {
+            longest.end(new Rejection(
+                    Reason.LIMIT_EXCEEDED,
+                    "streamsMax is " + max + ", of streams without a session; say hello at once, or use another server",
+                    Map.of(Rejection.LIMIT, "streamsMax", Rejection.APPLIED, "no")));
+        }
+    }
+
+    /** It has a session now, or was told that it ends. */
+    void isNotNobodys(SessionStream stream) {
+        synchronized (nobodys) {
+            nobodys.remove(stream);
+        }
+    }
+
+    /** The transport is done with it. */
+    void closed(SessionStream stream) {
+        isNotNobodys(stream);
         open.remove(stream);
+    }
+
+    int nobodys() {
+        synchronized (nobodys) {
+            return nobodys.size();
+        }
+    }
+
+    private void look() {
+        List<SessionStream> late = new ArrayList<>();
+        synchronized (nobodys) {
+            nobodys.forEach((stream, before) -> {
+                if (before < looks) {
+                    late.add(stream);
+                }
+            });
+            looks++;
+            looking = nobodys.size() > late.size();
+            if (looking) {
+                timer.after(LOOK_MILLIS, this::look);
+            }
+        }
+        late.forEach(SessionStream::endNobodys);
     }
 
     /** Ends every stream, after what it has to say, and those that come from now on. */

@@ -92,36 +92,76 @@ class LocksRpcTest {
 
     // ---- unary ----
 
-    @Test
-    void aStreamThatDoesNotSayWhoItIsIsEndedAndOneThatDidIsNot() {
+    private void look() {
+        served.looks.remove().run();
+    }
+
+    private Served.Stream silent() {
+        int before = served.rpc.streamsOfNobody();
         Served.Stream silent = served.new Stream();
-        await().until(() -> served.helloDeadlines.size() == 1);
-        Served.Stream known = served.stream(1, 1);
-        await().until(() -> served.helloDeadlines.size() == 2);
-        known.granted(acquire("a", 1, 0));
-
-        served.helloDeadlines.forEach(Runnable::run);
-
-        assertThat(reason(silent.failure())).isEqualTo(Reason.MALFORMED_REQUEST);
-        known.granted(acquire("b", 2, 0));
+        await().until(() -> served.rpc.streamsOfNobody() > before);
+        return silent;
     }
 
     @Test
-    void streamsWithoutAHelloCountAgainstTheLimitAndMakeRoomWhenTheyEnd() {
-        List<Served.Stream> open = new ArrayList<>();
-        for (int i = 1; i <= 50; i++) {
-            open.add(served.new Stream());
+    void aStreamThatDoesNotSayWhoItIsIsEndedAndOneThatDidIsNot() {
+        Served.Stream silent = silent();
+        Served.Stream known = served.stream(1, 1);
+        known.granted(acquire("a", 1, 0));
+        look();
+        Served.Stream later = silent();
+        assertThat(silent.ended).as("it had no time yet").isNotDone();
+        look();
+
+        assertThat(reason(silent.failure())).isEqualTo(Reason.MALFORMED_REQUEST);
+        known.granted(acquire("b", 2, 0));
+        assertThat(later.ended).isNotDone();
+        look();
+        later.failure();
+        assertThat(served.looks).as("nobody's are gone").isEmpty();
+    }
+
+    /** Streams without a hello cost nothing to open: they must not keep out who has a session, or wants one. */
+    @Test
+    void ofTooManyStreamsWithoutAHelloTheOldestMakesRoomForWhoSaysHello() {
+        Served.Stream first = silent();
+        for (int i = 2; i <= 50; i++) {
+            silent();
         }
-        await().until(() -> served.helloDeadlines.size() == 50);
-        assertThat(Served.rejection(served.stream(1, 1).failure()).metadata()).containsEntry("limit", "streamsMax");
-        open.get(0).breakOff();
-        open.get(1).out.onCompleted();
-        await().untilAsserted(() ->
-                assertThat(served.stream(2, 1).granted(acquire("a", 1, 0))).isNotNull());
-        served.stream(3, 1).granted(acquire("b", 1, 0));
+        served.stream(1, 1).granted(acquire("a", 1, 0));
+        assertThat(Served.rejection(first.failure()).metadata()).containsEntry("limit", "streamsMax");
+        silent();
+        Served.Stream back = served.stream(1, 2);
+        back.granted(acquire("b", 2, 0));
+        assertThat(served.rpc.streamsOfNobody()).isLessThanOrEqualTo(50);
         assertThat(served.engine.sessions("", 100).sessions())
                 .as("who was refused is nobody")
-                .hasSize(2);
+                .hasSize(1);
+    }
+
+    /** It has left its session: nothing else would ever count it or end it. */
+    @Test
+    void aStreamThatSaysNoMoreAndDoesNotReadIsEnded() {
+        Served.Stream deaf = served.new Stream(1, 1, false);
+        deaf.out.onCompleted();
+        await().until(() -> served.rpc.streamsOfNobody() == 1
+                && served.engine.sessions("", 100).sessions().isEmpty());
+        look();
+        look();
+        assertThat(served.rpc.streamsOfNobody()).isZero();
+        deaf.out.request(10);
+        assertThat(reason(deaf.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);
+    }
+
+    @Test
+    void aStopEndsAStreamThatSaysNoMoreAndDoesNotRead() {
+        Served.Stream deaf = served.new Stream(1, 1, false);
+        deaf.out.onCompleted();
+        await().until(() -> served.rpc.streamsOfNobody() == 1
+                && served.engine.sessions("", 100).sessions().isEmpty());
+        served.rpc.stop();
+        deaf.out.request(10);
+        assertThat(reason(deaf.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);
     }
 
     /** What the process does when it is asked to stop. */
@@ -131,14 +171,13 @@ class LocksRpcTest {
         Granted held = holder.granted(acquire("a", 1, 0));
         Served.Stream waiter = served.stream(2, 1);
         waiter.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
-        Served.Stream silent = served.new Stream();
+        Served.Stream silent = silent();
         var parked = LocksGrpc.newFutureStub(served.channel)
                 .acquire(acquire("a", 1, 60_000).setSessionId(session(3)).build());
         await().until(() -> served.unary()
                         .describe(DescribeRequest.newBuilder().setLock("a").build())
                         .getWaitersTotal()
                 == 2);
-        await().until(() -> served.helloDeadlines.size() == 3);
 
         served.engine.stopFreeing();
         served.rpc.stop();

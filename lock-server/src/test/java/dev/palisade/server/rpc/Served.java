@@ -61,8 +61,8 @@ final class Served implements AutoCloseable {
     final LockEngine engine;
     final LocksRpc rpc;
     final List<String> events = new CopyOnWriteArrayList<>();
-    /** What is due when a stream has said no hello for too long; time is in the test's hand. */
-    final Queue<Runnable> helloDeadlines = new ConcurrentLinkedQueue<>();
+    /** The next look at streams that are of no session, if there are any; time is in the test's hand. */
+    final Queue<Runnable> looks = new ConcurrentLinkedQueue<>();
 
     final ManagedChannel channel;
     private final Server server;
@@ -101,8 +101,8 @@ final class Served implements AutoCloseable {
                 new EventLog(events::add, () -> 0, 1_000),
                 new byte[32]);
         rpc = new LocksRpc(engine, Limits.DEFAULTS, "test", CALLS_IN_FLIGHT_MAX, (millis, task) -> {
-            if (millis == Streams.HELLO_MILLIS) {
-                helloDeadlines.add(task);
+            if (millis == Streams.LOOK_MILLIS) {
+                looks.add(task);
             } else {
                 after.after(millis, task);
             }
