@@ -5,6 +5,7 @@ import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,9 @@ import java.util.Properties;
  * last of several lines with one key counts.
  */
 record SettingsFile(String path, Map<String, Entry> entries) {
+    /** What some editors put before the first line of a file in UTF-8. */
+    private static final String BYTE_ORDER_MARK = "\uFEFF";
+
     static final SettingsFile NONE = new SettingsFile("", Map.of());
 
     /** @param line counted from 1 */
@@ -24,7 +28,10 @@ record SettingsFile(String path, Map<String, Entry> entries) {
     static SettingsFile read(String path) throws Unreadable {
         int line = 0;
         try {
-            List<String> lines = Files.readAllLines(Path.of(path), StandardCharsets.UTF_8);
+            List<String> lines = new ArrayList<>(Files.readAllLines(Path.of(path), StandardCharsets.UTF_8));
+            if (!lines.isEmpty() && lines.get(0).startsWith(BYTE_ORDER_MARK)) {
+                lines.set(0, lines.get(0).substring(1));
+            }
             Map<String, Entry> entries = new LinkedHashMap<>();
             for (int i = 0; i < lines.size(); i++) {
                 line = i + 1;

@@ -131,6 +131,15 @@ class SettingsTest {
     }
 
     @Test
+    void aByteOrderMarkBeforeTheFirstLineIsNoPartOfIt() throws Exception {
+        assertThat(parse(Map.of(), "--config=" + file("\uFEFFserver.port=80\n")).port)
+                .isEqualTo(80);
+        assertThat(parse(Map.of(), "--config=" + file("\uFEFF# ours\nserver.port=81\n")).port)
+                .isEqualTo(81);
+        assertThat(parse(Map.of(), "--config=" + file("")).port).isEqualTo(7600);
+    }
+
+    @Test
     void theCommandsAreThoseOfTheLauncher() throws Exception {
         String launcher = Files.readString(Path.of("../palisade"));
         assertThat(Pattern.compile("(?m)^ {2}([a-z-]+) {2,}\\S")
