@@ -54,7 +54,7 @@ import org.jspecify.annotations.Nullable;
 /** The service on the real store, called through gRPC in this process, with the store's clock in the test's hand. */
 final class Served implements AutoCloseable {
     static final int CALLS_IN_FLIGHT_MAX = 100;
-    static final long GRACE_MILLIS = 300;
+    static final long GRACE_MILLIS = 1_000;
 
     final AtomicLong nanos = new AtomicLong(1);
     final EmbeddedStore store;
