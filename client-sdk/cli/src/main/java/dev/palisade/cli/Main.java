@@ -1,9 +1,12 @@
 package dev.palisade.cli;
 
+import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
 import dev.palisade.contract.cli.Commands;
+import dev.palisade.contract.cli.Version;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -23,7 +26,16 @@ public final class Main {
     }
 
     static int run(String... args) {
+        Optional<String> unread = Unread.among(args, System.getProperty("sun.jnu.encoding", ""));
+        if (unread.isPresent()) {
+            System.err.println("palisade: " + Plain.text(unread.get()));
+            return Commands.USAGE;
+        }
         String verb = args.length == 0 ? "" : args[0];
+        if (verb.equals("--version") || verb.equals("-V")) {
+            System.out.println(new Version().getVersion()[0]);
+            return ExitCodes.OK;
+        }
         List<String> rest = Arrays.asList(args).subList(Math.min(1, args.length), args.length);
         // What stands behind -- is the command's, and no option of ours.
         int dashes = verb.equals("run") ? rest.indexOf("--") : -1;

@@ -61,6 +61,34 @@ class CommandLineTest {
     }
 
     @Test
+    void anArgumentThatJavaCouldNotReadIsRefusedAndNeverTakenForAnother() {
+        Ran ran = run("run", "m\ufffd\ufffdller", "--", "ls");
+        assertThat(ran.code()).isEqualTo(2);
+        assertThat(ran.err())
+                .hasLineCount(1)
+                .startsWith("palisade: the argument 'm\ufffd\ufffdller' cannot be read as UTF-8");
+        String[] umlaut = {"describe", "m\u00fcller"};
+        assertThat(Unread.among(umlaut, "UTF-8")).isEmpty();
+        assertThat(Unread.among(umlaut, "ISO-8859-1"))
+                .hasValueSatisfying(told -> assertThat(told).endsWith("set LC_ALL=C.UTF-8"));
+        assertThat(Unread.among(new String[] {"describe", "x"}, "ANSI_X3.4-1968"))
+                .isEmpty();
+    }
+
+    @Test
+    void aCommandsNameIsShownInOneLine() {
+        Ran ran = run("run", "x", "--", "no\nsuch\u001b[31m");
+        assertThat(ran.err()).hasLineCount(1).contains("'no\\u{a}such\\u{1b}[31m' was not found");
+    }
+
+    @Test
+    void theJarTellsItsVersion() {
+        Ran ran = run("--version");
+        assertThat(ran.code()).isZero();
+        assertThat(ran.out()).hasLineCount(1).startsWith("palisade ");
+    }
+
+    @Test
     void aCommandThatCannotBeRunIsToldBeforeTheLockIsAskedFor() {
         assertThat(run("run", "x", "--server", "127.0.0.1:1", "--", "no-such-command")
                         .code())

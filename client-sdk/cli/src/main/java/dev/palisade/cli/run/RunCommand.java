@@ -1,6 +1,7 @@
 package dev.palisade.cli.run;
 
 import dev.palisade.cli.term.ExitCodes;
+import dev.palisade.cli.term.Plain;
 import dev.palisade.cli.term.Service;
 import dev.palisade.cli.watchdog.Ending;
 import dev.palisade.cli.watchdog.Executable;
@@ -170,7 +171,7 @@ public final class RunCommand implements Callable<Integer> {
         Executable program = Executable.find(line.get(0), System.getenv("PATH"));
         if (!program.runnable()) {
             boolean there = program.path() != null;
-            System.err.println("palisade run: '" + line.get(0) + "' "
+            System.err.println("palisade run: '" + Plain.text(line.get(0)) + "' "
                     + (there
                             ? "cannot be executed; chmod +x it, or name another"
                             : "was not found; name a program on the PATH, or a path"));

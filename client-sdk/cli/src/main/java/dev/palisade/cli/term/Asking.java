@@ -41,7 +41,7 @@ public final class Asking {
     /** Prints {@code object} in one line. */
     public void print(JsonObject object) {
         PrintStream out = System.out;
-        out.println(object);
+        out.println(Plain.json(object.toString()));
     }
 
     /**

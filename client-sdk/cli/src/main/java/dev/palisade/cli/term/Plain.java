@@ -22,6 +22,21 @@ public final class Plain {
         return plain.toString();
     }
 
+    /** The same in JSON's own escapes: whoever parses {@code json} sees no difference. */
+    public static String json(String json) {
+        StringBuilder plain = new StringBuilder();
+        json.codePoints().forEach(character -> {
+            if (harmless(character)) {
+                plain.appendCodePoint(character);
+            } else {
+                for (char unit : Character.toChars(character)) {
+                    plain.append(String.format("\\u%04x", (int) unit));
+                }
+            }
+        });
+        return plain.toString();
+    }
+
     /** Columns under each other, two spaces apart; every cell is made plain. Rows may differ in length. */
     public static String table(List<List<String>> rows) {
         List<List<String>> plain =

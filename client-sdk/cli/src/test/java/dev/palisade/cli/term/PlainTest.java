@@ -2,6 +2,8 @@ package dev.palisade.cli.term;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -10,6 +12,17 @@ class PlainTest {
     void whatMovesTheCursorOrTurnsTheTextRoundIsShownAsAnEscape() {
         assertThat(Plain.text("a\u001b[2Jb\nc\rd\u009b1me\u202ef\u2028g\u0007"))
                 .isEqualTo("a\\u{1b}[2Jb\\u{a}c\\u{d}d\\u{9b}1me\\u{202e}f\\u{2028}g\\u{7}");
+    }
+
+    @Test
+    void jsonMovesNoCursorEitherAndMeansTheSame() {
+        JsonObject object = new JsonObject();
+        object.addProperty("owner", "a\u001b[2Jb\u009b1mc\u202ed\u007fe\udbff\udffff \\ \" Größe 😀");
+        String shown = Plain.json(object.toString());
+        assertThat(shown)
+                .doesNotContainPattern("[\\p{Cntrl}\u0080-\u009f\u202e]")
+                .contains("Größe 😀");
+        assertThat(JsonParser.parseString(shown)).isEqualTo(object);
     }
 
     @Test
