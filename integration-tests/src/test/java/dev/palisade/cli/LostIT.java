@@ -20,8 +20,10 @@ import io.grpc.Metadata;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.Assertions;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -74,6 +76,7 @@ class LostIT {
         running.awaitCommandGone(KILL_AFTER.plus(SLACK));
         nextHolderMeetsNobody(running);
         watchdog.onExit().get(10, TimeUnit.SECONDS);
+        shell.awaitNothingLeft();
     }
 
     @Test
@@ -102,6 +105,27 @@ class LostIT {
         shell.server().child().kill();
         assertThat(running.palisade().awaitExit()).isEqualTo(122);
         assertThat(running.commandAlive()).isFalse();
+    }
+
+    /** Told at once that it is over, and opened again a second after the command must be gone. */
+    @Test
+    void withItsWatchdogStoppedAForcedReleaseLeavesNoCommandToTheNext() throws Exception {
+        Shell.Running running = shell.stubborn(LOCK, "--ttl", "60s", "--kill-after", "500ms");
+        long watchdog = Shell.watchdog(running.palisade()).pid();
+        Shell.signal("STOP", watchdog);
+        try (PalisadeClient next = shell.client("next")) {
+            CompletableFuture<Boolean> met = CompletableFuture.supplyAsync(() -> {
+                next.acquire(LOCK, Shell.PATIENCE);
+                return running.commandAlive();
+            });
+            Awaitility.await().until(() -> next.describe(LOCK).waitersTotal() == 1);
+            assertThat(shell.run("force-release", LOCK, "--why", "stuck").code())
+                    .isZero();
+            assertThat(met.get(30, TimeUnit.SECONDS))
+                    .as("the command, when the next is granted")
+                    .isFalse();
+        }
+        assertThat(running.palisade().awaitExit()).isEqualTo(122);
     }
 
     @Test

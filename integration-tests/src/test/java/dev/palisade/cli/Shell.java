@@ -7,6 +7,7 @@ import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /** A lock server, and a shell in which {@code palisade} is run. What a test leaves running is killed at its end. */
@@ -63,9 +65,29 @@ final class Shell implements AutoCloseable {
 
     List<String> line(String... arguments) {
         List<String> line = Child.java(
-                "-jar", installation.file("client-sdk/cli/target/palisade.jar").toString());
+                "-Djava.io.tmpdir=" + temporary(),
+                "-jar",
+                installation.file("client-sdk/cli/target/palisade.jar").toString());
         line.addAll(List.of(arguments));
         return line;
+    }
+
+    /** The folder for temporary files of every palisade that is run here. */
+    Path temporary() {
+        try {
+            return Files.createDirectories(installation.home().resolve("tmp"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Waits until no file of a palisade that ran is left in {@link #temporary}. */
+    void awaitNothingLeft() {
+        Awaitility.await().atMost(PATIENCE).until(() -> {
+            try (Stream<Path> left = Files.list(temporary())) {
+                return left.findAny().isEmpty();
+            }
+        });
     }
 
     Ran run(String... arguments) throws IOException, InterruptedException {

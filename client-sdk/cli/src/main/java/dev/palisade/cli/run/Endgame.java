@@ -2,37 +2,47 @@ package dev.palisade.cli.run;
 
 import dev.palisade.cli.watchdog.Ending;
 import dev.palisade.cli.watchdog.Group;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** Ends the command without its watchdog: asks while there is time, then kills. */
 final class Endgame {
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** For a process that is between being made and becoming the command. */
-    private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+    /**
+     * What a search came to.
+     *
+     * @param certain whether nothing was overlooked
+     */
+    record Search(Optional<Group> found, boolean certain) {}
 
     private Endgame() {}
 
     /**
-     * The command of a watchdog that died before it could tell what it had started; null: there is none, or it cannot be looked for.
+     * Looks for the command of a watchdog that died before it could tell what it had started. What is between being made and
+     * becoming the command is still in the watchdog's session and is waited for, however slow the machine is.
      *
-     * @param entry of its environment that nobody else has
+     * @param session that the watchdog led; empty if it had none of its own, and then finding nothing proves nothing
+     * @param entry of the command's environment that nobody else has
+     * @param patience after so long it is not known
      */
-    static @Nullable Group find(String entry) {
-        long until = System.nanoTime() + SEARCH_NANOS;
+    static Search find(OptionalLong session, String entry, Duration patience) {
+        long until = System.nanoTime() + patience.toNanos();
         while (Group.canSearch() && System.nanoTime() - until < 0) {
+            // In this order: whatever leaves the session has the entry by then.
+            boolean onItsWay = session.isPresent() && Group.inSession(session.getAsLong());
             Optional<Group> found = Group.carrying(entry);
-            if (found.isPresent()) {
-                return found.get();
+            if (!onItsWay && (found.isPresent() || session.isPresent())) {
+                return new Search(found, true);
             }
             LockSupport.parkNanos(LOOK_NANOS);
         }
-        return null;
+        return new Search(Optional.empty(), false);
     }
 
     /**

@@ -20,6 +20,8 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -33,7 +35,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockedRun implements WatchdogProcess.Listener {
     private static final Duration NOTICE_AFTER = Duration.ofSeconds(1);
-    private static final Duration SPARE = Duration.ofSeconds(1);
+    private static final Duration SPARE = Duration.ofSeconds(2);
+
+    /** Shorter than what the default lock-delay has over {@code --kill-after}. */
+    private static final Duration SPARE_WHEN_LOST = Duration.ofMillis(500);
+
+    private static final Duration SEARCH = Duration.ofSeconds(5);
     private static final Duration WATCHDOG_START = Duration.ofSeconds(20);
     private static final String SEQUENCER = "PALISADE_SEQUENCER";
     private static final Map<String, Integer> NUMBERS = Map.of("HUP", 1, "INT", 2, "TERM", 15);
@@ -45,6 +52,7 @@ final class LockedRun implements WatchdogProcess.Listener {
     private volatile @Nullable Lease lease;
     private volatile @Nullable Link link;
     private boolean started;
+    private boolean standsBy;
     private @Nullable Group group;
     private @Nullable String signal;
     private boolean askedBack;
@@ -75,13 +83,15 @@ final class LockedRun implements WatchdogProcess.Listener {
     /** Returns the exit code. Nothing of the client's is closed: what is held then is meant to run out. */
     int run(PalisadeClient client) throws InterruptedException {
         NUMBERS.keySet().forEach(name -> Signals.hear(name, heard -> news.add(() -> signalled(heard))));
+        WatchdogProcess process;
         try {
-            watchdog = WatchdogProcess.start(this);
+            process = WatchdogProcess.start(this);
         } catch (IOException e) {
             teller.tell(
                     "cannot start its watchdog (" + e.getMessage() + "); is java's folder for temporary files usable?");
             return ExitCodes.CANNOT_RUN;
         }
+        watchdog = process;
         var acquiring = client.acquireAsync(request.lock(), request.options());
         var unused = acquiring.whenComplete((result, failure) -> news.add(() -> answered(result, failure)));
         at(NOTICE_AFTER, () -> look(client));
@@ -93,6 +103,7 @@ final class LockedRun implements WatchdogProcess.Listener {
             }
             next.run();
         }
+        process.forget();
         return exit;
     }
 
@@ -183,8 +194,8 @@ final class LockedRun implements WatchdogProcess.Listener {
         if (held == null || started) {
             return;
         }
-        due = Long.MAX_VALUE;
         started = true;
+        at(WATCHDOG_START, () -> endItOurselves("its watchdog does not start the command"));
         Map<String, String> environment = Map.of(
                 "PALISADE_LOCK",
                 request.lock(),
@@ -215,6 +226,9 @@ final class LockedRun implements WatchdogProcess.Listener {
     private void heard(Message message) {
         if (message instanceof Message.Started running) {
             group = new Group(running.pid());
+            if (!standsBy) {
+                due = Long.MAX_VALUE;
+            }
         } else if (message instanceof Message.Failed failed) {
             giveUp(failed.why());
         } else if (message instanceof Message.Ended ended) {
@@ -278,7 +292,7 @@ final class LockedRun implements WatchdogProcess.Listener {
         signal = signal == null ? name : signal;
         if (started) {
             say(new Message.Signal(name));
-            standBy();
+            standBy(request.ending().killAfter().plus(SPARE));
         } else {
             Lease held = lease;
             if (held != null) {
@@ -297,7 +311,9 @@ final class LockedRun implements WatchdogProcess.Listener {
         tellLost(reason + (detail.isEmpty() ? "" : " " + detail));
         if (started) {
             say(new Message.Lost());
-            standBy();
+            // The lock is closed for a while yet: the command has to be gone before it is opened again.
+            boolean atOnce = request.ending().killAtOnce();
+            standBy((atOnce ? Duration.ZERO : request.ending().killAfter()).plus(SPARE_WHEN_LOST));
         } else {
             exit = ExitCodes.LOST;
         }
@@ -324,7 +340,7 @@ final class LockedRun implements WatchdogProcess.Listener {
         teller.tell(who + "; the command is ended");
         if (started) {
             say(new Message.Signal("TERM"));
-            standBy();
+            standBy(request.ending().killAfter().plus(SPARE));
         } else {
             release(held);
             exit = ExitCodes.LOST;
@@ -332,8 +348,13 @@ final class LockedRun implements WatchdogProcess.Listener {
     }
 
     /** The watchdog has been told. If it does not act, for instance because it is stopped, we do. */
-    private void standBy() {
-        at(request.ending().killAfter().plus(SPARE).plus(SPARE), () -> endItOurselves("its watchdog does not answer"));
+    private void standBy(Duration longest) {
+        long then = System.nanoTime() + longest.toNanos();
+        // What is ordered later, such as a second signal, postpones nothing.
+        if (!standsBy || then - due < 0) {
+            standsBy = true;
+            at(longest, () -> endItOurselves("its watchdog does not answer"));
+        }
     }
 
     @Override
@@ -357,15 +378,20 @@ final class LockedRun implements WatchdogProcess.Listener {
             // From here on it can start nothing.
             silent.kill();
         }
-        Group command = group == null ? Endgame.find(SEQUENCER + "=" + sequencer()) : group;
-        if (command == null && !Group.canSearch()) {
-            String unknown =
-                    "; whether the command runs is unknown; " + request.lock() + " is not released, it runs out";
-            end(ExitCodes.CANNOT_RUN, why + unknown);
-            return;
+        Optional<Group> command = Optional.ofNullable(group);
+        if (group == null) {
+            OptionalLong session = silent == null ? OptionalLong.empty() : silent.session();
+            Endgame.Search search = Endgame.find(session, SEQUENCER + "=" + sequencer(), SEARCH);
+            if (!search.certain()) {
+                String unknown =
+                        "; whether the command runs is unknown; " + request.lock() + " is not released, it runs out";
+                end(ExitCodes.CANNOT_RUN, why + unknown);
+                return;
+            }
+            command = search.found();
         }
         teller.tell(why + "; the command is ended");
-        if (command == null || Endgame.play(command, request.ending(), this::holds)) {
+        if (command.isEmpty() || Endgame.play(command.get(), request.ending(), this::holds)) {
             over(toldLost, ExitCodes.CANNOT_RUN);
         } else {
             stuck();

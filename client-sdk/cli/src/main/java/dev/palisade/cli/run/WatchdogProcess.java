@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /**
@@ -32,9 +33,13 @@ final class WatchdogProcess {
     }
 
     private final Process process;
+    private final Path socket;
+    private final boolean leadsSession;
 
-    private WatchdogProcess(Process process) {
+    private WatchdogProcess(Process process, Path socket, boolean leadsSession) {
         this.process = process;
+        this.socket = socket;
+        this.leadsSession = leadsSession;
     }
 
     /** @throws IOException in one line */
@@ -44,13 +49,14 @@ final class WatchdogProcess {
         ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         try {
             server.bind(UnixDomainSocketAddress.of(socket), 1);
+            Executable setsid = Executable.find("setsid", System.getenv("PATH"));
             Process process =
-                    new ProcessBuilder(commandLine(socket)).inheritIO().start();
+                    new ProcessBuilder(commandLine(setsid, socket)).inheritIO().start();
             Thread reader = new Thread(() -> serve(server, socket, listener), "watchdog");
             reader.setDaemon(true);
             reader.start();
             var unused = process.onExit().thenAccept(ended -> close(server));
-            return new WatchdogProcess(process);
+            return new WatchdogProcess(process, socket, setsid.runnable());
         } catch (IOException | RuntimeException e) {
             close(server);
             remove(socket);
@@ -63,10 +69,19 @@ final class WatchdogProcess {
         process.destroyForcibly();
     }
 
-    private static List<String> commandLine(Path socket) throws IOException {
+    /** The number of the session that is its own; empty if it is in ours. */
+    OptionalLong session() {
+        return leadsSession ? OptionalLong.of(process.pid()) : OptionalLong.empty();
+    }
+
+    /** To be called before this process ends: it may do so before the watchdog has called, which then finds nobody. */
+    void forget() {
+        remove(socket);
+    }
+
+    private static List<String> commandLine(Executable setsid, Path socket) throws IOException {
         List<String> line = new ArrayList<>();
         // In a session of its own no signal of the terminal reaches it, nor one sent to our process group.
-        Executable setsid = Executable.find("setsid", System.getenv("PATH"));
         if (setsid.runnable()) {
             line.add(String.valueOf(setsid.path()));
         }
@@ -77,6 +92,7 @@ final class WatchdogProcess {
                 "-XX:TieredStopAtLevel=1",
                 "-Xmx16m",
                 "-Xlog:disable",
+                "-XX:-MaxFDLimit",
                 "-Dfile.encoding=UTF-8",
                 "-cp",
                 ourJar(),
@@ -107,7 +123,8 @@ final class WatchdogProcess {
                 listener.said(link.receive());
             }
         } catch (IOException e) {
-            listener.gone("its watchdog is gone (" + e.getMessage() + ")");
+            listener.gone(
+                    "its watchdog is gone (" + (e.getMessage() == null ? "it never called" : e.getMessage()) + ")");
         } finally {
             remove(socket);
         }

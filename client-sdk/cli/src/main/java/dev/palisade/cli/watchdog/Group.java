@@ -2,12 +2,14 @@ package dev.palisade.cli.watchdog;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * The processes of the command: all that are in the process group its first process leads, and whatever descends from it. What
@@ -15,6 +17,8 @@ import java.util.Optional;
  */
 public final class Group {
     private static final Path PROC = Path.of("/proc");
+    private static final int GROUP = 2;
+    private static final int SESSION = 3;
     private static final boolean HAS_PROC = Files.exists(PROC.resolve("self/stat"));
 
     private final long leader;
@@ -38,16 +42,33 @@ public final class Group {
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path process : processes) {
                 if (hasEntry(process, entry)) {
-                    Group of = new Group(Long.parseLong(process.getFileName().toString()));
-                    if (found == null || of.isOfGroup(process)) {
-                        found = of;
+                    Optional<Group> of = of(process);
+                    boolean leads =
+                            of.isPresent() && process.getFileName().toString().equals(Long.toString(of.get().leader));
+                    if (of.isPresent() && (found == null || leads)) {
+                        found = of.get();
                     }
                 }
             }
-        } catch (IOException e) {
+        } catch (IOException | DirectoryIteratorException e) {
             return Optional.ofNullable(found);
         }
         return Optional.ofNullable(found);
+    }
+
+    /** The group that a process is in, unless it has ended. */
+    private static Optional<Group> of(Path process) {
+        long[] group = new long[1];
+        boolean runs = runs(process, fields -> {
+            group[0] = Long.parseLong(fields[GROUP]);
+            return true;
+        });
+        return runs ? Optional.of(new Group(group[0])) : Optional.empty();
+    }
+
+    /** Whether any process of the session is left, see {@link #alive}; to be asked only if {@link #canSearch}. */
+    public static boolean inSession(long session) {
+        return any(fields -> Long.parseLong(fields[SESSION]) == session);
     }
 
     private static boolean hasEntry(Path process, String entry) {
@@ -61,18 +82,19 @@ public final class Group {
 
     /** Whether any process of the group is left; those that have ended and are only not yet waited for do not count. */
     public boolean alive() {
-        if (!HAS_PROC) {
-            return shell("kill -0 -" + leader);
-        }
+        return HAS_PROC ? any(fields -> Long.parseLong(fields[GROUP]) == leader) : shell("kill -0 -" + leader);
+    }
+
+    private static boolean any(Predicate<String[]> wanted) {
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path process : processes) {
-                if (isOfGroup(process)) {
+                if (runs(process, wanted)) {
                     return true;
                 }
             }
             return false;
-        } catch (IOException e) {
-            return shell("kill -0 -" + leader);
+        } catch (IOException | DirectoryIteratorException e) {
+            return true; // Not to be known now: whoever asks, asks again.
         }
     }
 
@@ -107,13 +129,13 @@ public final class Group {
         return all;
     }
 
-    private boolean isOfGroup(Path process) {
+    private static boolean runs(Path process, Predicate<String[]> wanted) {
         try {
             String stat = Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1);
-            // "pid (name) state parent group ...", and the name may hold anything.
-            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 4);
+            // "pid (name) state parent group session ...", and the name may hold anything.
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 5);
             boolean ended = fields[0].equals("Z") || fields[0].equals("X");
-            return !ended && Long.parseLong(fields[2]) == leader;
+            return !ended && wanted.test(fields);
         } catch (IOException e) {
             return false; // It ended while we looked.
         }

@@ -46,6 +46,7 @@ final class OwnGroup {
         }
         List<String> line = new ArrayList<>();
         line.add(setsid.get().toString());
+        line.add("--");
         line.addAll(command);
         Process process = process(line, environment).start();
         return new Running(process, process.pid());

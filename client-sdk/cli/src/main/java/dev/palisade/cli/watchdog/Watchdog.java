@@ -3,7 +3,10 @@ package dev.palisade.cli.watchdog;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -41,13 +44,33 @@ public final class Watchdog {
         for (String signal : new String[] {"INT", "TERM", "HUP", "TSTP", "TTIN", "TTOU"}) {
             Signals.hear(signal, name -> {});
         }
-        try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(args[0]))) {
+        Path socket = Path.of(args[0]);
+        try (SocketChannel channel = call(socket)) {
             new Watchdog(new Link(channel)).run();
         } catch (IOException e) {
             // Nobody is left to tell, and nothing was started: run() handles what happens later.
             System.exit(1);
         }
         System.exit(0);
+    }
+
+    /** Leaves nothing behind on the disk, also if whoever made the socket was killed meanwhile. */
+    private static SocketChannel call(Path socket) throws IOException {
+        try {
+            return SocketChannel.open(UnixDomainSocketAddress.of(socket));
+        } finally {
+            forget(socket);
+        }
+    }
+
+    private static void forget(Path socket) {
+        try {
+            Files.deleteIfExists(socket);
+            Files.deleteIfExists(Objects.requireNonNull(socket.getParent()));
+        } catch (IOException e) {
+            // What stays behind is empty, and no reason not to watch.
+            return;
+        }
     }
 
     private void run() throws InterruptedException, IOException {
