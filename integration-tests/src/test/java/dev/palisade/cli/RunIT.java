@@ -92,6 +92,7 @@ class RunIT {
                     .singleElement()
                     .asString()
                     .startsWith("palisade run: " + LOCK + " is taken: held by me\\u{202e} since ");
+            shell.awaitNothingLeft();
             Shell.Ran waited = shell.run("run", LOCK, "--wait", "2500ms", "--", "touch", "never");
             assertThat(waited.code()).isEqualTo(121);
             assertThat(waited.err()).hasSize(2);
