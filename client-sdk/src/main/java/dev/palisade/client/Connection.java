@@ -139,7 +139,8 @@ final class Connection {
         loop.cancel(connectTimer);
     }
 
-    private static String reason(@Nullable Throwable failure) {
+    /** The status, and the words nearest to the cause: {@code Connection refused}, where gRPC itself says no more than "io exception". */
+    static String reason(@Nullable Throwable failure) {
         if (failure == null) {
             return "the server ended the stream";
         }

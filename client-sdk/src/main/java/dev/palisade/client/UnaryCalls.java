@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Calls beside the stream, for what needs no session: the servers are tried in turn until one answers or the time is over.
@@ -101,13 +100,8 @@ final class UnaryCalls {
                 .orElseGet(() -> new Rejection(
                         Reason.OUTCOME_UNKNOWN,
                         "no answer from the lock server at " + channels + " ("
-                                + failure.getStatus().getCode()
-                                + detail(failure.getStatus().getDescription())
+                                + Connection.reason(failure)
                                 + "); check that it runs and can be reached"));
-    }
-
-    private static String detail(@Nullable String description) {
-        return description == null ? "" : " " + description;
     }
 
     private RuntimeException failure(String about, Rejection rejection) {

@@ -17,8 +17,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "coupons",
         description = {
-            "Sells 100 coupons to 500 customers, each of whom takes the lock, reads how many are left and writes.",
-            "Holders are stopped between read and write until another has bought. With the guard, 100 are issued.",
+            "Sells 100 coupons to 500 customers, each of whom takes the lock, reads how many are left and writes. "
+                    + "Holders are stopped between read and write until another has bought. With the guard, 100 are issued.",
             "",
         },
         footer = {

@@ -18,8 +18,8 @@ import picocli.CommandLine.ScopeType;
 @Command(
         name = "demo",
         description = {
-            "Shows the pause race with real processes: a client is stopped right before its write until its lease has",
-            "ended and another client has the lock, then continued. With the guard, its write is refused.",
+            "Shows the pause race with real processes: a client is stopped right before its write until its lease has "
+                    + "ended and another client has the lock, then continued. With the guard, its write is refused.",
             "",
         },
         footer = {

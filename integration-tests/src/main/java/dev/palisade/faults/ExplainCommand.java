@@ -14,8 +14,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "explain",
         description = {
-            "Checks a history that was kept once more, without any process, and tells for each broken property",
-            "what happened around it.",
+            "Checks a history that was kept once more, without any process, and tells for each broken property "
+                    + "what happened around it.",
             "",
         },
         footer = {"", "Exit codes: 0 nothing is wrong, 1 a property was broken, 2 wrong usage, 3 no such history."},

@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "faults",
         description = {
-            "Runs client processes under faults that a seed chooses, several at once, and checks what they leave behind:",
-            "stopped and killed clients, frozen, slow and cut links, a lock server and an object store that are killed.",
+            "Runs client processes under faults that a seed chooses, several at once, and checks what they leave behind: "
+                    + "stopped and killed clients, frozen, slow and cut links, a lock server and an object store that are killed.",
             "",
         },
         footer = {

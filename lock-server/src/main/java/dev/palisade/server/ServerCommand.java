@@ -23,16 +23,16 @@ import picocli.CommandLine.Spec;
         description = {
             "Grants leases with rising fencing tokens.",
             "",
-            "Locks are kept in the data directory and survive a kill -9. One process per directory.",
-            "The signing keyset is shared with the guards; it is made, readable by its owner only, if it does not exist.",
+            "Locks are kept in the data directory and survive a kill -9. One process per directory. "
+                    + "The signing keyset is shared with the guards; it is made, readable by its owner only, if it does not exist.",
             "",
         },
         footer = {
             "",
-            "Each option --NAME is also PALISADE_SERVER_NAME in the environment and server.NAME in the config file;",
-            "flags win over the environment, the environment over the file.",
-            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start, 70 could not make data durable,",
-            "143 stopped at once by a second signal."
+            "Each option --NAME is also PALISADE_SERVER_NAME in the environment and server.NAME in the config file; "
+                    + "flags win over the environment, the environment over the file.",
+            "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start, 70 could not make data durable, "
+                    + "143 stopped at once by a second signal."
         },
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
@@ -120,8 +120,11 @@ final class ServerCommand implements Callable<Integer> {
         check(
                 !grace.isNegative() && grace.compareTo(Duration.ofMinutes(5)) <= 0,
                 "--grace",
-                "is " + grace + "; use 0s to 5m");
-        check(drain.compareTo(Duration.ofMinutes(5)) <= 0, "--drain", "is " + drain + "; use 0s to 5m");
+                "is " + DurationOption.text(grace) + "; use 0s to 5m");
+        check(
+                drain.compareTo(Duration.ofMinutes(5)) <= 0,
+                "--drain",
+                "is " + DurationOption.text(drain) + "; use 0s to 5m");
         check(locksMax >= 1 && locksMax <= 100_000_000, "--locks-max", "is " + locksMax + "; use 1 to 100000000");
         check(
                 !issuer.isEmpty() && issuer.length() <= 64 && issuer.chars().allMatch(c -> c > ' ' && c < 127),

@@ -113,7 +113,7 @@ class CommandLineTest {
                     Misuse.usage("cannot read config file", "server", "--config", escape.toString()),
                     Misuse.usage("server.prot", "server", "--config", typo.toString()),
                     Misuse.usage("bad.properties:1: ", "server", "--config", badValue.toString()),
-                    Misuse.usage("--grace (" + badRange + ":1) is PT10M", "server", "--config", badRange.toString()),
+                    Misuse.usage("--grace (" + badRange + ":1) is 10m", "server", "--config", badRange.toString()),
                     Misuse.usage(
                                     "--port (environment variable PALISADE_SERVER_PORT) is 70000; use 0 to 65535",
                                     "server")

@@ -16,8 +16,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "check",
         description = {
-            "Tells whether a sequencer names a lease that is alive now: exit code 0, else 1. No fence: it may end the next",
-            "moment."
+            "Tells whether a sequencer names a lease that is alive now: exit code 0, else 1. No fence: it may end the next "
+                    + "moment."
         },
         footer = {"", "Example, in a command of palisade run:", "  palisade check && ./next-step.sh"},
         mixinStandardHelpOptions = true,

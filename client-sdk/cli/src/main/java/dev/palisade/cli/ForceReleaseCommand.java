@@ -21,8 +21,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "force-release",
         description = {
-            "Ends a lease at once, on record with who and why. The holder may still be at work: it is told, and only a guard",
-            "refuses what it does until then. Ask first, with palisade revoke."
+            "Ends a lease at once, on record with who and why. The holder may still be at work: it is told, and only a guard "
+                    + "refuses what it does until then. Ask first, with palisade revoke."
         },
         footer = {
             "",

@@ -21,8 +21,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "history",
         description = {
-            "Tells the last things that happened to a lock, oldest first. A restart of the server forgets them,",
-            "except forced releases."
+            "Tells the last things that happened to a lock, oldest first. A restart of the server forgets them, "
+                    + "except forced releases."
         },
         footer = {"", "Example:", "  palisade history backup/db1"},
         mixinStandardHelpOptions = true,
@@ -41,7 +41,7 @@ final class HistoryCommand implements Callable<Integer> {
         if (asking.json()) {
             entries.forEach(entry -> asking.print(json(entry)));
         } else if (entries.isEmpty()) {
-            System.err.println("nothing is known of that lock");
+            System.err.println("nothing is known of " + Plain.text(name) + " since the lock server started");
         } else {
             System.out.print(shown(entries, Clock.system(ZoneId.systemDefault())));
         }

@@ -50,7 +50,7 @@ final class ListCommand implements Callable<Integer> {
         });
     }
 
-    private static void show(Iterator<LockDescription> locks) {
+    private void show(Iterator<LockDescription> locks) {
         boolean any = false;
         while (locks.hasNext()) {
             List<List<String>> rows = new ArrayList<>();
@@ -62,7 +62,8 @@ final class ListCommand implements Callable<Integer> {
             any = true;
         }
         if (!any) {
-            System.err.println("no lock of that beginning is in use");
+            System.err.println(
+                    prefix.isEmpty() ? "no lock is in use" : "no lock in use begins with " + Plain.text(prefix));
         }
     }
 }

@@ -17,8 +17,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "revoke",
         description = {
-            "Asks every holder of a lock to give it up. Each decides for itself; palisade run ends its command unless told",
-            "otherwise. Who does not react can be ended by palisade force-release."
+            "Asks every holder of a lock to give it up. Each decides for itself; palisade run ends its command unless told "
+                    + "otherwise. Who does not react can be ended by palisade force-release."
         },
         footer = {"", "Example:", "  palisade revoke backup/db1 --why \"maintenance at noon\""},
         mixinStandardHelpOptions = true,

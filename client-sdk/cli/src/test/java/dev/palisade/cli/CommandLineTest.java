@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine.Model.UsageMessageSpec;
 
 /** Misuse, told before any server is asked. */
 class CommandLineTest {
@@ -22,6 +23,7 @@ class CommandLineTest {
             quoteCharacter = '"',
             value = {
                 "descirbe x              | palisade: 'descirbe' is not a command; did you mean describe?",
+                "fautls                  | palisade: 'fautls' is not a command; did you mean faults?",
                 "servr                   | palisade: 'servr' is not a command; did you mean server?",
                 "run                     | palisade run: NAME is missing",
                 "run x                   | palisade run: no command; write it behind --: palisade run x -- COMMAND",
@@ -31,9 +33,10 @@ class CommandLineTest {
                 "run -- ls               | palisade run: NAME is missing",
                 "run x --wiat 3s -- ls   | palisade run: there is no option --wiat; did you mean --wait?",
                 "run x --wait 3 -- ls    | palisade run: --wait: '3' is not a time; write 500ms, 10s, 5m or 24h",
-                "run x --ttl 6m -- ls    | palisade run: ttl is PT6M; use up to 5 min",
-                "run x --kill-after 60s -- ls | palisade run: --kill-after is more than 59s; use 0s to 59s",
-                "run x --lock-delay 61s -- ls | palisade run: lock-delay is PT1M1S; use 0 to 60 s",
+                "run x --ttl 6m -- ls    | palisade run: --ttl is 6m; use 1s to 5m",
+                "run x --ttl 100ms -- ls | palisade run: --ttl is 100ms; use 1s to 5m",
+                "run x --kill-after 60s -- ls | palisade run: --kill-after is 1m; use 0s to 59s",
+                "run x --lock-delay 61s -- ls | palisade run: --lock-delay is 61s; use 0s to 1m",
                 "run x --on-lost HUP -- ls    | palisade run: --on-lost is 'HUP'; use one of TERM, KILL",
                 "run x --server here -- ls    | palisade run: server address \"\"here\"\" is not host:port",
                 "describe                | palisade describe: NAME is missing",
@@ -44,7 +47,7 @@ class CommandLineTest {
                 "force-release x --token y --why y | palisade force-release: --token is 'y'; use a whole number",
                 "revoke x                | palisade revoke: --why is missing",
                 "check                   | palisade check: no SEQUENCER, and $PALISADE_SEQUENCER is not set",
-                "completion fish         | palisade completion: bash|zsh is 'fish'; use one of BASH, ZSH"
+                "completion fish         | palisade completion: 'fish' is none of bash, zsh"
             })
     void misuseIsToldInOneLine(String line, String told) {
         Ran ran = run(line.strip().split(" +"));
@@ -111,6 +114,16 @@ class CommandLineTest {
         assertThat(ran.code()).isZero();
         assertThat(ran.out())
                 .contains("palisade run [OPTION...] NAME -- COMMAND", "122  lost", "palisade run backup/db1 --");
+    }
+
+    @Test
+    void helpFitsATerminalOf80ColumnsAndBreaksNoSentenceItself() {
+        Verbs.all().getSubcommands().forEach((verb, line) -> {
+            UsageMessageSpec help = line.getCommandSpec().usageMessage();
+            assertThat(Stream.of(help.description(), help.footer()).flatMap(Stream::of))
+                    .as("palisade %s --help", verb)
+                    .allMatch(text -> text.length() <= 80 || text.endsWith("."));
+        });
     }
 
     @Test

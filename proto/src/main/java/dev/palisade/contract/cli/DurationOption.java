@@ -24,4 +24,15 @@ public final class DurationOption implements ITypeConverter<Duration> {
             default -> Duration.ofHours(amount);
         };
     }
+
+    /** {@code time}, which was read by this class, in the form that it reads: a message repeats it as people write it. */
+    public static String text(Duration time) {
+        if (time.isZero() || time.toMillisPart() != 0) {
+            return time.isZero() ? "0s" : time.toMillis() + "ms";
+        }
+        if (time.toSecondsPart() != 0) {
+            return time.toSeconds() + "s";
+        }
+        return time.toMinutesPart() == 0 ? time.toHours() + "h" : time.toMinutes() + "m";
+    }
 }

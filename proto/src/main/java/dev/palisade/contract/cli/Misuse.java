@@ -64,8 +64,15 @@ final class Misuse {
         String value = shown(misuse.getValue());
         Class<?> type = argument.type();
         if (type.isEnum()) {
-            String words =
-                    Arrays.stream(type.getEnumConstants()).map(Object::toString).collect(Collectors.joining(", "));
+            // The label is how help writes them.
+            String words = argument.paramLabel().contains("|")
+                    ? argument.paramLabel().replace("|", ", ")
+                    : Arrays.stream(type.getEnumConstants())
+                            .map(Object::toString)
+                            .collect(Collectors.joining(", "));
+            if (!argument.isOption()) {
+                return "'" + value + "' is none of " + words;
+            }
             return name + " is '" + value + "'; use one of " + words;
         }
         if (type == int.class || type == long.class || type == Integer.class || type == Long.class) {

@@ -148,7 +148,7 @@ public final class SequencerKeys {
 
     private void requireKnown(int keyId) {
         if (keys().stream().noneMatch(key -> key.id() == keyId)) {
-            throw new IllegalArgumentException("no key " + name(keyId) + " in this keyset");
+            throw new IllegalArgumentException("no key " + name(keyId) + " in this keyset; see: palisade keys list");
         }
     }
 

@@ -17,6 +17,22 @@ class DurationOptionTest {
     }
 
     @ParameterizedTest
+    @CsvSource({
+        "0ms, 0s",
+        "500ms, 500ms",
+        "1500ms, 1500ms",
+        "10s, 10s",
+        "90s, 90s",
+        "60s, 1m",
+        "60m, 1h",
+        "90m, 90m",
+        "24h, 24h"
+    })
+    void aTimeIsRepeatedInTheFormThatIsRead(String given, String text) {
+        assertThat(DurationOption.text(new DurationOption().convert(given))).isEqualTo(text);
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"", "10", "s", "10 s", "-1s", "1.5s", "10S", "1d", "PT10S", "1s1s", "1000000000s", "١s"})
     void anythingElseIsRefusedWithAnExample(String text) {
         assertThatThrownBy(() -> new DurationOption().convert(text))

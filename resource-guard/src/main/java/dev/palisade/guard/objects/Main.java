@@ -35,8 +35,8 @@ import picocli.CommandLine.Spec;
         description = {"Protected object storage: refuses writes that carry a stale fencing token.", ""},
         footer = {
             "",
-            "Each option --NAME is also PALISADE_OBJECTS_NAME in the environment and objects.NAME in the config file;",
-            "flags win over the environment, the environment over the file. A password only there: jdbc-password.",
+            "Each option --NAME is also PALISADE_OBJECTS_NAME in the environment and objects.NAME in the config file; "
+                    + "flags win over the environment, the environment over the file. A password only there: jdbc-password.",
             "Exit codes: 0 stopped by a signal, 2 wrong usage, 3 cannot start, 143 stopped at once by a second signal."
         })
 public final class Main implements Callable<Integer> {
@@ -162,7 +162,7 @@ public final class Main implements Callable<Integer> {
         LockTemplate template = checked(() -> LockTemplate.parse(lockTemplate));
         ObjectLimits limits = checked(() -> new ObjectLimits(objectBytesMax, lockWait));
         if (drain.compareTo(Duration.ofMinutes(5)) > 0) {
-            throw misuse(named("--drain") + " is " + drain + "; use 0s to 5m");
+            throw misuse(named("--drain") + " is " + DurationOption.text(drain) + "; use 0s to 5m");
         }
         refusePasswordOnTheCommandLine();
         InetSocketAddress address = address();

@@ -10,6 +10,7 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.Version;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -34,24 +35,25 @@ import picocli.CommandLine.Spec;
         description = {
             "Runs a command while holding a lock, and ends it when the lock is lost.",
             "",
-            "Waits for the lock NAME, runs the command and gives the lock back when the command, and whatever it left",
-            "running, has ended. The command finds in its environment PALISADE_LOCK, PALISADE_TOKEN and",
-            "PALISADE_SEQUENCER, the proof that a guard asks for. A process of its own watches over it: if the lease",
-            "cannot be renewed in time, or this command is stopped or killed, it ends the command's process group.",
+            "Waits for the lock NAME, runs the command and gives the lock back when the command, and whatever it left "
+                    + "running, has ended. The command finds in its environment PALISADE_LOCK, PALISADE_TOKEN and "
+                    + "PALISADE_SEQUENCER, the proof that a guard asks for. A process of its own watches over it: if the lease "
+                    + "cannot be renewed in time, or this command is stopped or killed, it ends the command's process group.",
             "",
         },
         footer = {
             "",
             "Exit codes: the command's own, or",
-            "  120  the lock is taken (--wait 0s)          125  the command could not be run or watched",
-            "  121  not granted within --wait              126  the command is not executable",
-            "  122  lost or asked back: the command was    127  the command was not found",
-            "       told to end                            128+n ended by signal n",
-            "  123  no lock server could say               2    misuse",
+            "  120  the lock is taken (--wait 0s)     125  the command could not be run or",
+            "  121  not granted within --wait              watched",
+            "  122  lost or asked back: the command   126  the command is not executable",
+            "       was told to end                   127  the command was not found",
+            "  123  no lock server could say          128+n ended by signal n",
+            "                                         2    misuse",
             "",
             "Examples:",
             "  palisade run backup/db1 -- pg_dump -f db1.sql db1",
-            "  palisade run nightly --wait 0s -- ./nightly.sh        not if another machine is at it",
+            "  palisade run nightly --wait 0s -- ./nightly.sh    not if another is at it",
             "  palisade run deploy --wait 10m --ttl 30s -- make deploy",
             "  palisade run jobs --shared -- ./reader.sh",
             "",
@@ -65,6 +67,9 @@ public final class RunCommand implements Callable<Integer> {
     private static final Duration PATIENCE = Duration.ofSeconds(8);
     private static final Duration SPARE = Duration.ofSeconds(1);
     private static final Duration KILL_AFTER_MAX = Duration.ofSeconds(59);
+    private static final Duration TTL_MIN = Duration.ofSeconds(1);
+    private static final Duration TTL_MAX = Duration.ofMinutes(5);
+    private static final Duration LOCK_DELAY_MAX = Duration.ofSeconds(60);
     private static final int PURPOSE_LENGTH_MAX = 60;
 
     /** What a lost lock means for the command. */
@@ -165,8 +170,10 @@ public final class RunCommand implements Callable<Integer> {
         } catch (RejectedException e) {
             throw misuse(e.rejection().message());
         }
-        if (killAfter.compareTo(KILL_AFTER_MAX) > 0) {
-            throw misuse("--kill-after is more than 59s; use 0s to 59s");
+        within("--kill-after", killAfter, Duration.ZERO, KILL_AFTER_MAX);
+        within("--ttl", ttl, TTL_MIN, TTL_MAX);
+        if (lockDelay != null) {
+            within("--lock-delay", lockDelay, Duration.ZERO, LOCK_DELAY_MAX);
         }
         Executable program = Executable.find(line.get(0), System.getenv("PATH"));
         if (!program.runnable()) {
@@ -190,6 +197,13 @@ public final class RunCommand implements Callable<Integer> {
             return new LockedRun(request, teller).run(service.client(PATIENCE).build());
         } catch (RejectedException e) {
             throw misuse(e.rejection().message());
+        }
+    }
+
+    private void within(String option, Duration given, Duration least, Duration most) {
+        if (given.compareTo(least) < 0 || given.compareTo(most) > 0) {
+            throw misuse(Settings.named(Objects.requireNonNull(spec), option) + " is " + DurationOption.text(given)
+                    + "; use " + DurationOption.text(least) + " to " + DurationOption.text(most));
         }
     }
 
