@@ -241,7 +241,7 @@ class SessionsRpcTest {
                         "event=session_opened session=" + shortened(1)
                                 + " owner=\"client 1\" leases=0 waiting=0 generation=1",
                         "event=session_broken session=" + shortened(1)
-                                + " owner=\"client 1\" leases=1 waiting=0 grace_ms=300",
+                                + " owner=\"client 1\" leases=1 waiting=0 grace_ms=" + Served.GRACE_MILLIS,
                         "event=session_abandoned session=" + shortened(1)
                                 + " owner=\"client 1\" leases=1 waiting=0 keeps_leases=false")
                 .anyMatch(line -> line.startsWith("event=lease_abandoned lock=a token=")

@@ -265,7 +265,7 @@ final class LockedRun implements WatchdogProcess.Listener {
         end(
                 ExitCodes.CANNOT_RUN,
                 "processes of the command are left that cannot be killed from here; " + request.lock()
-                        + " is not released, it runs out");
+                        + " is not given back: it is free after the lock-delay");
     }
 
     /** Before anything was run. */
@@ -383,8 +383,8 @@ final class LockedRun implements WatchdogProcess.Listener {
             OptionalLong session = silent == null ? OptionalLong.empty() : silent.session();
             Endgame.Search search = Endgame.find(session, SEQUENCER + "=" + sequencer(), SEARCH);
             if (!search.certain()) {
-                String unknown =
-                        "; whether the command runs is unknown; " + request.lock() + " is not released, it runs out";
+                String unknown = "; whether the command runs is unknown; " + request.lock()
+                        + " is not given back: it is free after the lock-delay";
                 end(ExitCodes.CANNOT_RUN, why + unknown);
                 return;
             }
