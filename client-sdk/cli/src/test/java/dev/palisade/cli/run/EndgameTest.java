@@ -39,6 +39,8 @@ class EndgameTest {
     void whatALeaderLeftBehindIsFoundByItsGroup() throws Exception {
         Process leader = session("MARK=" + mark + " sleep 600 & exit");
         leader.waitFor();
+        // What the shell leaves behind has the entry once it has become sleep.
+        await().until(() -> Group.carrying("MARK=" + mark).isPresent());
         Group left = Group.carrying("MARK=" + mark).orElseThrow();
         assertThat(left.alive()).isTrue();
         left.kill();
