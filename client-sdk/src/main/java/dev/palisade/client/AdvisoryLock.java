@@ -22,7 +22,8 @@ import java.util.concurrent.locks.Lock;
  * that ends without unlocking leaves the lock held for the life of the client. Safe for use by many threads.
  *
  * <p>Every method that takes the lock throws {@link LockUnavailableException} when no server could say or a limit of the server is
- * reached, and {@link RejectedException} when the request can never be right.
+ * reached, and {@link RejectedException} when the request can never be right. Those that wait without limit never return without the lock:
+ * a server that ends such a wait all the same shows as {@link LockNotAcquiredException}.
  */
 public final class AdvisoryLock implements Lock {
     /** Who holds which lock; the deque is its thread's own. */
@@ -54,7 +55,10 @@ public final class AdvisoryLock implements Lock {
     public void lock() {
         if (!reentered()) {
             Acquire acquire = session.acquire(name, options.wait(AcquireOptions.WAIT_ENDLESS));
-            boolean unused = taken(session.waiting().uninterruptibly(acquire.result()));
+            AcquireResult result = session.waiting().uninterruptibly(acquire.result());
+            if (!taken(result)) {
+                throw new LockNotAcquiredException(name, result);
+            }
         }
     }
 
@@ -65,7 +69,12 @@ public final class AdvisoryLock implements Lock {
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        boolean unused = acquired(AcquireOptions.WAIT_ENDLESS);
+        if (!reenteredUninterrupted()) {
+            AcquireResult result = acquired(AcquireOptions.WAIT_ENDLESS);
+            if (!taken(result)) {
+                throw new LockNotAcquiredException(name, result);
+            }
+        }
     }
 
     /**
@@ -87,7 +96,7 @@ public final class AdvisoryLock implements Lock {
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return acquired(Duration.ofNanos(Math.max(0, unit.toNanos(time))));
+        return reenteredUninterrupted() || taken(acquired(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
     }
 
     /**
@@ -133,16 +142,17 @@ public final class AdvisoryLock implements Lock {
         return "AdvisoryLock(" + name + ")";
     }
 
-    private boolean acquired(Duration wait) throws InterruptedException {
+    private boolean reenteredUninterrupted() throws InterruptedException {
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted before taking " + this);
         }
-        if (reentered()) {
-            return true;
-        }
+        return reentered();
+    }
+
+    private AcquireResult acquired(Duration wait) throws InterruptedException {
         Acquire acquire = session.acquire(name, options.wait(wait));
-        return taken(session.waiting()
-                .orInterrupted(acquire.result(), () -> session.loop().execute(acquire::abandon)));
+        return session.waiting()
+                .orInterrupted(acquire.result(), () -> session.loop().execute(acquire::abandon));
     }
 
     private boolean reentered() {

@@ -63,6 +63,14 @@ class AdvisoryLockTest extends Fixture {
     }
 
     @Test
+    void aServerThatDoesNotLetItWaitIsNoReasonToReturnWithoutTheLock() {
+        server.script = call -> busy();
+        assertThatThrownBy(lock::lock).isInstanceOf(LockNotAcquiredException.class);
+        assertThatThrownBy(lock::lockInterruptibly).isInstanceOf(LockNotAcquiredException.class);
+        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
     void lockWaitsThroughAnInterruptAndKeepsTheFlag() {
         server.script = server::queueAll;
         Thread me = Thread.currentThread();
