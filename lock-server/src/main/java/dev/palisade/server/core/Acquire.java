@@ -79,8 +79,11 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
                     Reason.LIMIT_EXCEEDED,
                     "holdersPerLockMax is " + step.limits().holdersPerLockMax() + "; try later, or wait");
         }
-        if (free && !full) {
+        if (free && !full && !step.recovering()) {
             return grant(step);
+        }
+        if (waitMillis == 0 && step.recovering() && nothingKnownStandsInTheWay(step)) {
+            return step.refuseRecovering();
         }
         if (waitMillis == 0) {
             Answer busy = busy(step);
@@ -94,6 +97,12 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
         step.emit(new LockEvent.Queued(new Waiter(
                 request, step.nowMillis(), step.nowMillis() + waitMillis, aliveUntilMillis, Waiter.Lapse.NONE)));
         return new Answer.Queued(step.state().position(request.id()));
+    }
+
+    /** Of who waits too nobody knows yet for whom. */
+    private boolean nothingKnownStandsInTheWay(Step step) {
+        return step.state().closedUntilMillis() <= step.nowMillis()
+                && step.state().admits(request.mode());
     }
 
     private Answer grant(Step step) {

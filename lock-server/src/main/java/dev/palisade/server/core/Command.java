@@ -12,6 +12,8 @@ public sealed interface Command
                 Expire,
                 Abandon,
                 Resume,
+                Reclaim,
+                Poll,
                 Describe,
                 Revoke,
                 ForceRelease,

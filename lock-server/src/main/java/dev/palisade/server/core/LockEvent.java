@@ -78,6 +78,19 @@ public sealed interface LockEvent {
         }
     }
 
+    /** An offer was taken back, which is not its waiter's doing: it is at the head again, as it was. */
+    record Withdrawn(GrantId grant) implements LockEvent {
+        @Override
+        public LockState applyTo(LockState state) {
+            Offer offer = state.offer(grant).orElseThrow();
+            List<Waiter> waiters = new ArrayList<>(state.waiters().size() + 1);
+            waiters.add(offer.waiter());
+            waiters.addAll(state.waiters());
+            return state.withOffers(LockState.without(state.offers(), offer::equals))
+                    .withWaiters(List.copyOf(waiters));
+        }
+    }
+
     /** A request ended, whatever it had come to. */
     record Ended(Tombstone tombstone, long closedUntilMillis) implements LockEvent {
         @Override
@@ -110,6 +123,17 @@ public sealed interface LockEvent {
                             g -> g.withRequest(g.request().withSessionGen(sessionGen))))
                     .withWaiters(LockState.replaced(
                             state.waiters(), w -> w.request().grant().equals(grant), w -> w.heardOf(sessionGen, 0)));
+        }
+    }
+
+    /** A lease that the store had lost stands again; of its request the store may know that it waits. */
+    record Reclaimed(Grant grant) implements LockEvent {
+        @Override
+        public LockState applyTo(LockState state) {
+            RequestId id = grant.request().id();
+            return state.withWaiters(LockState.without(
+                            state.waiters(), w -> w.request().id().equals(id)))
+                    .withHolders(LockState.with(state.holders(), grant));
         }
     }
 

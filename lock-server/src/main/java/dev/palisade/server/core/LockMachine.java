@@ -5,13 +5,27 @@ public final class LockMachine {
     private LockMachine() {}
 
     /**
-     * Decides {@code command}.
+     * Decides {@code command} in a store that lost nothing.
      *
      * @param nowMillis the store's time; never less than in an earlier step of the same store
      * @param lastToken the last token issued in the lock's domain; the next grant's is larger
      */
     public static Decision step(LockState state, Command command, long nowMillis, long lastToken, Limits limits) {
-        Step step = new Step(state, nowMillis, lastToken, limits);
+        return step(state, command, nowMillis, lastToken, 0, limits);
+    }
+
+    /**
+     * Decides {@code command} in a store that may have lost leases: until {@code recoveringUntilMillis} nobody is granted
+     * anything new, and holders that the store no longer knows {@link Reclaim} what they have.
+     */
+    public static Decision step(
+            LockState state,
+            Command command,
+            long nowMillis,
+            long lastToken,
+            long recoveringUntilMillis,
+            Limits limits) {
+        Step step = new Step(state, nowMillis, lastToken, recoveringUntilMillis, limits);
         step.passTime();
         Answer answer = command.decide(step);
         step.handOff();

@@ -158,19 +158,21 @@ public record LockState(
     }
 
     LockState withTombstone(Tombstone tombstone) {
-        List<Tombstone> kept = new ArrayList<>(tombstones.size() + 1);
         long forgotten = forgottenUntilMillis;
-        int excess = tombstones.size() + 1 - Limits.TOMBSTONES_PER_LOCK_MAX;
-        for (Tombstone old : tombstones) {
-            if (old.endedAtMillis() + Limits.TOMBSTONE_MILLIS <= tombstone.endedAtMillis()) {
-                excess--;
-            } else if (excess > 0) {
-                excess--;
-                forgotten = Math.max(forgotten, old.endedAtMillis());
-            } else {
-                kept.add(old);
+        int gone = 0;
+        while (gone < tombstones.size()) {
+            Tombstone oldest = tombstones.get(gone);
+            boolean old = oldest.endedAtMillis() + Limits.TOMBSTONE_MILLIS <= tombstone.endedAtMillis();
+            if (!old && tombstones.size() - gone < Limits.TOMBSTONES_PER_LOCK_MAX) {
+                break;
             }
+            if (!old) {
+                forgotten = Math.max(forgotten, oldest.endedAtMillis());
+            }
+            gone++;
         }
+        List<Tombstone> kept = new ArrayList<>(tombstones.size() - gone + 1);
+        kept.addAll(tombstones.subList(gone, tombstones.size()));
         kept.add(tombstone);
         return new LockState(name, holders, offers, waiters, List.copyOf(kept), closedUntilMillis, forgotten);
     }

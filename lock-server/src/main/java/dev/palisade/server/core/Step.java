@@ -11,15 +11,17 @@ import java.util.Map;
 /** One step of the machine while it is being decided: the state so far and the events that made it. Used once. */
 final class Step {
     private final long nowMillis;
+    private final long recoveringUntilMillis;
     private final Limits limits;
     private final List<LockEvent> events = new ArrayList<>(2);
     private LockState state;
     private long lastToken;
 
-    Step(LockState state, long nowMillis, long lastToken, Limits limits) {
+    Step(LockState state, long nowMillis, long lastToken, long recoveringUntilMillis, Limits limits) {
         this.state = state;
         this.nowMillis = nowMillis;
         this.lastToken = lastToken;
+        this.recoveringUntilMillis = recoveringUntilMillis;
         this.limits = limits;
     }
 
@@ -48,6 +50,11 @@ final class Step {
         return lastToken < FencingToken.MAX;
     }
 
+    /** Whether leases may stand that the store has lost. */
+    boolean recovering() {
+        return nowMillis < recoveringUntilMillis;
+    }
+
     FencingToken nextToken() {
         return new FencingToken(++lastToken);
     }
@@ -55,6 +62,18 @@ final class Step {
     Answer refuse(Reason reason, String message) {
         return new Answer.Refused(new Rejection(
                 reason, message, Map.of(Rejection.LOCK, state.name().value())));
+    }
+
+    Answer refuseRecovering() {
+        long left = recoveringUntilMillis - nowMillis;
+        return new Answer.Refused(new Rejection(
+                Reason.RECOVERING,
+                "the store lost some of its past and waits " + left
+                        + " ms for holders it may have forgotten; try again then",
+                Map.of(
+                        Rejection.LOCK, state.name().value(),
+                        Rejection.RETRY_AFTER_MILLIS, Long.toString(left),
+                        Rejection.APPLIED, "no")));
     }
 
     Answer refuseNoToken() {
@@ -124,7 +143,10 @@ final class Step {
         List<Offer> offers = state.offers();
         for (int i = offers.size() - 1; i >= 0; i--) {
             // From the last to the first: each goes to the head, and those that lapse together keep their order.
-            if (offers.get(i).lapsesAtMillis() <= nowMillis) {
+            if (recovering()) {
+                // It may have lapsed since, and the lock may be another's: it is made again, with a newer token.
+                emit(new LockEvent.Withdrawn(offers.get(i).request().grant()));
+            } else if (offers.get(i).lapsesAtMillis() <= nowMillis) {
                 lapse(offers.get(i));
             }
         }
@@ -149,6 +171,7 @@ final class Step {
     /** Offers a free lock to whoever is next: one EXCLUSIVE waiter, or the SHARED ones that stand together. */
     void handOff() {
         while (tokensLeft()
+                && !recovering()
                 && nowMillis >= state.closedUntilMillis()
                 && !state.waiters().isEmpty()) {
             Waiter next = next();

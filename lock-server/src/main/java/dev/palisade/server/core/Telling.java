@@ -32,6 +32,15 @@ public final class Telling {
                         grant.request(),
                         grant.token().value(),
                         grant.request().purpose());
+            } else if (event instanceof LockEvent.Reclaimed reclaimed) {
+                Grant grant = reclaimed.grant();
+                listener.happened(
+                        lock,
+                        nowMillis,
+                        HistoryEntry.What.RECLAIMED,
+                        grant.request(),
+                        grant.token().value(),
+                        grant.request().purpose());
             } else if (event instanceof LockEvent.Queued queued) {
                 Request request = queued.waiter().request();
                 listener.happened(lock, nowMillis, HistoryEntry.What.QUEUED, request, 0, request.purpose());
@@ -50,6 +59,8 @@ public final class Telling {
                 standing(before, accepted.grant(), HistoryEntry.What.ACCEPTED, "", nowMillis, listener);
             } else if (event instanceof LockEvent.Lapsed lapsed) {
                 standing(before, lapsed.grant(), HistoryEntry.What.LAPSED, "", nowMillis, listener);
+            } else if (event instanceof LockEvent.Withdrawn withdrawn) {
+                standing(before, withdrawn.grant(), HistoryEntry.What.WITHDRAWN, "", nowMillis, listener);
             } else if (event instanceof LockEvent.Resumed resumed) {
                 standing(before, resumed.grant(), HistoryEntry.What.RESUMED, "", nowMillis, listener);
             } else if (event instanceof LockEvent.RevokeAsked asked) {

@@ -50,6 +50,8 @@ public interface LockStore extends AutoCloseable {
         /**
          * A decision took effect and is durable. Called after the command that caused it was answered.
          *
+         * @param next the lock after it; of a store that is shared, at least its name and the offers that {@code events} speak of
+         * @param events what changed; of a store that is shared, at least what concerns requests that were sent through here
          * @param decidedAtMillis the store's time at which it was made
          */
         void changed(LockState next, List<LockEvent> events, long decidedAtMillis);

@@ -13,7 +13,7 @@ import java.util.TreeMap;
  * Counts what was reached: commands, answers, refusals, ends and events. A walk that never got somewhere proves nothing
  * about it. The sealed types name what there is, so that a new kind is demanded without being listed here.
  */
-final class Coverage {
+public final class Coverage {
     /** What the core refuses with, and no other. */
     static final Set<Reason> REASONS = Set.of(
             Reason.NOT_HOLDER,
@@ -21,11 +21,12 @@ final class Coverage {
             Reason.LEASE_EXPIRED,
             Reason.QUEUE_FULL,
             Reason.LIMIT_EXCEEDED,
-            Reason.TOKENS_EXHAUSTED);
+            Reason.TOKENS_EXHAUSTED,
+            Reason.RECOVERING);
 
     private final Map<String, Integer> counts = new TreeMap<>();
 
-    void count(Command command, Decision decision) {
+    void count(LockState before, Command command, Decision decision) {
         String verb = command.getClass().getSimpleName();
         add("command " + verb);
         add("answer " + decision.answer().getClass().getSimpleName());
@@ -43,6 +44,12 @@ final class Coverage {
             if (event instanceof LockEvent.Ended ended) {
                 add("end " + ended.tombstone().end());
             }
+            if (event instanceof LockEvent.Reclaimed reclaimed) {
+                boolean queued = before.waiter(reclaimed.grant().id()).isPresent()
+                        || before.offer(reclaimed.grant().id()).isPresent();
+                add(queued ? "reclaimed out of the queue" : "reclaimed by nobody known");
+                add(endsEarly(before, decision) ? "reclaimed over an older one" : "reclaimed alone");
+            }
         }
         if (decision.answer() instanceof Answer.RevokeAsked asked) {
             add("asked " + several(asked.holders()));
@@ -56,6 +63,16 @@ final class Coverage {
         decision.next().waiters().forEach(w -> add("lapse " + w.lapse()));
     }
 
+    private static boolean endsEarly(LockState before, Decision decision) {
+        return decision.events().stream()
+                .anyMatch(event -> event instanceof LockEvent.Ended ended
+                        && ended.tombstone().end() == End.EXPIRED
+                        && before.holder(ended.tombstone().grant())
+                                .filter(held -> held.expiresAtMillis()
+                                        > ended.tombstone().endedAtMillis())
+                                .isPresent());
+    }
+
     private static String several(int count) {
         return count > 1 ? "several" : Integer.toString(count);
     }
@@ -65,7 +82,7 @@ final class Coverage {
     }
 
     /** Fails unless everything there is was reached {@code floor} times. */
-    void requireAll(int floor) {
+    public void requireAll(int floor) {
         List<String> wanted = new ArrayList<>();
         for (Class<?> kind : Command.class.getPermittedSubclasses()) {
             wanted.add("command " + kind.getSimpleName());
@@ -112,7 +129,22 @@ final class Coverage {
                 "pair Release LEASE_EXPIRED",
                 "pair Resume NOT_HOLDER",
                 "pair Resume TOKEN_MISMATCH",
-                "pair Resume LEASE_EXPIRED"));
+                "pair Resume LEASE_EXPIRED",
+                "pair Acquire RECOVERING",
+                "pair CheckSequencer RECOVERING",
+                "pair Poll Promised",
+                "pair Poll Granted",
+                "pair Poll Queued",
+                "pair Poll WaitEnded",
+                "pair Poll NOT_HOLDER",
+                "pair Reclaim Resumed",
+                "pair Reclaim NOT_HOLDER",
+                "pair Reclaim LEASE_EXPIRED",
+                "pair Reclaim TOKEN_MISMATCH",
+                "reclaimed alone",
+                "reclaimed by nobody known",
+                "reclaimed over an older one",
+                "reclaimed out of the queue"));
         List<String> missed = wanted.stream()
                 .filter(what -> counts.getOrDefault(what, 0) < floor)
                 .map(what -> what + ": " + counts.getOrDefault(what, 0))

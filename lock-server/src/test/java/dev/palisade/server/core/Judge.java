@@ -51,6 +51,8 @@ final class Judge {
         End end = End.BUSY;
         long endedAtMillis;
         long endNumber;
+        /** 0: it ended without a token, whatever it was offered before. */
+        long endToken;
 
         Known(Request asked, Status status) {
             this.asked = asked;
@@ -60,7 +62,7 @@ final class Judge {
     }
 
     private final Limits limits;
-    private final long forgottenAtFirst;
+    private long forgottenAtFirst;
     private final Map<RequestId, Known> known = new LinkedHashMap<>();
     private final Map<GrantId, Known> byGrant = new HashMap<>();
     private final List<Known> queue = new ArrayList<>();
@@ -80,6 +82,7 @@ final class Judge {
     private Set<RequestId> askedNow = Set.of();
     private int forcedNow;
     private boolean raisedNow;
+    private boolean recovering;
 
     Judge(LockState unused, Limits limits, long lastToken) {
         this.replayed = unused;
@@ -90,7 +93,8 @@ final class Judge {
     }
 
     /** Judges one step. Fails with what was wrong. */
-    void judge(Command command, long now, Decision decision) {
+    void judge(Command command, long now, long recoveringUntil, Decision decision) {
+        recovering = now < recoveringUntil;
         latestMillis = Math.max(latestMillis, now);
         heardAtPosition = 0;
         lapsedNow = new ArrayList<>();
@@ -141,6 +145,66 @@ final class Judge {
         return replayed;
     }
 
+    /** The store fell back to what it had been some time ago: all that came after is lost, and nothing is as it was told. */
+    LockState fellBack(LockState before, long now) {
+        Map<RequestId, Known> lost = new HashMap<>(known);
+        latestMillis = Math.max(latestMillis, now);
+        known.clear();
+        byGrant.clear();
+        queue.clear();
+        leasedEver.clear();
+        ends = 0;
+        replayed = before.restarted(now);
+        durable = new LockState(
+                replayed.name(),
+                replayed.holders(),
+                replayed.offers(),
+                replayed.waiters(),
+                replayed.tombstones().stream().filter(t -> t.end() != End.BUSY).toList(),
+                replayed.closedUntilMillis(),
+                replayed.forgottenUntilMillis());
+        forgottenAtFirst = replayed.forgottenUntilMillis();
+        closedUntilMillis = replayed.closedUntilMillis();
+        for (Tombstone end : replayed.tombstones()) {
+            Known k = stillKnown(Objects.requireNonNull(lost.get(end.request())).asked, Status.ENDED, lost);
+            k.token = end.token();
+            k.endToken = end.token();
+            k.end = end.end();
+            k.endedAtMillis = end.endedAtMillis();
+            k.endNumber = ++ends;
+        }
+        for (Grant held : replayed.holders()) {
+            Known k = stillKnown(held.request(), Status.HELD, lost);
+            k.token = held.token().value();
+            k.untilMillis = held.expiresAtMillis();
+            leasedEver.add(k.asked.id());
+        }
+        for (Offer offer : replayed.offers()) {
+            Known k = stillWaits(offer.waiter(), Status.OFFERED, lost);
+            k.token = offer.token().value();
+            k.untilMillis = offer.lapsesAtMillis();
+        }
+        for (Waiter waiter : replayed.waiters()) {
+            queue.add(stillWaits(waiter, Status.WAITING, lost));
+        }
+        return replayed;
+    }
+
+    private Known stillWaits(Waiter waiter, Status status, Map<RequestId, Known> lost) {
+        Known k = stillKnown(waiter.request(), status, lost);
+        k.waitUntilMillis = waiter.waitUntilMillis();
+        k.aliveUntilMillis = waiter.aliveUntilMillis();
+        k.lapses = waiter.lapse() == Waiter.Lapse.NONE ? 0 : 1;
+        k.stepsBack = waiter.lapse() == Waiter.Lapse.STEPS_BACK;
+        return k;
+    }
+
+    private Known stillKnown(Request asked, Status status, Map<RequestId, Known> lost) {
+        Known k = add(asked, status);
+        k.arrival = Objects.requireNonNull(lost.get(asked.id())).arrival;
+        return k;
+    }
+
     Collection<Known> known() {
         return known.values();
     }
@@ -162,6 +226,10 @@ final class Judge {
             accepted(accepted, command, now);
         } else if (event instanceof LockEvent.Lapsed lapsed) {
             lapsed(lapsed, now);
+        } else if (event instanceof LockEvent.Withdrawn withdrawn) {
+            withdrawn(withdrawn);
+        } else if (event instanceof LockEvent.Reclaimed reclaimed) {
+            reclaimed(reclaimed.grant(), command, now);
         } else if (event instanceof LockEvent.Ended ended) {
             ended(ended, command, now);
         } else if (event instanceof LockEvent.Resumed resumed) {
@@ -174,9 +242,12 @@ final class Judge {
             renewed(renewed, command, now);
         } else if (event instanceof LockEvent.HeardOf heard) {
             Known k = Objects.requireNonNull(known.get(heard.request()));
-            Acquire acquire = theAcquire(command, k);
             assertThat(k.status).isEqualTo(Status.WAITING);
-            assertThat(heard.aliveUntilMillis()).isEqualTo(acquire.aliveUntilMillis());
+            assertThat(heard.aliveUntilMillis())
+                    .isEqualTo(
+                            command instanceof Poll poll
+                                    ? thePoll(poll, k).aliveUntilMillis()
+                                    : theAcquire(command, k).aliveUntilMillis());
             k.aliveUntilMillis = Math.max(k.aliveUntilMillis, heard.aliveUntilMillis());
             heardAtPosition = queue.indexOf(k) + 1;
         } else if (event instanceof LockEvent.RevokeAsked asked) {
@@ -200,6 +271,7 @@ final class Judge {
         Acquire acquire = newAcquire(command, now);
         assertThat(grant.request()).isEqualTo(acquire.request());
         assertThat(isFree(grant.mode(), now)).as("granted only when free").isTrue();
+        assertThat(recovering).as("granted while holders may be unknown").isFalse();
         assertThat(holders()).as("holdersPerLockMax").hasSizeLessThan(limits.holdersPerLockMax());
         assertThat(grant.grantedAtMillis()).isEqualTo(now);
         Known k = add(acquire.request(), Status.HELD);
@@ -211,7 +283,9 @@ final class Judge {
         Acquire acquire = newAcquire(command, now);
         assertThat(acquire.waitMillis()).as("a try never waits").isPositive();
         assertThat(waiter.request()).isEqualTo(acquire.request());
-        assertThat(isFree(acquire.request().mode(), now) && holders().size() < limits.holdersPerLockMax())
+        assertThat(!recovering
+                        && isFree(acquire.request().mode(), now)
+                        && holders().size() < limits.holdersPerLockMax())
                 .as("a free lock with room needs no queue")
                 .isFalse();
         assertThat(queue).as("waitersPerLockMax").hasSizeLessThan(limits.waitersPerLockMax());
@@ -232,6 +306,7 @@ final class Judge {
 
     private void offered(LockEvent.Offered offered, long now) {
         Known next = nextInLine().orElseThrow();
+        assertThat(recovering).as("offered while holders may be unknown").isFalse();
         assertThat(offered.request()).as("the next in line").isEqualTo(next.asked.id());
         assertThat(closedUntilMillis).as("an offer waits for the lock-delay").isLessThanOrEqualTo(now);
         assertThat(admits(next.asked.mode()))
@@ -274,6 +349,9 @@ final class Judge {
         if (command instanceof Resume resume) {
             return resume.sessionGen();
         }
+        if (command instanceof Reclaim reclaim) {
+            return reclaim.request().sessionGen();
+        }
         return command instanceof Accept accept
                 ? accept.sessionGen()
                 : theAcquire(command, k).request().sessionGen();
@@ -289,6 +367,66 @@ final class Judge {
         k.status = Status.WAITING;
         queue.add(0, k);
         lapsedNow.add(k);
+    }
+
+    private void withdrawn(LockEvent.Withdrawn withdrawn) {
+        Known k = ofGrant(withdrawn.grant());
+        assertThat(recovering).as("what was promised stays so").isTrue();
+        assertThat(k.status).isEqualTo(Status.OFFERED);
+        k.status = Status.WAITING;
+        queue.add(0, k);
+        lapsedNow.add(k);
+    }
+
+    private void reclaimed(Grant grant, Command command, long now) {
+        assertThat(command).isInstanceOf(Reclaim.class);
+        Reclaim reclaim = (Reclaim) command;
+        assertThat(recovering).as("who comes too late has lost it").isTrue();
+        assertThat(grant.request()).isEqualTo(reclaim.request());
+        assertThat(grant.token()).isEqualTo(reclaim.token());
+        assertThat(grant.grantedAtMillis()).isEqualTo(now);
+        Known named = byGrant.get(grant.id());
+        assertThat(named != null
+                        && named.status == Status.WAITING
+                        && !named.asked.id().equals(reclaim.request().id()))
+                .as("what another waits for")
+                .isFalse();
+        Known waited = known.get(reclaim.request().id());
+        if (waited != null) {
+            assertThat(waited.status == Status.WAITING || (waited.status == Status.ENDED && !onRecord(waited)))
+                    .as("what is known is not reclaimed")
+                    .isTrue();
+            assertThat(waited.status == Status.WAITING
+                            && waited.gen > reclaim.request().sessionGen())
+                    .as("a newer stream speaks for the request")
+                    .isFalse();
+            queue.remove(waited);
+        }
+        assertThat(outlives(reclaim, false)).as("the highest token wins").isEmpty();
+        assertThat(admits(reclaim.request().mode())).as("older ones end first").isTrue();
+        leasedEver.remove(reclaim.request().id());
+        Known k = add(reclaim.request(), Status.HELD);
+        k.token = reclaim.token().value();
+        leased(k, grant.expiresAtMillis(), now);
+    }
+
+    /** Those that show the reclaimed grant to be over: a conflicting one with a higher token, held or, of EXCLUSIVE, ended. */
+    private List<Known> outlives(Reclaim reclaim, boolean evenIfLongAgo) {
+        return known.values().stream()
+                .filter(k -> switch (k.status) {
+                    case HELD ->
+                        conflicts(reclaim, k) && k.token >= reclaim.token().value();
+                    case ENDED ->
+                        reclaim.request().mode() == Mode.EXCLUSIVE
+                                && k.endToken > reclaim.token().value()
+                                && (evenIfLongAgo || onRecord(k));
+                    case OFFERED, WAITING -> false;
+                })
+                .toList();
+    }
+
+    private static boolean conflicts(Reclaim reclaim, Known k) {
+        return reclaim.request().mode() == Mode.EXCLUSIVE || k.asked.mode() == Mode.EXCLUSIVE;
     }
 
     private void renewed(LockEvent.Renewed renewed, Command command, long now) {
@@ -317,6 +455,12 @@ final class Judge {
                     && renew.session().equals(session)
                     && renew.token().value() == k.token;
         }
+        if (command instanceof Reclaim reclaim) {
+            return reclaim.request().grant().equals(grant)
+                    && reclaim.request().id().session().equals(session)
+                    && reclaim.token().value() == k.token
+                    && reclaim.request().sessionGen() >= k.gen;
+        }
         return command instanceof Resume resume
                 && resume.grant().equals(grant)
                 && resume.session().equals(session)
@@ -343,10 +487,11 @@ final class Judge {
             assertThat(k.status).as("an end is final").isNotEqualTo(Status.ENDED);
             assertThat(tombstone.grant()).isEqualTo(k.asked.grant());
             assertThat(tombstone.token()).isEqualTo(k.status == Status.WAITING ? 0 : k.token);
-            assertThat(mayEnd(k, tombstone.end(), command, now))
+            boolean older = tombstone.end() == End.EXPIRED && k.untilMillis > now && isOlder(k, command);
+            assertThat(older || mayEnd(k, tombstone.end(), command, now))
                     .as("%s may end as %s", k.status, tombstone.end())
                     .isTrue();
-            long delay = k.asked.lockDelayMillis();
+            long delay = older ? 0 : k.asked.lockDelayMillis();
             long closed = switch (tombstone.end()) {
                 case EXPIRED -> k.untilMillis + delay;
                 case ABANDONED, FORCE_RELEASED -> now + delay;
@@ -365,7 +510,17 @@ final class Judge {
         k.end = tombstone.end();
         k.endedAtMillis = now;
         k.endNumber = ++ends;
+        k.endToken = tombstone.token();
         closedUntilMillis = Math.max(closedUntilMillis, ended.closedUntilMillis());
+    }
+
+    /** Whether the command reclaims a grant that was made after this one was over. */
+    private boolean isOlder(Known k, Command command) {
+        return recovering
+                && k.status == Status.HELD
+                && command instanceof Reclaim reclaim
+                && conflicts(reclaim, k)
+                && k.token < reclaim.token().value();
     }
 
     private Known endedUnknown(Tombstone tombstone, Command command, long now) {
@@ -373,7 +528,10 @@ final class Judge {
             Acquire acquire = newAcquire(command, now);
             assertThat(acquire.request().id()).isEqualTo(tombstone.request());
             assertThat(acquire.waitMillis()).as("only a try is busy").isZero();
-            assertThat(isFree(acquire.request().mode(), now))
+            assertThat(
+                            recovering
+                                    ? admits(acquire.request().mode()) && closedUntilMillis <= now
+                                    : isFree(acquire.request().mode(), now))
                     .as("a free lock is not busy")
                     .isFalse();
             return add(acquire.request(), Status.ENDED);
@@ -442,6 +600,9 @@ final class Judge {
                     .as("no lease is longer than its length")
                     .isLessThanOrEqualTo(k.asked.ttlMillis());
         }
+        assertThat(recovering && !offers().isEmpty())
+                .as("no promise stands while holders may be unknown")
+                .isFalse();
         for (Known k : offers()) {
             assertThat(k.untilMillis).as("no offer outlives its end").isGreaterThan(now);
         }
@@ -465,7 +626,7 @@ final class Judge {
         for (int i = 1; i < lapsedNow.size(); i++) {
             Known one = lapsedNow.get(i - 1);
             Known other = lapsedNow.get(i);
-            if (one.status == Status.WAITING && other.status == Status.WAITING) {
+            if (one.status == Status.WAITING && other.status == Status.WAITING && !wentBack(one, other)) {
                 assertThat(queue.indexOf(one) < queue.indexOf(other))
                         .as("offers that lapse together keep their order of arrival")
                         .isEqualTo(one.arrival < other.arrival);
@@ -479,10 +640,16 @@ final class Judge {
         }
     }
 
+    /** Of those withdrawn one may have had its turn away before. */
+    private boolean wentBack(Known one, Known other) {
+        return recovering && (one.lapses > 0 || other.lapses > 0);
+    }
+
     /** A lock that is not closed and has room never lets the next in line wait. */
     private void progresses(long now) {
         Optional<Known> next = nextInLine();
         boolean canOffer = next.isPresent()
+                && !recovering
                 && closedUntilMillis <= now
                 && lastToken < FencingToken.MAX
                 && holders().size() + offers().size() < limits.holdersPerLockMax()
@@ -528,7 +695,12 @@ final class Judge {
             return;
         }
         Set<Tombstone> more = new LinkedHashSet<>(kept.tombstones());
-        assertThat(more.containsAll(lasting)).as("ends that a kill forgets").isTrue();
+        // An old one behind a BUSY one, which was recorded before the clock was set back, goes later than without that.
+        assertThat(more.containsAll(lasting.stream()
+                        .filter(t -> t.endedAtMillis() + Limits.TOMBSTONE_MILLIS > latestMillis)
+                        .toList()))
+                .as("ends that a kill forgets")
+                .isTrue();
         more.removeAll(new HashSet<>(lasting));
         more.removeIf(t -> t.endedAtMillis() <= state.forgottenUntilMillis()
                 || t.endedAtMillis() + Limits.TOMBSTONE_MILLIS <= latestMillis);
@@ -556,7 +728,9 @@ final class Judge {
                     .as("the stream that asked speaks for the request")
                     .isGreaterThanOrEqualTo(acquire.request().sessionGen());
         }
-        if (answer instanceof Answer.Granted granted) {
+        if (command instanceof Poll) {
+            polled(answer, subject);
+        } else if (answer instanceof Answer.Granted granted) {
             assertThat(command).isInstanceOfAny(Acquire.class, Accept.class);
             isHis(granted.grant(), subject.orElseThrow(), now);
             if (command instanceof Accept accept) {
@@ -568,9 +742,10 @@ final class Judge {
             assertThat(command).isInstanceOf(Renew.class);
             isHis(renewed.grant(), subject.orElseThrow(), now);
         } else if (answer instanceof Answer.Resumed resumed) {
-            assertThat(command).isInstanceOf(Resume.class);
-            isHis(resumed.grant(), subject.orElseThrow(), now);
-            assertThat(subject.orElseThrow().gen).isEqualTo(((Resume) command).sessionGen());
+            assertThat(command).isInstanceOfAny(Resume.class, Reclaim.class);
+            Known k = subject.orElseThrow();
+            isHis(resumed.grant(), k, now);
+            assertThat(k.gen).isEqualTo(generation(command, k));
         } else if (answer instanceof Answer.Queued queued) {
             Known k = subject.orElseThrow();
             assertThat(command).isInstanceOfAny(Acquire.class, Accept.class);
@@ -613,6 +788,33 @@ final class Judge {
         } else if (answer instanceof Answer.Expired) {
             assertThat(command).isInstanceOf(Expire.class);
         }
+    }
+
+    /** Whoever asks after a request learns how it stands and makes nothing of it. */
+    private void polled(Answer answer, Optional<Known> subject) {
+        if (answer instanceof Answer.Refused) {
+            return;
+        }
+        Known k = subject.orElseThrow();
+        switch (k.status) {
+            case WAITING ->
+                assertThat(answer).isEqualTo(new Answer.Queued(heardAtPosition)).isNotEqualTo(new Answer.Queued(0));
+            case OFFERED -> {
+                assertThat(answer).isInstanceOf(Answer.Promised.class);
+                stands(((Answer.Promised) answer).grant(), k);
+            }
+            case HELD -> {
+                assertThat(answer).isInstanceOf(Answer.Granted.class);
+                stands(((Answer.Granted) answer).grant(), k);
+            }
+            case ENDED -> assertThat(answer).isEqualTo(new Answer.WaitEnded(k.end));
+        }
+    }
+
+    private static void stands(Grant grant, Known k) {
+        assertThat(grant.id()).isEqualTo(k.asked.grant());
+        assertThat(grant.token().value()).isEqualTo(k.token);
+        assertThat(grant.expiresAtMillis()).isEqualTo(k.untilMillis);
     }
 
     private void leftRight(Answer.Left left, Leave leave, Decision decision, Optional<Status> was) {
@@ -710,6 +912,25 @@ final class Judge {
                     held -> held.status == Status.HELD,
                     older);
         }
+        if (command instanceof Reclaim reclaim) {
+            return refusalOfReclaim(reclaim);
+        }
+        if (command instanceof Poll poll) {
+            Known k = known.get(poll.request());
+            boolean gone = k == null || (k.status == Status.ENDED && !onRecord(k));
+            return !gone
+                    ? Set.of()
+                    : k == null ? Set.of(Reason.NOT_HOLDER) : Set.of(Reason.NOT_HOLDER, Reason.OUTCOME_UNKNOWN);
+        }
+        if (command instanceof CheckSequencer check && recovering) {
+            Known k = byGrant.get(check.grant());
+            if (k == null || k.status == Status.WAITING) {
+                return Set.of(Reason.RECOVERING);
+            }
+            return k.status == Status.HELD || onRecord(k)
+                    ? Set.of()
+                    : Set.of(Reason.RECOVERING, Reason.OUTCOME_UNKNOWN);
+        }
         if (command instanceof Release release) {
             Known k = byGrant.get(release.grant());
             boolean differs = tokenDiffers(release.grant(), release.token());
@@ -726,6 +947,41 @@ final class Judge {
                     release.grant(), release.session(), differs, held -> held.status == Status.HELD, false);
         }
         return Set.of();
+    }
+
+    /** A refused reclaim changed nothing, so what stands now is what it met. */
+    private Set<Reason> refusalOfReclaim(Reclaim reclaim) {
+        Request asked = reclaim.request();
+        Known k = byGrant.get(asked.grant());
+        Known same = known.get(asked.id());
+        boolean anothers = k != null && !k.asked.id().equals(asked.id());
+        boolean taken = anothers || (same != null && same.status == Status.WAITING && same.gen > asked.sessionGen());
+        boolean forgotten = recovering
+                && (k == null || k.status == Status.WAITING)
+                && (same == null || same.status == Status.WAITING)
+                && !taken;
+        if (forgotten) {
+            // One that outlived it counts for sure while it is held or its end is on record.
+            return outlives(reclaim, false).isEmpty()
+                            && !outlives(reclaim, true).isEmpty()
+                    ? Set.of(Reason.NOT_HOLDER, Reason.OUTCOME_UNKNOWN)
+                    : outlives(reclaim, true).isEmpty() ? Set.of() : Set.of(Reason.NOT_HOLDER);
+        }
+        Set<Reason> asResume = refusalOfHolder(
+                asked.grant(),
+                asked.id().session(),
+                tokenDiffers(asked.grant(), reclaim.token()),
+                held -> held.status == Status.HELD,
+                k != null && k.gen > asked.sessionGen());
+        boolean longAgo = recovering
+                && ((k != null && k.status == Status.ENDED && !onRecord(k))
+                        || (same != null && same.status == Status.ENDED && !onRecord(same)));
+        if (!longAgo) {
+            return asResume;
+        }
+        Set<Reason> either = new HashSet<>(asResume);
+        either.addAll(Set.of(Reason.NOT_HOLDER, Reason.LEASE_EXPIRED));
+        return either;
     }
 
     private boolean tokenDiffers(GrantId grant, FencingToken token) {
@@ -778,7 +1034,13 @@ final class Judge {
         if (lastToken >= FencingToken.MAX) {
             return Set.of(Reason.TOKENS_EXHAUSTED);
         }
-        if (isFree(acquire.request().mode(), now)) {
+        if (recovering && acquire.waitMillis() == 0) {
+            if (isFree(acquire.request().mode(), now) && holders().size() >= limits.holdersPerLockMax()) {
+                return Set.of(Reason.LIMIT_EXCEEDED);
+            }
+            return admits(acquire.request().mode()) && closedUntilMillis <= now ? Set.of(Reason.RECOVERING) : Set.of();
+        }
+        if (!recovering && isFree(acquire.request().mode(), now)) {
             boolean full = holders().size() >= limits.holdersPerLockMax();
             return full && acquire.waitMillis() == 0 ? Set.of(Reason.LIMIT_EXCEEDED) : Set.of();
         }
@@ -818,6 +1080,12 @@ final class Judge {
         if (command instanceof Resume resume) {
             return Optional.ofNullable(byGrant.get(resume.grant()));
         }
+        if (command instanceof Reclaim reclaim) {
+            return Optional.ofNullable(byGrant.get(reclaim.request().grant()));
+        }
+        if (command instanceof Poll poll) {
+            return Optional.ofNullable(known.get(poll.request()));
+        }
         return Optional.empty();
     }
 
@@ -837,6 +1105,11 @@ final class Judge {
         assertThat(command).isInstanceOf(Acquire.class);
         assertThat(((Acquire) command).request().id()).isEqualTo(k.asked.id());
         return (Acquire) command;
+    }
+
+    private static Poll thePoll(Poll poll, Known k) {
+        assertThat(poll.request()).isEqualTo(k.asked.id());
+        return poll;
     }
 
     private Known ofGrant(GrantId grant) {

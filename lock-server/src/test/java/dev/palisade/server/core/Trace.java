@@ -4,6 +4,7 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import java.util.HashMap;
@@ -23,9 +24,10 @@ import org.jspecify.annotations.Nullable;
  *
  * A request is a session's letter and a number; its grant has the same name. TIME is in milliseconds. Keys: ttl, wait,
  * delay, age, alive, gen, token, session, grant. Beside the commands: {@code limits} (before the first command),
- * {@code last-token}, {@code tries x1..x300}, {@code restart}.
+ * {@code last-token}, {@code recovering UNTIL} (leases may be lost, and none is granted until then), {@code tries x1..x300},
+ * {@code restart}.
  */
-final class Trace {
+public final class Trace {
     static final Set<String> VERBS = Set.of(
             "acquire",
             "accept",
@@ -35,6 +37,8 @@ final class Trace {
             "expire",
             "abandon",
             "resume",
+            "reclaim",
+            "poll",
             "describe",
             "revoke",
             "forcerelease",
@@ -43,23 +47,26 @@ final class Trace {
 
     private static final LockName LOCK = new LockName("trace");
 
+    private final Machine machine;
     private final @Nullable Coverage coverage;
     private final Map<String, Long> tokens = new HashMap<>();
     private final StringBuilder out = new StringBuilder();
     private Limits limits = new Limits(1_000, 10_000, 300_000, 86_400_000, 60_000, 2_000, 4, 4, 30_000);
     private LockState state = LockState.unused(LOCK, 0);
     private long lastToken;
+    private long recoveringUntil;
     private @Nullable Judge judge;
 
-    Trace() {
-        this(null);
+    public Trace(Machine machine) {
+        this(machine, null);
     }
 
-    Trace(@Nullable Coverage coverage) {
+    Trace(Machine machine, @Nullable Coverage coverage) {
+        this.machine = machine;
         this.coverage = coverage;
     }
 
-    String run(String trace) {
+    public String run(String trace) {
         for (String line : trace.lines().toList()) {
             if (line.startsWith("> ")) {
                 out.append(line).append('\n');
@@ -74,7 +81,11 @@ final class Trace {
     private void run(String[] words) {
         switch (words[0]) {
             case "limits" -> limits(arguments(words, 1));
-            case "last-token" -> lastToken = Long.parseLong(words[1]);
+            case "last-token" -> {
+                lastToken = Long.parseLong(words[1]);
+                judge().mintedElsewhere(lastToken);
+            }
+            case "recovering" -> recoveringUntil = Long.parseLong(words[1]);
             default -> run(Long.parseLong(words[0]), words[1], words);
         }
     }
@@ -117,16 +128,19 @@ final class Trace {
     }
 
     private Decision step(long now, Command command) {
-        Decision decision = LockMachine.step(state, command, now, lastToken, limits);
-        judge().judge(command, now, decision);
+        Decision decision = machine.step(state, command, now, lastToken, recoveringUntil, limits);
+        judge().judge(command, now, recoveringUntil, decision);
         if (coverage != null) {
-            coverage.count(command, decision);
+            coverage.count(state, command, decision);
         }
         for (LockEvent event : decision.events()) {
             if (event instanceof LockEvent.Granted granted) {
                 tokens.put(name(granted.grant().id()), granted.grant().token().value());
             } else if (event instanceof LockEvent.Offered offered) {
                 tokens.put(name(offered.request()), offered.token().value());
+            } else if (event instanceof LockEvent.Reclaimed reclaimed) {
+                tokens.put(
+                        name(reclaimed.grant().id()), reclaimed.grant().token().value());
             }
         }
         state = decision.next();
@@ -155,6 +169,8 @@ final class Trace {
             case "expire" -> new Expire(LOCK);
             case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1));
             case "resume" -> new Resume(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 2));
+            case "reclaim" -> new Reclaim(LOCK, asked(name, by, 2), token(name, by));
+            case "poll" -> new Poll(LOCK, request(name), number(by, "alive", Long.MAX_VALUE));
             case "describe" -> new Describe(LOCK);
             case "checksequencer" -> new CheckSequencer(LOCK, grant(name), token(name, by));
             case "barrier" -> new Barrier(LOCK);
@@ -166,17 +182,25 @@ final class Trace {
     }
 
     private static Acquire acquire(String name, Map<String, String> by) {
-        Request request = new Request(
-                request(name),
-                number(by, "gen", 1),
+        return new Acquire(
+                LOCK,
+                asked(name, by, 1),
+                number(by, "wait", 0),
+                number(by, "age", 0),
+                number(by, "alive", Long.MAX_VALUE));
+    }
+
+    /** A session that is given speaks for the request in place of its own. */
+    private static Request asked(String name, Map<String, String> by, long gen) {
+        return new Request(
+                new RequestId(session(name, by), numberOf(name)),
+                number(by, "gen", gen),
                 grant(by.getOrDefault("grant", name)),
                 by.containsKey("shared") ? Mode.SHARED : Mode.EXCLUSIVE,
                 number(by, "ttl", 10_000),
                 number(by, "delay", 0),
                 "",
                 "");
-        return new Acquire(
-                LOCK, request, number(by, "wait", 0), number(by, "age", 0), number(by, "alive", Long.MAX_VALUE));
     }
 
     private static Map<String, String> arguments(String[] words, int from) {
@@ -264,6 +288,9 @@ final class Trace {
         if (answer instanceof Answer.Queued queued) {
             return "queued at " + queued.position();
         }
+        if (answer instanceof Answer.Promised promised) {
+            return "promised " + text(promised.grant());
+        }
         if (answer instanceof Answer.Busy busy) {
             return "busy, holder " + busy.holder().map(Trace::text).orElse("none") + ", remaining "
                     + busy.remainingMillis() + ", waiters " + busy.waiters();
@@ -299,7 +326,8 @@ final class Trace {
             return "barrier " + raised.barrier();
         }
         if (answer instanceof Answer.Refused refused) {
-            return "refused " + refused.rejection().reason();
+            String after = refused.rejection().metadata().get(Rejection.RETRY_AFTER_MILLIS);
+            return "refused " + refused.rejection().reason() + (after == null ? "" : ", retry after " + after);
         }
         throw new IllegalArgumentException("a new kind of answer: " + answer);
     }
@@ -320,6 +348,12 @@ final class Trace {
         }
         if (event instanceof LockEvent.Lapsed lapsed) {
             return "Lapsed " + name(lapsed.grant());
+        }
+        if (event instanceof LockEvent.Withdrawn withdrawn) {
+            return "Withdrawn " + name(withdrawn.grant());
+        }
+        if (event instanceof LockEvent.Reclaimed reclaimed) {
+            return "Reclaimed " + text(reclaimed.grant());
         }
         if (event instanceof LockEvent.Ended ended) {
             return "Ended " + text(ended.tombstone())

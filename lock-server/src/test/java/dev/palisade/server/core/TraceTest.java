@@ -37,7 +37,7 @@ class TraceTest {
     void theMachineDoesWhatTheTraceSays(String name) throws IOException {
         Path file = TRACES.resolve(name);
         String expected = Files.readString(file, StandardCharsets.UTF_8);
-        String actual = new Trace().run(expected);
+        String actual = new Trace(LockMachine::step).run(expected);
         if (Boolean.getBoolean("palisade.traces.rewrite")) {
             Files.writeString(file, actual, StandardCharsets.UTF_8);
             return;
@@ -60,7 +60,7 @@ class TraceTest {
     void togetherTheTracesReachEverything() throws IOException {
         Coverage coverage = new Coverage();
         for (String name : traces().toList()) {
-            Trace trace = new Trace(coverage);
+            Trace trace = new Trace(LockMachine::step, coverage);
             assertThat(trace.run(Files.readString(TRACES.resolve(name), StandardCharsets.UTF_8)))
                     .isNotEmpty();
         }
@@ -70,12 +70,12 @@ class TraceTest {
     @Test
     void aTraceThatExpectsSomethingElseDiffers() {
         String wrong = "# Wrong on purpose.\n\n> 0 acquire a1\nbusy\n";
-        assertThat(new Trace().run(wrong)).isNotEqualTo(wrong).contains("granted a1 token 1");
+        assertThat(new Trace(LockMachine::step).run(wrong)).isNotEqualTo(wrong).contains("granted a1 token 1");
     }
 
     @Test
     void aCommandThatNobodyKnowsIsAnError() {
-        org.assertj.core.api.Assertions.assertThatThrownBy(() -> new Trace().run("> 0 aquire a1\n"))
+        org.assertj.core.api.Assertions.assertThatThrownBy(() -> new Trace(LockMachine::step).run("> 0 aquire a1\n"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("aquire");
         assertThat(new TreeSet<>(Trace.VERBS))

@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -22,7 +23,7 @@ import java.util.stream.Collectors;
  * A random walk over one lock by a few clients that mostly know what they hold, and sometimes are late, wrong, old or
  * somebody else. Everything follows from the seed.
  */
-final class Walk {
+public final class Walk {
     private static final int SESSIONS = 4;
     private static final LockName LOCK = new LockName("walk");
     private static final long HORIZON_MILLIS = 800;
@@ -36,9 +37,15 @@ final class Walk {
         CLOCK_SET_BACK,
         MANY_ENDS,
         RESTARTS,
-        LAPSES
+        LAPSES,
+        /** The store falls back to what it was some time ago, and holders that it forgot show what they have. */
+        RECOVERS
     }
 
+    /** What a client remembers of a grant, whatever its store does. */
+    private record Had(Request asked, long token) {}
+
+    private final Machine machine;
     private final SplittableRandom random;
     private final Profile profile;
     private final Limits limits;
@@ -51,13 +58,19 @@ final class Walk {
     private final Map<RequestId, Request> sent = new HashMap<>();
     private final List<RequestId> order = new ArrayList<>();
 
+    /** The newest last. */
+    private final ArrayDeque<LockState> earlier = new ArrayDeque<>();
+
+    private List<Had> forgotten = List.of();
     private LockState state = LockState.unused(LOCK, 0);
+    private long recoveringUntil;
     private long lastToken;
     private long now = 1_000_000;
     /** The clients' own clock, which is never set back. */
     private long steady = 1_000_000;
 
-    Walk(long seed, Coverage coverage) {
+    public Walk(long seed, Machine machine, Coverage coverage) {
+        this.machine = machine;
         this.random = new SplittableRandom(seed);
         this.profile = Profile.values()[(int) (seed % Profile.values().length)];
         this.coverage = coverage;
@@ -78,9 +91,9 @@ final class Walk {
         }
     }
 
-    void run(int steps) {
-        // Past the limit of ends takes longer.
-        int all = profile == Profile.MANY_ENDS ? 3 * steps : steps;
+    public void run(int steps) {
+        // Past the limit of ends takes longer, and so does falling back often.
+        int all = profile == Profile.MANY_ENDS || profile == Profile.RECOVERS ? 4 * steps : steps;
         for (int i = 0; i < all; i++) {
             passTime();
             if (chance(10) && lastToken < FencingToken.MAX) {
@@ -94,6 +107,10 @@ final class Walk {
                 step(new Expire(LOCK));
                 continue;
             }
+            if (profile == Profile.RECOVERS && now >= recoveringUntil && chance(4)) {
+                fallBack();
+                continue;
+            }
             step(command());
             if (chance(1)) {
                 theNextDeadlineIsNeverLate();
@@ -101,18 +118,48 @@ final class Walk {
         }
     }
 
+    private void fallBack() {
+        List<LockState> some = new ArrayList<>(earlier);
+        if (some.isEmpty()) {
+            return;
+        }
+        forgotten = judge.known().stream()
+                .filter(k -> k.status == Judge.Status.HELD || (k.status == Judge.Status.ENDED && k.token > 0))
+                .filter(k -> k.status == Judge.Status.HELD || k.endedAtMillis > now - 2_000)
+                .map(k -> new Had(k.asked, k.token))
+                .toList();
+        LockState back = some.get(random.nextInt(some.size()));
+        for (int i = 0; i < 9 && !holdersStillWait(back); i++) {
+            back = some.get(random.nextInt(some.size())); // The most telling kind, and a rare one.
+        }
+        state = judge.fellBack(back, now);
+        recoveringUntil = chance(85) ? now + 100 + random.nextInt(2_500) : 0;
+        earlier.clear();
+        note(() -> "fell back, recovering until " + recoveringUntil + ", to " + state);
+        step(new Expire(LOCK));
+    }
+
+    private boolean holdersStillWait(LockState back) {
+        return judge.known(Judge.Status.HELD).stream()
+                .anyMatch(k -> back.waiter(k.asked.id()).isPresent());
+    }
+
     private void step(Command command) {
-        Decision decision = LockMachine.step(state, command, now, lastToken, limits);
+        Decision decision = machine.step(state, command, now, lastToken, recoveringUntil, limits);
         note(() -> command + " -> " + decision.answer() + " " + decision.events());
         try {
-            judge.judge(command, now, decision);
+            judge.judge(command, now, recoveringUntil, decision);
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError(
                     profile + ", after\n" + history.stream().map(Supplier::get).collect(Collectors.joining("\n")), e);
         }
+        coverage.count(state, command, decision);
         state = decision.next();
         lastToken = decision.lastToken();
-        coverage.count(command, decision);
+        earlier.add(state);
+        if (earlier.size() > 30) {
+            earlier.removeFirst();
+        }
     }
 
     private void note(Supplier<String> line) {
@@ -129,7 +176,7 @@ final class Walk {
         if (kind < 55) {
             by = random.nextInt(60);
         } else if (kind < 85) {
-            long next = state.nextDeadlineMillis(now);
+            long next = nextDeadline(state, now);
             by = next == Long.MAX_VALUE ? random.nextInt(100) : Math.max(0, next - now + random.nextInt(3) - 1);
         } else if (kind < 98) {
             by = random.nextInt(1_000);
@@ -141,6 +188,9 @@ final class Walk {
         if (profile == Profile.MANY_ENDS) {
             by = Math.min(by, 100);
         }
+        if (now < recoveringUntil && chance(90)) {
+            by = random.nextInt(80); // All that matters happens before it is over.
+        }
         now += by;
         steady += by;
         if (profile == Profile.CLOCK_SET_BACK && chance(3)) {
@@ -151,6 +201,9 @@ final class Walk {
     // ---- what the clients send ----
 
     private Command command() {
+        if (!forgotten.isEmpty() && chance(now < recoveringUntil ? 35 : 4)) {
+            return ofForgotten();
+        }
         int kind = random.nextInt(100);
         if (profile == Profile.MANY_ENDS && chance(40)) {
             kind = 0;
@@ -162,7 +215,7 @@ final class Walk {
             return acquireNew();
         }
         if (kind < 38) {
-            return order.isEmpty() ? acquireNew() : acquireAgain();
+            return order.isEmpty() ? acquireNew() : chance(25) ? poll() : acquireAgain();
         }
         if (kind < 50) {
             return accept();
@@ -301,7 +354,52 @@ final class Walk {
             gens[session]++;
         }
         long gen = chance(80) ? gens[session] : k.gen - 1;
+        if (chance(25)) {
+            Request shown = k.asked.withSessionGen(gen);
+            return new Reclaim(LOCK, chance(94) ? shown : byAnother(shown), token(k));
+        }
         return new Resume(LOCK, k.asked.grant(), token(k), session(k), gen);
+    }
+
+    private Request byAnother(Request asked) {
+        return new Request(
+                new RequestId(sessionId(random.nextInt(SESSIONS)), 1_000_000 + random.nextInt(1_000)),
+                asked.sessionGen(),
+                asked.grant(),
+                asked.mode(),
+                asked.ttlMillis(),
+                asked.lockDelayMillis(),
+                "",
+                "");
+    }
+
+    /** Of a grant that the store lost, or had lost: its client remembers it and comes back by a newer stream, or by an old one. */
+    private Command ofForgotten() {
+        Had had = forgotten.get(random.nextInt(forgotten.size()));
+        for (Judge.Known k : judge.known(Judge.Status.WAITING)) {
+            Optional<Had> waits = forgotten.stream()
+                    .filter(h -> h.asked().id().equals(k.asked.id()))
+                    .findFirst();
+            had = waits.isPresent() && chance(50) ? waits.get() : had;
+        }
+        if (chance(20)) {
+            return new CheckSequencer(LOCK, had.asked().grant(), new FencingToken(had.token()));
+        }
+        int session = (int) had.asked().id().session().low() - 1;
+        if (chance(30)) {
+            gens[session]++;
+        }
+        long gen = chance(85) ? gens[session] : Math.max(1, gens[session] - 2);
+        FencingToken token = new FencingToken(chance(95) ? had.token() : had.token() + 1);
+        return new Reclaim(LOCK, had.asked().withSessionGen(gen), token);
+    }
+
+    private Command poll() {
+        Judge.Known k = any(chance(40) ? Judge.Status.WAITING : chance(60) ? Judge.Status.OFFERED : Judge.Status.HELD);
+        if (k == null || chance(10)) {
+            return new Poll(LOCK, new RequestId(sessionId(random.nextInt(SESSIONS)), 2_000_000), alive());
+        }
+        return new Poll(LOCK, k.asked.id(), alive());
     }
 
     /** Mostly one that stands so; sometimes any at all. */
@@ -346,7 +444,7 @@ final class Walk {
         LockState at = state;
         long token = lastToken;
         for (long t = now; t <= until; t++) {
-            Decision decision = LockMachine.step(at, new Expire(LOCK), t, token, limits);
+            Decision decision = LockMachine.step(at, new Expire(LOCK), t, token, recoveringUntil, limits);
             for (LockEvent event : decision.events()) {
                 told.add(t + " " + event);
             }
@@ -360,18 +458,24 @@ final class Walk {
         List<String> told = new ArrayList<>();
         LockState at = state;
         long token = lastToken;
-        long t = at.nextDeadlineMillis(now);
+        long t = nextDeadline(at, now);
         while (t <= until) {
-            Decision decision = LockMachine.step(at, new Expire(LOCK), t, token, limits);
+            Decision decision = LockMachine.step(at, new Expire(LOCK), t, token, recoveringUntil, limits);
             for (LockEvent event : decision.events()) {
                 told.add(t + " " + event);
             }
             at = decision.next();
             token = decision.lastToken();
-            long next = at.nextDeadlineMillis(t);
+            long next = nextDeadline(at, t);
             assertThat(next).as("a deadline that was met is gone").isGreaterThan(t);
             t = next;
         }
         return told;
+    }
+
+    /** A store that recovers looks again when that is over. */
+    private long nextDeadline(LockState at, long t) {
+        long next = at.nextDeadlineMillis(t);
+        return t < recoveringUntil ? Math.min(next, recoveringUntil) : next;
     }
 }

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 /** Random walks over the lock machine, each step judged. {@code -Dpalisade.walk.seeds=N} walks further. */
 class WalkTest {
-    private static final int SEEDS = Integer.getInteger("palisade.walk.seeds", 160);
+    private static final int SEEDS = Integer.getInteger("palisade.walk.seeds", 180);
     private static final long FIRST_SEED = Long.getLong("palisade.walk.seed", 1);
     private static final int STEPS = 400;
     private static final int FLOOR = 50;
@@ -16,7 +16,7 @@ class WalkTest {
         Coverage coverage = new Coverage();
         for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
             try {
-                new Walk(seed, coverage).run(STEPS);
+                new Walk(seed, LockMachine::step, coverage).run(STEPS);
             } catch (AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
@@ -27,7 +27,7 @@ class WalkTest {
     @Test
     void aWalkThatDoesNotGetEverywhereFails() {
         Coverage coverage = new Coverage();
-        new Walk(0, coverage).run(20);
+        new Walk(0, LockMachine::step, coverage).run(20);
         assertThatThrownBy(() -> coverage.requireAll(FLOOR))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("reached fewer than 50 times");

@@ -23,6 +23,7 @@ import dev.palisade.server.store.embedded.format.Lapsed;
 import dev.palisade.server.store.embedded.format.Offered;
 import dev.palisade.server.store.embedded.format.Resumed;
 import dev.palisade.server.store.embedded.format.State;
+import dev.palisade.server.store.embedded.format.Withdrawn;
 import java.util.List;
 
 /**
@@ -79,6 +80,9 @@ final class EventCodec {
             return written.setAccepted(
                     Accepted.newBuilder().setGrantId(bytes(accepted.grant())).setAtMillis(accepted.atMillis()));
         }
+        if (event instanceof LockEvent.Withdrawn withdrawn) {
+            return written.setWithdrawn(Withdrawn.newBuilder().setGrantId(bytes(withdrawn.grant())));
+        }
         if (event instanceof LockEvent.Lapsed lapsed) {
             return written.setLapsed(Lapsed.newBuilder().setGrantId(bytes(lapsed.grant())));
         }
@@ -88,6 +92,9 @@ final class EventCodec {
         if (event instanceof LockEvent.Resumed resumed) {
             return written.setResumed(
                     Resumed.newBuilder().setGrantId(bytes(resumed.grant())).setSessionGen(resumed.sessionGen()));
+        }
+        if (event instanceof LockEvent.Reclaimed reclaimed) {
+            return written.setReclaimed(grant(reclaimed.grant()));
         }
         throw new IllegalArgumentException("not a durable event: " + event);
     }
@@ -182,6 +189,9 @@ final class EventCodec {
                 new LockEvent.Resumed(
                         grantId(event.getResumed().getGrantId()),
                         event.getResumed().getSessionGen());
+            case WITHDRAWN ->
+                new LockEvent.Withdrawn(grantId(event.getWithdrawn().getGrantId()));
+            case RECLAIMED -> new LockEvent.Reclaimed(grant(event.getReclaimed()));
             case EVENT_NOT_SET -> throw new IllegalArgumentException("an event of a later release");
         };
     }
