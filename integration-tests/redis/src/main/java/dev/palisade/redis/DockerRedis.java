@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
 /** A Redis in a container that lives as long as this JVM. Never pulls an image: a test does not wait for a network. */
@@ -47,8 +48,10 @@ final class DockerRedis {
     private static String start(DockerImageName image) {
         GenericContainer<?> redis = new GenericContainer<>(image)
                 .withImagePullPolicy(name -> false)
-                .withCommand("redis-server", "--save", "", "--repl-diskless-sync-delay", "0")
-                .withExposedPorts(PORT);
+                .withCommand("redis-server", "--save", "", "--protected-mode", "no")
+                .withExposedPorts(PORT)
+                // Not by a look from within: an image need not have a shell.
+                .waitingFor(Wait.forLogMessage(".*Ready to accept connections.*", 1));
         redis.start();
         Runtime.getRuntime().addShutdownHook(new Thread(redis::stop));
         return "redis://" + redis.getHost() + ":" + redis.getMappedPort(PORT);

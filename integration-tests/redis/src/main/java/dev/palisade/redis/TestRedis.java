@@ -53,6 +53,11 @@ public final class TestRedis {
         return "test-" + UUID.randomUUID();
     }
 
+    @Override
+    public String toString() {
+        return "Redis for tests: " + way + ", " + uri.replaceFirst("//.*@", "//***@");
+    }
+
     /** Tries every way that is allowed, in order. */
     static TestRedis find(Optional<Way> wanted, Optional<String> given) {
         List<String> missing = new ArrayList<>();
@@ -105,7 +110,7 @@ public final class TestRedis {
 
         private static TestRedis start() {
             TestRedis redis = find(Way.wanted(), Optional.ofNullable(System.getProperty("palisade.redis")));
-            System.out.println("Redis for tests: " + redis.way + ", " + redis.uri.replaceFirst("//.*@", "//***@"));
+            System.out.println(redis);
             return redis;
         }
     }
