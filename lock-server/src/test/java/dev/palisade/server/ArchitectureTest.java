@@ -37,6 +37,7 @@ class ArchitectureTest {
             Map.entry("of the server, rpc knows engine and core only", "rpc.KnowsStore"),
             Map.entry("gRPC stays in rpc and the wiring", "engine.KnowsGrpc"),
             Map.entry("the journal's library stays in the embedded store", "store.KnowsJournal"),
+            Map.entry("Redis' client stays in the Redis store", "store.KnowsRedis"),
             Map.entry("clocks are read in the wiring only", "engine.ReadsClock"),
             Map.entry("randomness is drawn in the wiring only", "engine.DrawsRandom"),
             Map.entry("packages form no cycle", "store.KnowsEngine"));

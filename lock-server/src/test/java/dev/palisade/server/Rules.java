@@ -83,6 +83,7 @@ final class Rules {
         rules.put(
                 "the journal's library stays in the embedded store",
                 only("org.apache.activemq..", root + ".store.embedded.."));
+        rules.put("Redis' client stays in the Redis store", only("io.lettuce..", root + ".store.redis.."));
         rules.put(
                 "clocks are read in the wiring only",
                 noClasses()

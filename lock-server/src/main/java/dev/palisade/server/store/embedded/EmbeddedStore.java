@@ -17,6 +17,7 @@ import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.format.Entry;
 import dev.palisade.server.store.embedded.format.Epoch;
 import dev.palisade.server.store.embedded.format.Record;

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.embedded;
 
+import dev.palisade.server.store.StoreUnusable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

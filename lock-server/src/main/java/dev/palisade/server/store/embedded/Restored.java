@@ -3,6 +3,7 @@ package dev.palisade.server.store.embedded;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.format.Entry;
 import dev.palisade.server.store.embedded.format.ForceReleased;
 import dev.palisade.server.store.embedded.format.Record;

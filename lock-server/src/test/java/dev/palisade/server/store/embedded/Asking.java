@@ -17,6 +17,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreUnusable;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -1,0 +1,144 @@
+package dev.palisade.server.store.redis;
+
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.CommandOutput;
+import io.lettuce.core.output.NestedMultiOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import io.lettuce.core.protocol.RedisCommand;
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One command to Redis, from its words to its end. Lettuce writes it and collects what comes back. It is written once, on one
+ * {@link Wire}: whoever repeats a command that surely did not run makes another. Belongs to the loop.
+ */
+final class Call implements RedisCommand<byte[], byte[], List<Object>> {
+    private static final byte[] CRLF = {'\r', '\n'};
+
+    private final byte[][] words;
+    private final Listener listener;
+    private CommandOutput<byte[], byte[], List<Object>> output = new NestedMultiOutput<>(ByteArrayCodec.INSTANCE);
+    private @Nullable Wire wire;
+    private long sentNanos;
+    private boolean ended;
+
+    /** Hears once how a command ended, on the loop. */
+    interface Listener {
+        void answered(Wire wire, List<Object> answer);
+
+        /** Redis answered with an error. */
+        void refused(Wire wire, String error);
+
+        /** It was written, or may have been, and no answer will come. */
+        void unanswered(Wire wire, String why);
+    }
+
+    Call(byte[][] words, Listener listener) {
+        this.words = words;
+        this.listener = listener;
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    void sent(Wire by, long nanos) {
+        wire = by;
+        sentNanos = nanos;
+    }
+
+    long sentNanos() {
+        return sentNanos;
+    }
+
+    void unanswered(String why) {
+        if (!ended) {
+            ended = true;
+            listener.unanswered(wire(), why);
+        }
+    }
+
+    @Override
+    public void complete() {
+        if (ended) {
+            return;
+        }
+        ended = true;
+        wire().answered(this);
+        String error = output.getError();
+        if (error == null) {
+            listener.answered(wire(), output.get());
+        } else {
+            listener.refused(wire(), error);
+        }
+    }
+
+    /** Lettuce gives up what it cannot write or hear the answer of. */
+    @Override
+    public boolean completeExceptionally(Throwable failure) {
+        wire().broken(failure.toString());
+        return true;
+    }
+
+    @Override
+    public void cancel() {
+        wire().broken("the connection was closed");
+    }
+
+    @Override
+    public void encode(ByteBuf out) {
+        length(out, '*', words.length);
+        for (byte[] word : words) {
+            length(out, '$', word.length);
+            out.writeBytes(word).writeBytes(CRLF);
+        }
+    }
+
+    private static void length(ByteBuf out, char kind, int length) {
+        out.writeByte(kind);
+        out.writeCharSequence(Integer.toString(length), StandardCharsets.US_ASCII);
+        out.writeBytes(CRLF);
+    }
+
+    @Override
+    public CommandOutput<byte[], byte[], List<Object>> getOutput() {
+        return output;
+    }
+
+    @Override
+    public void setOutput(CommandOutput<byte[], byte[], List<Object>> output) {
+        this.output = output;
+    }
+
+    /** Lettuce looks at it for tracing only, which is off. */
+    @Override
+    @SuppressWarnings("NullAway")
+    public @Nullable CommandArgs<byte[], byte[]> getArgs() {
+        return null;
+    }
+
+    /** Only told apart by Lettuce where it changes the connection's own state, which no command of ours does. */
+    @Override
+    public ProtocolKeyword getType() {
+        return CommandType.FCALL;
+    }
+
+    @Override
+    public boolean isCancelled() {
+        return false;
+    }
+
+    @Override
+    public boolean isDone() {
+        return ended;
+    }
+
+    private Wire wire() {
+        return Objects.requireNonNull(wire, "not sent");
+    }
+}

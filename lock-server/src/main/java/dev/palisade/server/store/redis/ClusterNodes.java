@@ -1,0 +1,82 @@
+package dev.palisade.server.store.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/** Asks a node of the cluster, and if it does not answer the next, which primary serves which slot. */
+final class ClusterNodes implements Topology {
+    private final StoreUri uri;
+    private final Inquiries inquiries;
+    private Set<Address> known = Set.of();
+
+    ClusterNodes(StoreUri uri, Dialer dialer) {
+        this.uri = uri;
+        inquiries = new Inquiries(dialer::dial);
+    }
+
+    @Override
+    public boolean changes() {
+        return true;
+    }
+
+    @Override
+    public CompletableFuture<Route> read() {
+        Set<Address> nodes = new LinkedHashSet<>(known);
+        nodes.addAll(uri.addresses());
+        return read(new ArrayList<>(nodes), 0, null);
+    }
+
+    private CompletableFuture<Route> read(List<Address> nodes, int next, @Nullable Refusal failed) {
+        if (next == nodes.size()) {
+            return CompletableFuture.failedFuture(failed == null ? Refusal.of("the cluster has no nodes") : failed);
+        }
+        Address node = nodes.get(next);
+        return inquiries
+                .ask(node, "CLUSTER", "SLOTS")
+                .thenApply(answer -> {
+                    Route route = parse(node, answer);
+                    if (route.primaries().isEmpty()) {
+                        throw new CompletionException(
+                                Refusal.of("Redis " + node + " says that no node serves any slot; see CLUSTER INFO"));
+                    }
+                    known = route.primaries();
+                    return route;
+                })
+                .exceptionallyCompose(failure -> {
+                    Refusal refusal = Refusal.of(failure);
+                    String error = refusal.error();
+                    if (error != null && error.contains("cluster support disabled")) {
+                        refusal = Refusal.of("Redis " + node + " is no node of a cluster; use redis://");
+                    }
+                    return read(nodes, next + 1, failed == null ? refusal : failed);
+                });
+    }
+
+    /** Each entry: first slot, last slot, then its primary and its replicas as host, port, ... */
+    private static Route parse(Address asked, List<Object> answer) {
+        @Nullable Address[] bySlot = new @Nullable Address[Route.SLOTS];
+        for (Object entry : answer) {
+            if (entry instanceof List<?> range
+                    && range.size() > 2
+                    && range.get(0) instanceof Long first
+                    && range.get(1) instanceof Long last
+                    && range.get(2) instanceof List<?> node
+                    && node.get(1) instanceof Long port) {
+                String host = node.get(0) instanceof byte[] name ? new String(name, StandardCharsets.UTF_8) : "";
+                // A node that does not know its own address means: where you asked.
+                Address primary =
+                        new Address(host.isEmpty() || host.equals("?") ? asked.host() : host, port.intValue());
+                for (int slot = first.intValue(); slot <= last.intValue(); slot++) {
+                    bySlot[slot] = primary;
+                }
+            }
+        }
+        return Route.of(bySlot);
+    }
+}

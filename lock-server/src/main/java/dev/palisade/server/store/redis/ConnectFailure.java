@@ -1,0 +1,48 @@
+package dev.palisade.server.store.redis;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.netty.channel.ConnectTimeoutException;
+import java.net.ConnectException;
+import java.net.UnknownHostException;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/** Why a connection could not be made, in one line. */
+final class ConnectFailure {
+    private ConnectFailure() {}
+
+    static Refusal refusal(Address address, Throwable failure) {
+        Throwable last = failure;
+        for (Throwable cause = failure; cause != null; cause = next(cause)) {
+            if (cause instanceof Refusal refusal) {
+                return refusal;
+            }
+            if (cause instanceof RedisCommandExecutionException answered && answered.getMessage() != null) {
+                return Refusal.byReply(address, answered.getMessage());
+            }
+            if (cause instanceof ConnectTimeoutException) {
+                return new Refusal(address, "no answer");
+            }
+            if (cause instanceof SSLException) {
+                return new Refusal(address, "TLS: " + oneLine(cause));
+            }
+            if (cause instanceof UnknownHostException) {
+                return new Refusal(address, "no such host");
+            }
+            if (cause instanceof ConnectException) {
+                return new Refusal(address, "connection refused");
+            }
+            last = cause;
+        }
+        return new Refusal(address, oneLine(last));
+    }
+
+    private static @Nullable Throwable next(Throwable failure) {
+        return failure.getCause() == failure ? null : failure.getCause();
+    }
+
+    private static String oneLine(Throwable failure) {
+        String message = failure.getMessage() == null ? failure.toString() : failure.getMessage();
+        return message.lines().findFirst().orElse(message);
+    }
+}

@@ -1,0 +1,174 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.redis.StoreUri.Login;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
+import io.lettuce.core.resource.DefaultEventLoopGroupProvider;
+import io.lettuce.core.resource.Transports;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Makes connections, all on one event loop, which is the thread that everything about Redis belongs to. Lettuce reconnects nothing and
+ * times nothing out here: what it does by itself, it would do twice. Closing it leaves no thread behind.
+ */
+final class Dialer implements AutoCloseable {
+    private static final Duration CLOSING_MAX = Duration.ofSeconds(2);
+
+    private final StoreUri uri;
+    private final Duration timeout;
+    private final DefaultEventLoopGroupProvider loops;
+    private final EventLoop loop;
+    private final ClientResources resources;
+    private final RedisClient client;
+
+    Dialer(RedisLinkConfig config) throws StoreUnusable {
+        uri = config.uri();
+        timeout = config.timeout();
+        SslOptions ssl = ssl(uri);
+        loops = new DefaultEventLoopGroupProvider(1, pool -> new DefaultThreadFactory("palisade-redis", true));
+        loop = loops.allocate(Transports.eventLoopGroupClass()).next();
+        resources = DefaultClientResources.builder()
+                .eventLoopGroupProvider(loops)
+                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .build();
+        client = RedisClient.create(resources);
+        client.setOptions(ClientOptions.builder()
+                .autoReconnect(false)
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
+                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+                .protocolVersion(ProtocolVersion.RESP2)
+                .socketOptions(SocketOptions.builder().connectTimeout(timeout).build())
+                .sslOptions(ssl)
+                .build());
+    }
+
+    EventLoop loop() {
+        return loop;
+    }
+
+    /** Connects to a Redis that keeps locks. Completes on the loop, with {@link Refusal} if it fails. */
+    CompletableFuture<Wire> dial(Address address) {
+        return wire(address, uri.login());
+    }
+
+    /** Connects to a Sentinel; as {@link #dial}. */
+    CompletableFuture<Wire> dialSentinel(Address address) {
+        return wire(address, uri.sentinelLogin());
+    }
+
+    /** Connects to listen to channels; as {@link #dial}. */
+    CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> dialPubSub(Address address) {
+        return within(
+                address,
+                client.connectPubSubAsync(ByteArrayCodec.INSTANCE, redis(address, uri.login()))
+                        .toCompletableFuture());
+    }
+
+    private CompletableFuture<Wire> wire(Address address, Login login) {
+        return within(
+                        address,
+                        client.connectAsync(ByteArrayCodec.INSTANCE, redis(address, login))
+                                .toCompletableFuture())
+                .thenApply(connection -> new Wire(connection, address, loop, timeout.toNanos()));
+    }
+
+    /** The connection, on the loop and in time; one that comes too late is closed. */
+    private <C extends StatefulConnection<byte[], byte[]>> CompletableFuture<C> within(
+            Address address, CompletableFuture<C> connecting) {
+        CompletableFuture<C> result = new CompletableFuture<>();
+        // Connected and greeted: the connect timeout alone does not see a process that is frozen.
+        var late = loop.schedule(
+                () -> result.completeExceptionally(
+                        new Refusal(address, "no answer within " + Refusal.text(timeout.toNanos()))),
+                timeout.toNanos(),
+                TimeUnit.NANOSECONDS);
+        var unusedEnd = connecting.whenCompleteAsync(
+                (connection, failure) -> {
+                    late.cancel(false);
+                    if (failure != null) {
+                        result.completeExceptionally(ConnectFailure.refusal(address, failure));
+                    } else if (!result.complete(connection)) {
+                        var unused = connection.closeAsync();
+                    }
+                },
+                loop);
+        return result;
+    }
+
+    private RedisURI redis(Address address, Login login) {
+        RedisURI redis = RedisURI.create(address.host(), address.port());
+        redis.setTimeout(timeout);
+        redis.setSsl(uri.tls());
+        redis.setLibraryName(""); // Else it is sent, and a Redis before 7.2 answers with errors.
+        redis.setLibraryVersion("");
+        String password = login.password();
+        if (password != null && login.user() != null) {
+            redis.setAuthentication(login.user(), password);
+        } else if (password != null) {
+            redis.setAuthentication(password);
+        }
+        return redis;
+    }
+
+    private static SslOptions ssl(StoreUri uri) throws StoreUnusable {
+        SslOptions.Builder ssl = SslOptions.builder().jdkSslProvider();
+        Optional<Path> ca = readable(uri, "ca");
+        Optional<Path> cert = readable(uri, "cert");
+        Optional<Path> key = readable(uri, "key");
+        ca.ifPresent(file -> ssl.trustManager(file.toFile()));
+        if (cert.isPresent() && key.isPresent()) {
+            ssl.keyManager(cert.get().toFile(), key.get().toFile(), null);
+        }
+        return ssl.build();
+    }
+
+    private static Optional<Path> readable(StoreUri uri, String name) throws StoreUnusable {
+        Optional<Path> file = uri.file(name);
+        if (file.isPresent() && !Files.isReadable(file.get())) {
+            throw new StoreUnusable(
+                    "certificate file " + file.get() + " cannot be read; name a PEM file in " + name + "=");
+        }
+        return file;
+    }
+
+    /** Closes all connections, within a bounded time. */
+    @Override
+    public void close() {
+        try {
+            client.shutdownAsync(0, CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS)
+                    .get(CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            // What could not be closed in time ends with the loop.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        resources
+                .shutdown(0, CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS)
+                .awaitUninterruptibly(CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS);
+        loops.shutdown(0, CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS)
+                .awaitUninterruptibly(CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS);
+    }
+}

@@ -1,0 +1,99 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.server.store.StoreFailure;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A call of a function, from its caller to the reply: it may be written more than once, but never after it may have run. */
+final class FunctionCall implements Call.Listener {
+    private static final int REPEATS_MAX = 5;
+    private static final byte[] FCALL = Call.bytes("FCALL");
+
+    /** For a command that only goes before another. */
+    static final Call.Listener UNHEARD = new Call.Listener() {
+        @Override
+        public void answered(Wire wire, List<Object> answer) {}
+
+        @Override
+        public void refused(Wire wire, String error) {}
+
+        @Override
+        public void unanswered(Wire wire, String why) {}
+    };
+
+    final Reply reply;
+    final int slot;
+    private final Refused refused;
+    private final byte[][] words;
+    /** Where Redis said that it runs, if not where the slots say. */
+    private @Nullable Address target;
+
+    private boolean asking;
+    private int repeats;
+
+    /** Hears of errors, which may mean that the call is to be repeated. */
+    interface Refused {
+        void refused(FunctionCall call, Wire wire, String error);
+    }
+
+    FunctionCall(String function, List<byte[]> keys, List<byte[]> args, int slot, Refused refused) {
+        this.slot = slot;
+        reply = new Reply(slot);
+        this.refused = refused;
+        words = new byte[3 + keys.size() + args.size()][];
+        words[0] = FCALL;
+        words[1] = Call.bytes(function);
+        words[2] = Call.bytes(Integer.toString(keys.size()));
+        int next = 3;
+        for (byte[] key : keys) {
+            words[next++] = key;
+        }
+        for (byte[] arg : args) {
+            words[next++] = arg;
+        }
+    }
+
+    byte[][] words() {
+        return words;
+    }
+
+    @Nullable
+    Address target() {
+        return target;
+    }
+
+    boolean isAsking() {
+        return asking;
+    }
+
+    /** To be written once more, as it surely did not run. False when that was done often enough. */
+    boolean again(@Nullable Address newTarget, boolean newAsking) {
+        target = newTarget;
+        asking = newAsking;
+        return ++repeats <= REPEATS_MAX;
+    }
+
+    @Override
+    public void answered(Wire wire, List<Object> answer) {
+        reply.from(wire);
+        reply.complete(answer);
+    }
+
+    @Override
+    public void refused(Wire wire, String error) {
+        refused.refused(this, wire, error);
+    }
+
+    @Override
+    public void unanswered(Wire wire, String why) {
+        outcomeUnknown("Redis " + wire.address() + " was asked, and " + why + ": the outcome is unknown");
+    }
+
+    void unavailable(String line) {
+        reply.completeExceptionally(StoreFailure.unavailable(line));
+    }
+
+    void outcomeUnknown(String line) {
+        reply.completeExceptionally(StoreFailure.outcomeUnknown(line));
+    }
+}

@@ -1,0 +1,344 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.server.store.StoreFailure;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps a {@link Wire} to each primary there is: one, or those of a cluster. It works in rounds: ask who they are, leave those who are
+ * none any more, link the missing. A round follows whatever broke, and where the topology can change unseen, the one before. Belongs
+ * to the loop.
+ */
+final class Primaries {
+    private static final long WATCH_MILLIS = 1_000;
+    private static final long BACK_OFF_MILLIS = 20;
+    private static final long BACK_OFF_MAX_MILLIS = 1_000;
+    /** A link that lasted so long was not lost at once. */
+    private static final long LASTED_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final StoreUri uri;
+    private final Dialer dialer;
+    private final EventLoop loop;
+    private final Topology topology;
+    private final Loading loading;
+    private final EventLog events;
+    private final Channels channels;
+    private final Map<Address, Primary> linked = new LinkedHashMap<>();
+    private final List<Finder> finders = new ArrayList<>();
+    private Route route = Route.NOWHERE;
+    private @Nullable Future<?> nextRound;
+    private boolean looking;
+    private boolean lookAgain;
+    private boolean starting = true;
+    private boolean closed;
+    private int attempts;
+    private String lastFailure = "";
+    private volatile Told told;
+
+    private record Primary(Wire wire, ServerInfo info) {}
+
+    /** Somebody who waits for the primary of a slot. */
+    private record Finder(int slot, CompletableFuture<Void> found) {}
+
+    private record Told(
+            boolean up, String primary, String version, String replicationId, long sinceNanos, String failure) {}
+
+    Primaries(StoreUri uri, Dialer dialer, Loading loading, EventLog events) {
+        this.uri = uri;
+        this.dialer = dialer;
+        this.loading = loading;
+        this.events = events;
+        loop = dialer.loop();
+        topology = Topology.of(uri, dialer);
+        channels = new Channels(dialer);
+        told = new Told(false, "", "", "", now(), "");
+    }
+
+    /** The first round. Any thread. */
+    CompletableFuture<Void> start() {
+        CompletableFuture<Void> started = new CompletableFuture<>();
+        loop.execute(() -> {
+            finders.add(new Finder(0, started));
+            look();
+        });
+        var unusedEnd = started.whenComplete((done, failure) -> starting = false);
+        var unused = loop.scheduleWithFixedDelay(this::beat, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
+        return started;
+    }
+
+    /** Where to write {@code call}; null if that primary is not linked. */
+    @Nullable
+    Wire wire(FunctionCall call) {
+        Address target = call.target();
+        if (target == null) {
+            return primary(call.slot);
+        }
+        Primary primary = linked.get(target);
+        return primary == null ? null : primary.wire;
+    }
+
+    /** Why one is not linked, in one line. */
+    String why() {
+        return closed
+                ? "the link to Redis is closed"
+                : lastFailure.isEmpty() ? "Redis " + uri + " is being linked" : lastFailure;
+    }
+
+    void find(Reply suspected, CompletableFuture<Void> found) {
+        Wire wire = suspected.from();
+        if (wire != null && isLinked(wire)) {
+            leave(wire, "Redis " + wire.address() + " may not be the primary any more");
+        } else if (primary(suspected.slot()) != null) {
+            found.complete(null); // Left already, and found.
+            return;
+        }
+        if (closed) {
+            found.completeExceptionally(StoreFailure.unavailable(why()));
+            return;
+        }
+        finders.add(new Finder(suspected.slot(), found));
+        look();
+    }
+
+    /** Sends nothing more there. What is in flight is still answered. */
+    void leave(Wire wire, String why) {
+        if (isLinked(wire)) {
+            wire.retire();
+            lost(wire, why);
+        }
+    }
+
+    /** Asks who the primaries are, now, or again when the round that runs is over. */
+    void look() {
+        if (closed) {
+            return;
+        }
+        if (looking) {
+            lookAgain = true;
+            return;
+        }
+        looking = true;
+        if (nextRound != null) {
+            nextRound.cancel(false);
+        }
+        List<Finder> waiting = List.copyOf(finders);
+        finders.clear();
+        var unusedEnd = topology.read()
+                .thenCompose(this::take)
+                .whenComplete((done, failure) -> looked(waiting, failure == null ? null : Refusal.of(failure)));
+    }
+
+    /** Links what is missing of {@code now}. Fails with the first {@link Refusal}, when all were tried. */
+    private CompletableFuture<Void> take(Route now) {
+        route = now;
+        for (Primary primary : List.copyOf(linked.values())) {
+            if (!route.primaries().contains(primary.wire.address())) {
+                leave(primary.wire, "Redis " + primary.wire.address() + " is not the primary any more");
+            }
+        }
+        List<CompletableFuture<Void>> linking = new ArrayList<>();
+        for (Address address : route.primaries()) {
+            if (!linked.containsKey(address)) {
+                linking.add(link(address));
+            }
+        }
+        return CompletableFuture.allOf(linking.toArray(new CompletableFuture<?>[0]));
+    }
+
+    private CompletableFuture<Void> link(Address address) {
+        return dialer.dial(address)
+                .thenCompose(wire -> greet(wire).whenComplete((primary, failure) -> {
+                    if (failure != null) {
+                        wire.close("it cannot be used");
+                    }
+                }))
+                .thenAccept(primary -> {
+                    if (closed || !route.primaries().contains(address)) {
+                        primary.wire.retire();
+                        return;
+                    }
+                    linked.put(address, primary);
+                    primary.wire.ownedBy(this::lost);
+                    events.tell(
+                            "store_linked",
+                            "primary",
+                            address,
+                            "version",
+                            primary.info.version(),
+                            "replication_id",
+                            primary.info.replicationId());
+                    channels.listenAt(address);
+                    tell();
+                });
+    }
+
+    /** Takes only a Redis that may keep locks, and has the functions. */
+    private CompletableFuture<Primary> greet(Wire wire) {
+        Address address = wire.address();
+        return ServerInfo.of(wire).thenCompose(info -> {
+            String refusal = info.refusal(address, uri.kind());
+            String atStart = info.refusalAtStart(address);
+            if (refusal == null && atStart != null && !starting) {
+                events.tell("store_warning", "message", atStart);
+            }
+            String why = refusal == null && starting ? atStart : refusal;
+            return why != null
+                    ? CompletableFuture.failedFuture(Refusal.of(why))
+                    : loading.ensure(wire).thenApply(done -> {
+                        if (!wire.isOpen()) {
+                            throw new CompletionException(new Refusal(address, "the connection broke"));
+                        }
+                        return new Primary(wire, info);
+                    });
+        });
+    }
+
+    /** A round is over. */
+    private void looked(List<Finder> waiting, @Nullable Refusal failure) {
+        looking = false;
+        if (failure != null) {
+            lastFailure = String.valueOf(failure.getMessage());
+        }
+        tell();
+        for (Finder finder : waiting) {
+            if (primary(finder.slot) != null) {
+                finder.found.complete(null);
+            } else {
+                finder.found.completeExceptionally(StoreFailure.unavailable(why()));
+            }
+        }
+        if (lookAgain) {
+            lookAgain = false;
+            look();
+        } else if (isMissing()) {
+            lookIn(backOffMillis());
+        } else if (topology.changes()) {
+            lookIn(WATCH_MILLIS);
+        }
+    }
+
+    /** The wire tells that it broke, or it was left. */
+    private void lost(Wire wire, String why) {
+        Address address = wire.address();
+        if (!isLinked(wire)) {
+            return;
+        }
+        linked.remove(address);
+        lastFailure = why.startsWith("Redis ") ? why : "Redis " + address + " was lost (" + why + ")";
+        events.tell("store_lost", "primary", address, "message", lastFailure);
+        tell();
+        if (wire.ageNanos() > LASTED_NANOS) {
+            attempts = 0;
+        }
+        if (looking) {
+            lookAgain = true;
+        } else {
+            lookIn(backOffMillis());
+        }
+    }
+
+    private void lookIn(long millis) {
+        if (closed) {
+            return;
+        }
+        if (nextRound != null) {
+            nextRound.cancel(false);
+        }
+        nextRound = loop.schedule(this::look, millis, TimeUnit.MILLISECONDS);
+    }
+
+    /** At once after a link that lasted; then doubling, and never the same for two servers. */
+    private long backOffMillis() {
+        long most = attempts == 0 ? 0 : Math.min(BACK_OFF_MAX_MILLIS, BACK_OFF_MILLIS << Math.min(attempts - 1, 16));
+        attempts++;
+        return most == 0 ? 0 : most / 2 + ThreadLocalRandom.current().nextLong(most / 2 + 1);
+    }
+
+    /** Finds out about a primary that does not answer while nobody asks it, and about a library that was lost or set back. */
+    private void beat() {
+        for (Primary primary : List.copyOf(linked.values())) {
+            var unusedEnd = loading.ensure(primary.wire).whenComplete((done, failure) -> {
+                if (failure != null) {
+                    lastFailure = String.valueOf(Refusal.of(failure).getMessage());
+                }
+            });
+        }
+    }
+
+    void subscribe(String channel, Consumer<byte[]> heard) {
+        channels.subscribe(channel, heard);
+    }
+
+    void close() {
+        closed = true;
+        if (nextRound != null) {
+            nextRound.cancel(false);
+        }
+        channels.close();
+        for (Primary primary : List.copyOf(linked.values())) {
+            linked.remove(primary.wire.address());
+            primary.wire.close("the link was closed");
+        }
+        tell();
+        List<Finder> waiting = List.copyOf(finders);
+        finders.clear();
+        waiting.forEach(finder -> finder.found.completeExceptionally(StoreFailure.unavailable(why())));
+    }
+
+    /** Any thread. */
+    LinkState state() {
+        Told now = told;
+        return new LinkState(
+                now.up,
+                now.primary,
+                now.version,
+                now.replicationId,
+                Duration.ofNanos(now() - now.sinceNanos),
+                now.failure);
+    }
+
+    private void tell() {
+        boolean up = !closed && !isMissing();
+        Told before = told;
+        Primary first = linked.isEmpty() ? null : linked.values().iterator().next();
+        told = new Told(
+                up,
+                linked.keySet().stream().map(Address::toString).collect(Collectors.joining(",")),
+                first == null ? "" : first.info.version(),
+                first == null ? "" : first.info.replicationId(),
+                up == before.up ? before.sinceNanos : now(),
+                lastFailure);
+    }
+
+    private boolean isMissing() {
+        return route.primaries().isEmpty() || !linked.keySet().containsAll(route.primaries());
+    }
+
+    private boolean isLinked(Wire wire) {
+        Primary primary = linked.get(wire.address());
+        return primary != null && primary.wire == wire;
+    }
+
+    private @Nullable Wire primary(int slot) {
+        Address address = route.primaryOf(slot);
+        Primary primary = address == null ? null : linked.get(address);
+        return primary == null ? null : primary.wire;
+    }
+
+    private long now() {
+        return loop.ticker().nanoTime();
+    }
+}

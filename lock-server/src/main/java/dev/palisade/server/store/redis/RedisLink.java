@@ -1,0 +1,216 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreUnusable;
+import io.lettuce.core.cluster.SlotHash;
+import io.netty.channel.EventLoop;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The link to whichever Redis is the primary; in a cluster, to all of them. It knows nothing of locks. A call is written at most once
+ * unless Redis said that it did not run; what is called while there is no primary fails at once. It blocks nobody, and replies on its
+ * own thread, on which everything here happens: be brief there. Safe for use by many threads.
+ */
+final class RedisLink implements AutoCloseable {
+    private static final byte[][] ASKING = {Call.bytes("ASKING")};
+
+    private final EventLoop loop;
+    private final Dialer dialer;
+    private final Primaries primaries;
+    private final Loading loading;
+    private final Queue<FunctionCall> called = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean draining = new AtomicBoolean();
+    /** Written to in this turn of the loop, to be flushed at its end. */
+    private final Set<Wire> written = new LinkedHashSet<>();
+
+    private RedisLink(RedisLinkConfig config, FunctionLibrary library, EventLog events) throws StoreUnusable {
+        dialer = new Dialer(config);
+        loop = dialer.loop();
+        loading = new Loading(library);
+        primaries = new Primaries(config.uri(), dialer, loading, events);
+    }
+
+    /**
+     * Links to the primary. Blocks until it is linked.
+     *
+     * @throws StoreUnusable if it cannot be reached, may not be used, or must not keep locks as it is configured
+     */
+    static RedisLink open(RedisLinkConfig config, FunctionLibrary library, EventLog events)
+            throws StoreUnusable, InterruptedException {
+        RedisLink link = new RedisLink(config, library, events);
+        boolean linked = false;
+        try {
+            link.primaries.start().get();
+            linked = true;
+            return link;
+        } catch (ExecutionException e) {
+            throw new StoreUnusable(
+                    String.valueOf(Objects.requireNonNullElse(e.getCause(), e).getMessage()));
+        } finally {
+            if (!linked) {
+                link.close();
+            }
+        }
+    }
+
+    /**
+     * Calls a function where its keys are.
+     *
+     * @param keys all of one slot
+     * @return completes with its answer on the link's thread, or with {@link StoreFailure}
+     */
+    Reply call(String function, List<byte[]> keys, List<byte[]> args) {
+        FunctionCall call = new FunctionCall(
+                function, keys, args, keys.isEmpty() ? 0 : SlotHash.getSlot(keys.get(0)), this::refused);
+        enqueue(call);
+        return call.reply;
+    }
+
+    /**
+     * Leaves the primary that gave {@code suspected}, unless it was left already, and asks anew who is the primary: after an answer that
+     * a deposed primary would give. What it has in hand is still answered.
+     *
+     * @return completes when a primary is linked; fails with {@link StoreFailure} if none is found
+     */
+    CompletableFuture<Void> findPrimary(Reply suspected) {
+        CompletableFuture<Void> found = new CompletableFuture<>();
+        onLoop(() -> primaries.find(suspected, found), () -> found.completeExceptionally(closed()));
+        return found;
+    }
+
+    /**
+     * Hears what is published in a channel, on the link's thread, whenever there is a connection for it: what is published meanwhile is
+     * lost. Comes back by itself.
+     */
+    void subscribe(String channel, Consumer<byte[]> heard) {
+        onLoop(() -> primaries.subscribe(channel, heard), () -> {});
+    }
+
+    LinkState state() {
+        return primaries.state();
+    }
+
+    /** What is in flight ends with an unknown outcome; later calls fail. Returns when no thread is left, in bounded time. */
+    @Override
+    public void close() {
+        CompletableFuture<Void> closed = new CompletableFuture<>();
+        onLoop(
+                () -> {
+                    primaries.close();
+                    closed.complete(null);
+                },
+                () -> closed.complete(null));
+        closed.join();
+        dialer.close();
+    }
+
+    private void enqueue(FunctionCall call) {
+        called.add(call);
+        if (draining.compareAndSet(false, true)) {
+            onLoop(this::drain, this::refuse);
+        }
+    }
+
+    /** All that was called since the last turn of the loop, with one flush for each connection. */
+    private void drain() {
+        draining.set(false);
+        FunctionCall call;
+        while ((call = called.poll()) != null) {
+            write(call);
+        }
+        written.forEach(Wire::flush);
+        written.clear();
+    }
+
+    private void write(FunctionCall call) {
+        Wire wire = primaries.wire(call);
+        if (wire == null) {
+            call.unavailable(primaries.why());
+            return;
+        }
+        if (call.isAsking()) {
+            wire.write(new Call(ASKING, FunctionCall.UNHEARD));
+        }
+        wire.write(new Call(call.words(), call));
+        written.add(wire);
+    }
+
+    /** Redis answered {@code call} with an error. */
+    private void refused(FunctionCall call, Wire wire, String error) {
+        ErrorReply reply = ErrorReply.of(error);
+        String line = reply.line(wire.address(), error);
+        switch (reply.fate()) {
+            case REFUSED -> call.unavailable(line);
+            case LEFT -> {
+                primaries.leave(wire, line);
+                call.unavailable(line);
+            }
+            case LOADED -> load(call, wire, line);
+            case MOVED -> {
+                primaries.look();
+                repeat(call, movedTo(wire, error), false, line);
+            }
+            case ASKED -> repeat(call, movedTo(wire, error), true, line);
+            case UNKNOWN -> call.outcomeUnknown(line);
+        }
+    }
+
+    private void load(FunctionCall call, Wire wire, String line) {
+        var unusedEnd = loading.ensure(wire).whenComplete((loaded, failure) -> {
+            if (failure == null) {
+                repeat(call, null, false, line);
+            } else {
+                call.unavailable(String.valueOf(Refusal.of(failure).getMessage()));
+            }
+        });
+    }
+
+    private void repeat(FunctionCall call, @Nullable Address target, boolean asking, String line) {
+        if (call.again(target, asking)) {
+            enqueue(call);
+        } else {
+            call.unavailable(line);
+        }
+    }
+
+    /** The last word of {@code MOVED 3999 10.0.0.1:6379}; without a host it means the same one. */
+    private static Address movedTo(Wire wire, String error) {
+        String place = error.substring(error.lastIndexOf(' ') + 1);
+        int colon = place.lastIndexOf(':');
+        String host = colon > 0 ? place.substring(0, colon) : wire.address().host();
+        return new Address(host, Integer.parseInt(place.substring(colon + 1)));
+    }
+
+    /** The loop is gone: who called is told by whoever finds that out. */
+    private void refuse() {
+        draining.set(false);
+        FunctionCall call;
+        while ((call = called.poll()) != null) {
+            call.reply.completeExceptionally(closed());
+        }
+    }
+
+    private void onLoop(Runnable task, Runnable ifClosed) {
+        try {
+            loop.execute(task);
+        } catch (RejectedExecutionException e) {
+            ifClosed.run();
+        }
+    }
+
+    private static StoreFailure closed() {
+        return StoreFailure.unavailable("the link to Redis is closed");
+    }
+}

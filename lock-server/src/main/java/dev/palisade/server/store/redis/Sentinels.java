@@ -1,0 +1,114 @@
+package dev.palisade.server.store.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Asks all Sentinels who the primary is, and believes the newest configuration that a majority of them, or as many as answer in time,
+ * knows of: one Sentinel may be cut off together with a primary of yesterday. It never goes back to an older configuration.
+ */
+final class Sentinels implements Topology {
+    private final StoreUri uri;
+    private final Inquiries inquiries;
+    private long newestEpoch = -1;
+
+    Sentinels(StoreUri uri, Dialer dialer) {
+        this.uri = uri;
+        inquiries = new Inquiries(dialer::dialSentinel);
+    }
+
+    @Override
+    public boolean changes() {
+        return true;
+    }
+
+    @Override
+    public CompletableFuture<Route> read() {
+        Poll poll = new Poll(uri.addresses().size());
+        for (Address sentinel : uri.addresses()) {
+            var unusedEnd = inquiries
+                    .ask(sentinel, "SENTINEL", "MASTER", uri.primaryName())
+                    .whenComplete((answer, failure) -> {
+                        if (failure == null) {
+                            poll.answered(Known.parse(answer));
+                        } else {
+                            poll.failed(line(sentinel, Refusal.of(failure)));
+                        }
+                    });
+        }
+        return poll.result.thenApply(known -> {
+            newestEpoch = Math.max(newestEpoch, known.configEpoch);
+            return Route.to(known.primary);
+        });
+    }
+
+    private String line(Address sentinel, Refusal refusal) {
+        String error = refusal.error();
+        if (error != null && error.contains("No such master")) {
+            return "Sentinel " + sentinel + " knows no primary named " + uri.primaryName()
+                    + "; name it as in its 'sentinel monitor NAME', after the # of the URI";
+        }
+        return String.valueOf(refusal.getMessage()).replaceFirst("^Redis", "Sentinel");
+    }
+
+    private record Known(Address primary, long configEpoch) {
+        static Known parse(List<Object> answer) {
+            Map<String, String> fields = new HashMap<>();
+            for (int i = 0; i + 1 < answer.size(); i += 2) {
+                fields.put(text(answer.get(i)), text(answer.get(i + 1)));
+            }
+            return new Known(
+                    new Address(fields.getOrDefault("ip", ""), Integer.parseInt(fields.getOrDefault("port", "0"))),
+                    Long.parseLong(fields.getOrDefault("config-epoch", "0")));
+        }
+
+        private static String text(Object value) {
+            return value instanceof byte[] bytes ? new String(bytes, StandardCharsets.UTF_8) : String.valueOf(value);
+        }
+    }
+
+    /** One question to all of them. */
+    private final class Poll {
+        private final CompletableFuture<Known> result = new CompletableFuture<>();
+        private final int asked;
+        private int answers;
+        private int failures;
+        private Known newest = new Known(new Address("", 0), -1);
+        private String firstFailure = "";
+
+        Poll(int asked) {
+            this.asked = asked;
+        }
+
+        void answered(Known known) {
+            answers++;
+            if (known.configEpoch > newest.configEpoch) {
+                newest = known;
+            }
+            settle();
+        }
+
+        void failed(String line) {
+            failures++;
+            firstFailure = firstFailure.isEmpty() ? line : firstFailure;
+            settle();
+        }
+
+        private void settle() {
+            if (answers <= asked / 2 && answers + failures < asked) {
+                return;
+            }
+            if (answers == 0) {
+                result.completeExceptionally(Refusal.of(firstFailure));
+            } else if (newest.configEpoch < newestEpoch) {
+                result.completeExceptionally(Refusal.of("the Sentinels that answer know an older primary only, "
+                        + newest.primary + "; see that a majority of them can be reached"));
+            } else {
+                result.complete(newest);
+            }
+        }
+    }
+}

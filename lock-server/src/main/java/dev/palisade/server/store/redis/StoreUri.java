@@ -1,0 +1,224 @@
+package dev.palisade.server.store.redis;
+
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which Redis keeps the locks:
+ *
+ * <pre>
+ * redis[s]://[USER:PASSWORD@]HOST[:PORT]
+ * redis[s]-sentinel://[USER:PASSWORD@]HOST[:PORT],...#PRIMARY
+ * redis[s]-cluster://[USER:PASSWORD@]HOST[:PORT],...
+ * </pre>
+ *
+ * With an s the connections are encrypted. After a {@code ?}, joined by {@code &}: {@code ca=FILE}, {@code cert=FILE},
+ * {@code key=FILE} (PEM), {@code sentinel-user=NAME}, {@code sentinel-password=TEXT}. User, password and values are percent-encoded.
+ * It never tells a password.
+ */
+public final class StoreUri {
+    private static final int REDIS_PORT = 6379;
+    private static final int SENTINEL_PORT = 26379;
+    private static final Set<String> PARAMETERS = Set.of("ca", "cert", "key", "sentinel-user", "sentinel-password");
+
+    private final Kind kind;
+    private final boolean tls;
+    private final List<Address> addresses;
+    private final String primaryName;
+    private final Login login;
+    private final Map<String, String> parameters;
+
+    enum Kind {
+        STANDALONE,
+        SENTINEL,
+        CLUSTER
+    }
+
+    /** @param user null for the user named default */
+    record Login(@Nullable String user, @Nullable String password) {
+        @Override
+        public String toString() {
+            return user == null ? "default user" : user;
+        }
+    }
+
+    private StoreUri(
+            Kind kind,
+            boolean tls,
+            List<Address> addresses,
+            String primaryName,
+            Login login,
+            Map<String, String> parameters) {
+        this.kind = kind;
+        this.tls = tls;
+        this.addresses = addresses;
+        this.primaryName = primaryName;
+        this.login = login;
+        this.parameters = parameters;
+    }
+
+    /** @throws IllegalArgumentException with what is wrong, to go on after the option's name; without any password */
+    public static StoreUri parse(String text) {
+        int scheme = text.indexOf("://");
+        String name = scheme < 0 ? "" : text.substring(0, scheme).toLowerCase(Locale.ROOT);
+        boolean tls = name.startsWith("rediss");
+        Kind kind = switch (tls ? "redis" + name.substring(6) : name) {
+            case "redis" -> Kind.STANDALONE;
+            case "redis-sentinel" -> Kind.SENTINEL;
+            case "redis-cluster" -> Kind.CLUSTER;
+            default ->
+                throw wrong("is no Redis URI; use redis://HOST:PORT, redis-sentinel://HOST,HOST#PRIMARY or "
+                        + "redis-cluster://HOST,HOST, with rediss for TLS");
+        };
+        String rest = text.substring(scheme + 3);
+        String fragment = after(rest, '#');
+        rest = before(rest, '#');
+        Map<String, String> parameters = parameters(after(rest, '?'));
+        rest = before(rest, '?');
+        int at = rest.lastIndexOf('@');
+        Login login = at < 0 ? new Login(null, null) : login(rest.substring(0, at));
+        rest = rest.substring(at + 1);
+        String database = after(rest, '/');
+        if (!database.isEmpty() && !database.equals("0")) {
+            throw wrong("names a database other than 0; leave it out, the function library is shared by all of them");
+        }
+        List<Address> addresses = new ArrayList<>();
+        for (String part : before(rest, '/').split(",", -1)) {
+            addresses.add(address(part, kind == Kind.SENTINEL ? SENTINEL_PORT : REDIS_PORT));
+        }
+        if (kind == Kind.STANDALONE && addresses.size() > 1) {
+            throw wrong("names several servers; use redis-sentinel:// or redis-cluster://");
+        }
+        if (kind == Kind.SENTINEL && fragment.isEmpty()) {
+            throw wrong("does not name the primary; add #NAME, as in the Sentinels' 'sentinel monitor NAME'");
+        }
+        if (kind != Kind.SENTINEL && !fragment.isEmpty()) {
+            throw wrong("has a '#', which only redis-sentinel:// takes; write it as %23 in a password");
+        }
+        if (!tls && (parameters.containsKey("ca") || parameters.containsKey("cert"))) {
+            throw wrong("names certificates without TLS; use rediss");
+        }
+        if (parameters.containsKey("cert") != parameters.containsKey("key")) {
+            throw wrong("needs cert= and key= together");
+        }
+        return new StoreUri(kind, tls, List.copyOf(addresses), decoded(fragment), login, parameters);
+    }
+
+    Kind kind() {
+        return kind;
+    }
+
+    boolean tls() {
+        return tls;
+    }
+
+    /** Of the server, of Sentinels, or of some of the cluster's nodes. */
+    List<Address> addresses() {
+        return addresses;
+    }
+
+    /** The primary's name at the Sentinels; empty without them. */
+    String primaryName() {
+        return primaryName;
+    }
+
+    Login login() {
+        return login;
+    }
+
+    Login sentinelLogin() {
+        return new Login(parameters.get("sentinel-user"), parameters.get("sentinel-password"));
+    }
+
+    /** A file named {@code ca}, {@code cert} or {@code key}. */
+    Optional<Path> file(String name) {
+        return Optional.ofNullable(parameters.get(name)).map(Path::of);
+    }
+
+    /** The URI without user, password and parameters. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder(tls ? "rediss" : "redis");
+        if (kind != Kind.STANDALONE) {
+            text.append('-').append(kind.name().toLowerCase(Locale.ROOT));
+        }
+        text.append("://")
+                .append(String.join(
+                        ",", addresses.stream().map(Address::toString).toList()));
+        return kind == Kind.SENTINEL ? text.append('#').append(primaryName).toString() : text.toString();
+    }
+
+    private static Login login(String text) {
+        int colon = text.indexOf(':');
+        if (colon < 0) {
+            throw wrong("has a user without a password; use USER:PASSWORD@ or :PASSWORD@");
+        }
+        String user = decoded(text.substring(0, colon));
+        return new Login(user.isEmpty() ? null : user, decoded(text.substring(colon + 1)));
+    }
+
+    private static Address address(String text, int defaultPort) {
+        int colon = text.lastIndexOf(':');
+        String host = colon < 0 || text.endsWith("]") ? text : text.substring(0, colon);
+        String port = colon < 0 || text.endsWith("]") ? "" : text.substring(colon + 1);
+        boolean bracketed = host.startsWith("[") && host.endsWith("]");
+        if (bracketed) {
+            host = host.substring(1, host.length() - 1);
+        }
+        if (host.isEmpty() || (!bracketed && host.indexOf(':') >= 0)) {
+            throw wrong("has no host in '" + text + "'; use HOST or HOST:PORT, [HOST] for IPv6");
+        }
+        if (port.isEmpty() && colon == host.length() && !bracketed) {
+            throw wrong("has no port after '" + text + "'");
+        }
+        int number = port.isEmpty() ? defaultPort : port.matches("\\d{1,5}") ? Integer.parseInt(port) : 0;
+        if (number < 1 || number > 65_535) {
+            throw wrong("has the port '" + port + "'; use 1 to 65535");
+        }
+        return new Address(host, number);
+    }
+
+    private static Map<String, String> parameters(String text) {
+        Map<String, String> all = new HashMap<>();
+        for (String part : text.isEmpty() ? new String[0] : text.split("&", -1)) {
+            String key = before(part, '=');
+            if (!PARAMETERS.contains(key)) {
+                throw wrong(
+                        "has the unknown parameter '" + key + "'; use ca, cert, key, sentinel-user, sentinel-password");
+            }
+            all.put(key, decoded(after(part, '=')));
+        }
+        return Map.copyOf(all);
+    }
+
+    private static String decoded(String text) {
+        try {
+            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            throw wrong("has a '%' that begins no percent-encoded byte; write it as %25");
+        }
+    }
+
+    private static String before(String text, char mark) {
+        int at = text.indexOf(mark);
+        return at < 0 ? text : text.substring(0, at);
+    }
+
+    private static String after(String text, char mark) {
+        int at = text.indexOf(mark);
+        return at < 0 ? "" : text.substring(at + 1);
+    }
+
+    private static IllegalArgumentException wrong(String why) {
+        return new IllegalArgumentException(why);
+    }
+}

@@ -1,0 +1,33 @@
+package dev.palisade.server.store.redis;
+
+import java.util.concurrent.CompletableFuture;
+
+/** Knows who are the primaries now. Belongs to the loop. */
+interface Topology {
+    /** Asks anew. Completes on the loop, with {@link Refusal} if nobody can say. */
+    CompletableFuture<Route> read();
+
+    /** Whether it can change while the primary that is linked still answers. */
+    boolean changes();
+
+    static Topology of(StoreUri uri, Dialer dialer) {
+        return switch (uri.kind()) {
+            case STANDALONE -> new OneServer(Route.to(uri.addresses().get(0)));
+            case SENTINEL -> new Sentinels(uri, dialer);
+            case CLUSTER -> new ClusterNodes(uri, dialer);
+        };
+    }
+
+    /** A server that is the primary, or nobody is. */
+    record OneServer(Route route) implements Topology {
+        @Override
+        public CompletableFuture<Route> read() {
+            return CompletableFuture.completedFuture(route);
+        }
+
+        @Override
+        public boolean changes() {
+            return false;
+        }
+    }
+}

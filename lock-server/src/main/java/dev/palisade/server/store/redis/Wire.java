@@ -1,0 +1,187 @@
+package dev.palisade.server.store.redis;
+
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Future;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection to one Redis. When it breaks, or an answer is late, it is given up as a whole: nothing is written twice, and what
+ * was written without an answer ends so. Its answers come in the order of its calls. Belongs to the loop.
+ */
+final class Wire {
+    private static final int TICKS_PER_TIMEOUT = 8;
+
+    private final StatefulRedisConnection<byte[], byte[]> connection;
+    private final Address address;
+    private final EventLoop loop;
+    private final long timeoutNanos;
+    private final long openedNanos;
+    private final Future<?> ticking;
+    private final ArrayDeque<Call> inFlight = new ArrayDeque<>();
+    private List<Call> outbox = new ArrayList<>();
+    /** Hears once that it was lost; not of a {@link #retire}. */
+    private @Nullable BiConsumer<Wire, String> owner;
+
+    private long tickedNanos;
+    private boolean retired;
+    private boolean closed;
+
+    Wire(StatefulRedisConnection<byte[], byte[]> connection, Address address, EventLoop loop, long timeoutNanos) {
+        this.connection = connection;
+        this.address = address;
+        this.loop = loop;
+        this.timeoutNanos = timeoutNanos;
+        openedNanos = now();
+        tickedNanos = openedNanos;
+        long tickNanos = timeoutNanos / TICKS_PER_TIMEOUT;
+        ticking = loop.scheduleWithFixedDelay(this::tick, tickNanos, tickNanos, TimeUnit.NANOSECONDS);
+        connection.addListener(new RedisConnectionStateListener() {
+            @Override
+            public void onRedisDisconnected(RedisChannelHandler<?, ?> closed) {
+                broken("the connection broke");
+            }
+        });
+        if (!connection.isOpen()) {
+            loop.execute(() -> broken("the connection broke")); // Later, when it has an owner.
+        }
+    }
+
+    void ownedBy(BiConsumer<Wire, String> newOwner) {
+        owner = newOwner;
+    }
+
+    Address address() {
+        return address;
+    }
+
+    boolean isOpen() {
+        return !closed && !retired;
+    }
+
+    long ageNanos() {
+        return now() - openedNanos;
+    }
+
+    /** To be written with the next {@link #flush}. */
+    void write(Call call) {
+        outbox.add(call);
+    }
+
+    /** Writes what there is, with one flush of the socket. */
+    void flush() {
+        if (!isOpen()) {
+            throw new IllegalStateException("closed: " + address);
+        }
+        List<Call> calls = outbox;
+        outbox = new ArrayList<>();
+        long now = now();
+        for (Call call : calls) {
+            call.sent(this, now);
+            inFlight.add(call);
+        }
+        connection.dispatch(calls);
+    }
+
+    /** Asks something of our own. Fails with {@link Refusal}, and only so. */
+    CompletableFuture<List<Object>> ask(String... words) {
+        CompletableFuture<List<Object>> asked = new CompletableFuture<>();
+        if (!isOpen()) {
+            asked.completeExceptionally(new Refusal(address, "the connection broke"));
+            return asked;
+        }
+        byte[][] bytes = new byte[words.length][];
+        for (int i = 0; i < words.length; i++) {
+            bytes[i] = Call.bytes(words[i]);
+        }
+        write(new Call(bytes, new Call.Listener() {
+            @Override
+            public void answered(Wire wire, List<Object> answer) {
+                asked.complete(answer);
+            }
+
+            @Override
+            public void refused(Wire wire, String error) {
+                asked.completeExceptionally(Refusal.byReply(address, error));
+            }
+
+            @Override
+            public void unanswered(Wire wire, String why) {
+                asked.completeExceptionally(new Refusal(address, why));
+            }
+        }));
+        flush();
+        return asked;
+    }
+
+    /** A call was answered: the oldest, as Redis answers in order. */
+    void answered(Call call) {
+        if (inFlight.peek() == call) {
+            inFlight.poll();
+        } else if (!closed) {
+            loop.execute(() -> broken("it answered out of order"));
+        }
+        if (retired && inFlight.isEmpty()) {
+            close("it was left");
+        }
+    }
+
+    /** No more calls; closed when those in flight are answered, or late. */
+    void retire() {
+        retired = true;
+        owner = null;
+        if (inFlight.isEmpty()) {
+            close("it was left");
+        }
+    }
+
+    /** Any thread: Lettuce tells of its own end on another. */
+    void broken(String why) {
+        if (loop.inEventLoop()) {
+            close(why);
+        } else if (!loop.isShutdown()) {
+            loop.execute(() -> close(why));
+        }
+    }
+
+    void close(String why) {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        ticking.cancel(false);
+        var unused = connection.closeAsync();
+        List<Call> lost = new ArrayList<>(inFlight);
+        inFlight.clear();
+        BiConsumer<Wire, String> told = owner;
+        if (told != null) {
+            told.accept(this, why); // First, so that who hears of a lost call and asks again is not sent here.
+        }
+        for (Call call : lost) {
+            call.unanswered(why);
+        }
+    }
+
+    private void tick() {
+        long now = now();
+        // A late tick means that this process stood still: answers may be waiting, unread, in the socket.
+        boolean late = now - tickedNanos > timeoutNanos / 2;
+        tickedNanos = now;
+        Call oldest = inFlight.peek();
+        if (oldest != null && !late && now - oldest.sentNanos() > timeoutNanos) {
+            close("it did not answer within " + Refusal.text(timeoutNanos));
+        }
+    }
+
+    private long now() {
+        return loop.ticker().nanoTime();
+    }
+}

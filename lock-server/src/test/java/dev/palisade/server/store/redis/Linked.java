@@ -1,0 +1,81 @@
+package dev.palisade.server.store.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreUnusable;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** What the tests of the link share: a small library, and words for asking it. */
+final class Linked {
+    static final Duration TIMEOUT = Duration.ofSeconds(1);
+
+    private Linked() {}
+
+    /** Functions that count how often they ran, in {@code KEYS[1]}. */
+    static FunctionLibrary library(long version) {
+        return new FunctionLibrary("linktest", version, """
+                #!lua name=linktest
+                redis.register_function('linktest_version', function() return %d end)
+                redis.register_function('linktest_add', function(keys, args)
+                  return redis.call('INCRBY', keys[1], args[1])
+                end)
+                redis.register_function('linktest_shapes', function(keys, args)
+                  return {7, 'text', false, {1, {args[1]}}}
+                end)
+                redis.register_function('linktest_fail', function(keys, args)
+                  redis.call('INCRBY', keys[1], 1)
+                  return redis.call('LPUSH', keys[1], 1)
+                end)
+                redis.register_function('linktest_loop', function(keys, args)
+                  while true do end
+                end)
+                """.formatted(version));
+    }
+
+    static RedisLink open(RedisProcess redis) throws StoreUnusable, InterruptedException {
+        return open(redis.uri());
+    }
+
+    static RedisLink open(String uri) throws StoreUnusable, InterruptedException {
+        return RedisLink.open(new RedisLinkConfig(StoreUri.parse(uri), TIMEOUT), library(1), EventLog.NONE);
+    }
+
+    static Reply add(RedisLink link, String key) {
+        return link.call("linktest_add", List.of(bytes(key)), List.of(bytes("1")));
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    static List<byte[]> all(String... texts) {
+        return Arrays.stream(texts).map(Linked::bytes).toList();
+    }
+
+    static <T> T get(Future<T> future) throws InterruptedException, ExecutionException, TimeoutException {
+        return future.get(30, TimeUnit.SECONDS);
+    }
+
+    static StoreFailure failure(Future<?> future) {
+        try {
+            Object answer = get(future);
+            throw new AssertionError("answered " + answer);
+        } catch (ExecutionException e) {
+            assertThat(e.getCause()).isInstanceOf(StoreFailure.class);
+            return (StoreFailure) Objects.requireNonNull(e.getCause());
+        } catch (InterruptedException | TimeoutException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
