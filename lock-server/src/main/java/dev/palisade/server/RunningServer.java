@@ -14,9 +14,7 @@ import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
 import dev.palisade.server.rpc.LocksRpc;
-import dev.palisade.server.store.StoreUnusable;
-import dev.palisade.server.store.embedded.EmbeddedConfig;
-import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.LockStore;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
@@ -47,7 +45,7 @@ final class RunningServer {
     private static final int SESSIONS_MAX = 10_000;
     private static final int LOCKS_PER_SESSION_MAX = 100_000;
 
-    private final EmbeddedStore store;
+    private final OpenedStore store;
     private final ScheduledExecutorService timer;
     private final LockEngine engine;
     private final LocksRpc locks;
@@ -57,7 +55,7 @@ final class RunningServer {
     private final Duration drain;
 
     private RunningServer(
-            EmbeddedStore store,
+            OpenedStore store,
             ScheduledExecutorService timer,
             LockEngine engine,
             LocksRpc locks,
@@ -80,7 +78,6 @@ final class RunningServer {
         KeysetFile keyset = openKeyset(config);
         SecureRandom random = new SecureRandom();
         Limits limits = Limits.DEFAULTS;
-        EmbeddedStore store = openStore(config, limits, random);
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> {
             Thread thread = new Thread(task, "palisade-timer");
             thread.setDaemon(true);
@@ -91,6 +88,8 @@ final class RunningServer {
         };
         EventLog events = new EventLog(EVENTS::info, System::nanoTime, EventLog.LINES_PER_SECOND);
         var unused = timer.scheduleAtFixedRate(logged(events::flush), 1, 1, TimeUnit.SECONDS);
+        OpenedStore opened = OpenedStore.open(config, limits, random, timer, events, RunningServer::halt);
+        LockStore store = opened.store();
         LockEngine engine = new LockEngine(
                 store,
                 keyset::sign,
@@ -123,9 +122,8 @@ final class RunningServer {
             throw new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
                     + "); choose another with --host and --port");
         }
-        RunningServer running = new RunningServer(store, timer, engine, locks, health, inFlight, server, config.drain);
-        events.tell("epoch_started", "tokens_above", store.epochBase());
-        running.say("data directory " + config.dataDir + ", tokens above " + store.epochBase());
+        RunningServer running = new RunningServer(opened, timer, engine, locks, health, inFlight, server, config.drain);
+        running.say(opened.where());
         running.say("signing keyset " + keyset.path() + ", issuer " + config.issuer);
         running.say("listening on " + config.host + ":" + server.getPort());
         return running;
@@ -142,7 +140,7 @@ final class RunningServer {
         engine.stopFreeing();
         server.shutdown();
         var tooLong = timer.schedule(this::giveUp, drain.toNanos(), TimeUnit.NANOSECONDS);
-        store.close();
+        store.store().close();
         locks.stop();
         try {
             inFlight.awaitNone(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
@@ -157,7 +155,7 @@ final class RunningServer {
 
     /** The store hangs, on a disk that does not answer. What it has not answered was not promised, so a kill loses nothing. */
     private void giveUp() {
-        if (!store.isClosed()) {
+        if (!store.isClosed().getAsBoolean()) {
             LastWords.within(RunningServer::flushLog);
             LastWords.say(
                     System.err,
@@ -175,28 +173,6 @@ final class RunningServer {
         try {
             return KeysetFile.openOrCreate(config.keyset);
         } catch (IOException e) {
-            throw new CannotStart(rootMessage(e));
-        }
-    }
-
-    private static EmbeddedStore openStore(ServerCommand config, Limits limits, SecureRandom random)
-            throws CannotStart {
-        EmbeddedConfig defaults = EmbeddedConfig.in(config.dataDir);
-        try {
-            return EmbeddedStore.open(
-                    new EmbeddedConfig(
-                            config.dataDir,
-                            config.locksMax,
-                            defaults.waitersMax(),
-                            defaults.unusedMax(),
-                            defaults.queueMax(),
-                            defaults.historyMax()),
-                    limits,
-                    System::currentTimeMillis,
-                    System::nanoTime,
-                    random.nextInt(),
-                    RunningServer::halt);
-        } catch (StoreUnusable e) {
             throw new CannotStart(rootMessage(e));
         }
     }

@@ -6,6 +6,8 @@ import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
+import dev.palisade.server.store.redis.RedisLinkConfig;
+import dev.palisade.server.store.redis.RedisStoreConfig;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,7 +25,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Grants leases with rising fencing tokens.",
             "",
-            "Locks are kept in the data directory and survive a kill -9. One process per directory. "
+            "Locks are kept in the data directory and survive a kill -9, one process per directory; or in Redis. "
                     + "The signing keyset is shared with the guards; it is made, readable by its owner only, if it does not exist.",
             "",
         },
@@ -62,6 +64,49 @@ final class ServerCommand implements Callable<Integer> {
             paramLabel = "DIR",
             description = "Where locks are kept. Default: $PALISADE_HOME/server, or ~/.palisade/server")
     Path dataDir = Defaults.home().resolve("server");
+
+    @Option(
+            names = "--store",
+            paramLabel = "URI",
+            description = {
+                "Keep locks in Redis instead, which several servers may share: redis://[USER:PASSWORD@]HOST[:PORT], "
+                        + "rediss:// for TLS, redis-sentinel://HOST:PORT,HOST:PORT#PRIMARY, redis-cluster://HOST:PORT,HOST:PORT. "
+                        + "With a password, better in the environment or the config file than here."
+            })
+    @Nullable
+    String store;
+
+    @Option(
+            names = "--store-prefix",
+            paramLabel = "TEXT",
+            defaultValue = "palisade",
+            description =
+                    "Begins every key in Redis; servers with the same one serve the same locks. Default: ${DEFAULT-VALUE}")
+    String storePrefix = "palisade";
+
+    @Option(
+            names = "--store-timeout",
+            paramLabel = "TIME",
+            defaultValue = "2s",
+            converter = DurationOption.class,
+            description =
+                    "How long Redis may take to answer before its connection is given up. Default: ${DEFAULT-VALUE}")
+    Duration storeTimeout = Duration.ofSeconds(2);
+
+    @Option(
+            names = "--failover-grace",
+            paramLabel = "TIME",
+            defaultValue = "10s",
+            converter = DurationOption.class,
+            description =
+                    "After Redis may have lost leases: how long nothing new is granted, so that holders come back first. 0s is safe "
+                            + "where a guard refuses late writes. Default: ${DEFAULT-VALUE}")
+    Duration failoverGrace = Duration.ofSeconds(10);
+
+    @Option(
+            names = "--init",
+            description = "This Redis is new to Palisade: what it does not know was never there, and needs no grace.")
+    boolean init;
 
     @Option(
             names = "--keyset",
@@ -137,6 +182,20 @@ final class ServerCommand implements Callable<Integer> {
                 "--host",
                 host + " can be reached by other machines and connections are not protected;"
                         + " use 127.0.0.1, or add --allow-remote");
+        check(
+                RedisStoreConfig.isPrefix(storePrefix),
+                "--store-prefix",
+                "is \"" + storePrefix + "\"; use 1 to 64 letters, digits and . _ : -");
+        check(
+                storeTimeout.compareTo(RedisLinkConfig.TIMEOUT_MIN) >= 0
+                        && storeTimeout.compareTo(RedisLinkConfig.TIMEOUT_MAX) <= 0,
+                "--store-timeout",
+                "is " + DurationOption.text(storeTimeout) + "; use 10ms to 1m");
+        check(
+                failoverGrace.compareTo(Duration.ofMinutes(5)) <= 0,
+                "--failover-grace",
+                "is " + DurationOption.text(failoverGrace) + "; use 0s to 5m");
+        check(store != null || !init, "--init", "is for a store in Redis; add --store, or leave it out");
         StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
         RunningServer server = RunningServer.start(this);
         try {

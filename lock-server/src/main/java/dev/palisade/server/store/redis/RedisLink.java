@@ -98,6 +98,11 @@ final class RedisLink implements AutoCloseable {
         onLoop(() -> primaries.subscribe(channel, heard), () -> {});
     }
 
+    /** Runs {@code task} on the link's thread, once what has been read by now is dealt with. */
+    void later(Runnable task) {
+        onLoop(task, () -> {});
+    }
+
     LinkState state() {
         return primaries.state();
     }

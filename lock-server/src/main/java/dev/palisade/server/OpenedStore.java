@@ -1,0 +1,100 @@
+package dev.palisade.server;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.embedded.EmbeddedConfig;
+import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.redis.RedisLinkConfig;
+import dev.palisade.server.store.redis.RedisStore;
+import dev.palisade.server.store.redis.RedisStoreConfig;
+import dev.palisade.server.store.redis.StoreUri;
+import java.security.SecureRandom;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/**
+ * The store that a server was told to use.
+ *
+ * @param where it keeps locks, for people; never with a password
+ * @param isClosed whether {@link LockStore#close} has come to its end
+ */
+record OpenedStore(LockStore store, String where, BooleanSupplier isClosed) {
+    static OpenedStore open(
+            ServerCommand config,
+            Limits limits,
+            SecureRandom random,
+            ScheduledExecutorService timer,
+            EventLog events,
+            Consumer<String> fatal)
+            throws CannotStart {
+        try {
+            return config.store == null
+                    ? embedded(config, limits, random, events, fatal)
+                    : redis(config, config.store, limits, random, timer, events);
+        } catch (StoreUnusable e) {
+            throw new CannotStart(String.valueOf(e.getMessage()));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CannotStart("interrupted while the store was opened");
+        }
+    }
+
+    private static OpenedStore embedded(
+            ServerCommand config, Limits limits, SecureRandom random, EventLog events, Consumer<String> fatal)
+            throws StoreUnusable {
+        EmbeddedConfig defaults = EmbeddedConfig.in(config.dataDir);
+        EmbeddedStore store = EmbeddedStore.open(
+                new EmbeddedConfig(
+                        config.dataDir,
+                        config.locksMax,
+                        defaults.waitersMax(),
+                        defaults.unusedMax(),
+                        defaults.queueMax(),
+                        defaults.historyMax()),
+                limits,
+                System::currentTimeMillis,
+                System::nanoTime,
+                random.nextInt(),
+                fatal);
+        events.tell("epoch_started", "tokens_above", store.epochBase());
+        return new OpenedStore(
+                store, "data directory " + config.dataDir + ", tokens above " + store.epochBase(), store::isClosed);
+    }
+
+    private static OpenedStore redis(
+            ServerCommand config,
+            String uri,
+            Limits limits,
+            SecureRandom random,
+            ScheduledExecutorService timer,
+            EventLog events)
+            throws StoreUnusable, InterruptedException, CannotStart {
+        StoreUri parsed = storeUri(uri);
+        long startMillis = System.currentTimeMillis();
+        long startNanos = System.nanoTime();
+        RedisStore store = RedisStore.open(
+                new RedisStoreConfig(
+                        new RedisLinkConfig(parsed, config.storeTimeout),
+                        config.storePrefix,
+                        config.failoverGrace.toMillis(),
+                        config.init),
+                limits,
+                () -> startMillis + (System.nanoTime() - startNanos) / 1_000_000,
+                timer,
+                random,
+                events);
+        return new OpenedStore(store, "store " + parsed + ", keys " + config.storePrefix + ":*", () -> true);
+    }
+
+    private static StoreUri storeUri(String uri) throws CannotStart {
+        try {
+            return StoreUri.parse(uri);
+        } catch (IllegalArgumentException e) {
+            throw new CannotStart("--store " + e.getMessage());
+        }
+    }
+}

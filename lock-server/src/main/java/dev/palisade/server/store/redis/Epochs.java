@@ -1,0 +1,161 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.LockName;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts the epochs of all domains in order: looks for the primary anew, then asks it there. It never begins one by itself; the
+ * function does, and only here it is told that the primary was looked for. Safe for use by many threads; never blocks.
+ */
+final class Epochs {
+    private final RedisLink link;
+    private final String prefix;
+    private final long graceMillis;
+    private final LongSupplier nowMillis;
+    private final RandomGenerator random;
+    private final EventLog events;
+    private final List<Domain> domains = new ArrayList<>(Domain.COUNT);
+
+    private @Nullable CompletableFuture<Void> opening;
+    private long openings;
+
+    Epochs(RedisLink link, RedisStoreConfig config, LongSupplier nowMillis, RandomGenerator random, EventLog events) {
+        this.link = link;
+        this.prefix = config.prefix();
+        this.graceMillis = config.failoverGraceMillis();
+        this.nowMillis = nowMillis;
+        this.random = random;
+        this.events = events;
+        for (int number = 0; number < Domain.COUNT; number++) {
+            domains.add(new Domain(prefix, number));
+        }
+    }
+
+    List<Domain> domains() {
+        return domains;
+    }
+
+    Domain of(LockName lock) {
+        return domains.get(lock.domain());
+    }
+
+    /** Counts the openings that have ended: whoever was refused before one only has to ask again. */
+    synchronized long openings() {
+        return openings;
+    }
+
+    /** Asks the primary that was just found, at the start, for every epoch. */
+    CompletableFuture<Void> openFirst(boolean init) {
+        return askAll(init);
+    }
+
+    /**
+     * Looks for the primary and asks it for every epoch; all who ask meanwhile get the same.
+     *
+     * @param suspected what a primary answered that may not be it any more
+     */
+    CompletableFuture<Void> open(Reply suspected) {
+        CompletableFuture<Void> opened = new CompletableFuture<>();
+        synchronized (this) {
+            CompletableFuture<Void> running = opening;
+            if (running != null) {
+                return running;
+            }
+            opening = opened;
+        }
+        var unused = link.findPrimary(suspected)
+                .thenCompose(found -> askAll(false))
+                .whenComplete((done, failure) -> {
+                    synchronized (this) {
+                        opening = null;
+                        openings++;
+                    }
+                    if (failure == null) {
+                        opened.complete(null);
+                    } else {
+                        opened.completeExceptionally(failure);
+                    }
+                });
+        return opened;
+    }
+
+    private CompletableFuture<Void> askAll(boolean init) {
+        Begun begun = new Begun();
+        List<CompletableFuture<?>> asked = new ArrayList<>(Domain.COUNT);
+        for (Domain domain : domains) {
+            asked.add(ask(domain, init, begun));
+        }
+        return CompletableFuture.allOf(asked.toArray(new CompletableFuture<?>[0]))
+                .thenRun(begun::tell);
+    }
+
+    private CompletableFuture<?> ask(Domain domain, boolean init, Begun begun) {
+        long sent = nowMillis.getAsLong();
+        List<byte[]> words = List.of(
+                number(domain.floor()),
+                number(1),
+                number(graceMillis),
+                number(sent + Domain.CLOCK_AHEAD_MAX_MILLIS),
+                number(random.nextInt(4_096)),
+                number(init ? 1 : 0));
+        return link.call("palisade_epoch", List.of(domain.token, domain.epochKey), words)
+                .thenAccept(reply -> {
+                    if (FunctionAnswer.string(reply.get(0)).equals("epoch")) {
+                        begun.take(domain, FunctionAnswer.list(reply.get(2)), sent - (Long) reply.get(1));
+                    } else {
+                        begun.exhausted(domain);
+                    }
+                });
+    }
+
+    private static byte[] number(long number) {
+        return CommandWords.text(Long.toString(number));
+    }
+
+    /** What one round of asking found that is new: one line for all domains alike. */
+    private final class Begun {
+        private final Map<String, Integer> whys = new TreeMap<>();
+        private long highest;
+        private long recoveringUntilMillis;
+
+        synchronized void take(Domain domain, List<Object> told, long shiftMillis) {
+            long base = (Long) told.get(0);
+            long recovering = (Long) told.get(3) + shiftMillis;
+            String why = FunctionAnswer.string(told.get(4));
+            Domain.@Nullable Epoch before = domain.epoch();
+            domain.issued((Long) told.get(1));
+            domain.epoch(new Domain.Epoch(base, (Long) told.get(2) + shiftMillis, recovering, why));
+            if (before == null || before.base() != base) {
+                whys.merge(why, 1, Integer::sum);
+                highest = Math.max(highest, base);
+                recoveringUntilMillis = Math.max(recoveringUntilMillis, recovering);
+            }
+        }
+
+        synchronized void exhausted(Domain domain) {
+            domain.epoch(null);
+            whys.merge("no token is left below 2^53", 1, Integer::sum);
+        }
+
+        synchronized void tell() {
+            whys.forEach((why, count) -> events.tell(
+                    "epoch_started",
+                    "domains",
+                    count,
+                    "why",
+                    why,
+                    "tokens_above",
+                    highest,
+                    "recovering_ms",
+                    Math.max(0, recoveringUntilMillis - nowMillis.getAsLong())));
+        }
+    }
+}

@@ -1,0 +1,481 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.RequestId;
+import dev.palisade.server.core.Acquire;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.CheckSequencer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.End;
+import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Offer;
+import dev.palisade.server.core.Poll;
+import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.Waiter;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreUnusable;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Locks in Redis, shared by any number of servers. Every command is one call of one function, which decides it in Redis; what
+ * is kept here are the requests that wait and were sent from here, and what tokens are known. Never blocks.
+ */
+public final class RedisStore implements LockStore {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);
+    /** A command is repeated so often when the epoch of its domain had to be put in order first. */
+    private static final int REPEATS = 3;
+
+    private static final long TICK_MILLIS = 250;
+    private static final int DOMAINS_PER_TICK = 32;
+    private static final int DUE_MAX = 200;
+    private static final int OPEN_SECONDS = 30;
+
+    private final RedisLink link;
+    private final Limits limits;
+    private final Epochs epochs;
+    private final WaitingHere waiting = new WaitingHere();
+    private final LongSupplier nowMillis;
+    private final ScheduledExecutorService timer;
+    private final byte[] settings;
+    private final String channel;
+    private final AtomicInteger inFlight = new AtomicInteger();
+    private final AtomicBoolean tellingLater = new AtomicBoolean();
+    private volatile @Nullable Listener listener;
+    private volatile boolean closed;
+    private int nextDomain;
+    private long nextPollMillis;
+
+    /**
+     * Connects, and puts the epochs in order.
+     *
+     * @param nowMillis milliseconds since 1970 that never go back
+     * @param timer runs what is due; used for short tasks only
+     */
+    public static RedisStore open(
+            RedisStoreConfig config,
+            Limits limits,
+            LongSupplier nowMillis,
+            ScheduledExecutorService timer,
+            RandomGenerator random,
+            EventLog events)
+            throws StoreUnusable, InterruptedException {
+        return open(config, Library.load(), limits, nowMillis, timer, random, events);
+    }
+
+    static RedisStore open(
+            RedisStoreConfig config,
+            FunctionLibrary library,
+            Limits limits,
+            LongSupplier nowMillis,
+            ScheduledExecutorService timer,
+            RandomGenerator random,
+            EventLog events)
+            throws StoreUnusable, InterruptedException {
+        RedisLink link = RedisLink.open(config.link(), library, events);
+        RedisStore store = new RedisStore(link, config, limits, nowMillis, timer, random, events);
+        try {
+            store.epochs.openFirst(config.init()).get(OPEN_SECONDS, TimeUnit.SECONDS);
+            return store;
+        } catch (ExecutionException | TimeoutException e) {
+            store.close();
+            throw new StoreUnusable("the epochs of Redis " + config.link().uri() + " cannot be read (" + rootMessage(e)
+                    + "); try again");
+        }
+    }
+
+    private RedisStore(
+            RedisLink link,
+            RedisStoreConfig config,
+            Limits limits,
+            LongSupplier nowMillis,
+            ScheduledExecutorService timer,
+            RandomGenerator random,
+            EventLog events) {
+        this.link = link;
+        this.limits = limits;
+        this.nowMillis = nowMillis;
+        this.timer = timer;
+        this.epochs = new Epochs(link, config, nowMillis, random, events);
+        byte[] name = new byte[8];
+        random.nextBytes(name);
+        String home = HexFormat.of().formatHex(name);
+        this.channel = config.prefix() + ":server:" + home;
+        this.settings = CommandWords.text(limits.offerMillis() + " " + limits.waitersPerLockMax() + " "
+                + limits.holdersPerLockMax() + " " + limits.acquireAgeMaxMillis() + " " + home);
+    }
+
+    @Override
+    public void listen(Listener hears) {
+        listener = hears;
+        link.subscribe(channel, this::hear);
+        var unused =
+                timer.scheduleWithFixedDelay(() -> safely(this::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public long nowMillis() {
+        return nowMillis.getAsLong();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        link.close();
+    }
+
+    // ---- commands
+
+    @Override
+    public CompletionStage<Answer> execute(Command command) {
+        CompletableFuture<Answer> answer = new CompletableFuture<>();
+        if (closed) {
+            answer.completeExceptionally(StoreFailure.unavailable("the lock server is stopping; try another or later"));
+            return answer;
+        }
+        if (inFlight.incrementAndGet() > RedisStoreConfig.IN_FLIGHT_MAX) {
+            inFlight.decrementAndGet();
+            answer.completeExceptionally(StoreFailure.unavailable(
+                    "more than " + RedisStoreConfig.IN_FLIGHT_MAX + " commands are on their way to Redis; try later"));
+            return answer;
+        }
+        if (command instanceof CheckSequencer check) {
+            learn(check.lock(), check.token().value());
+        } else if (command instanceof Reclaim reclaim) {
+            learn(reclaim.lock(), reclaim.token().value());
+        }
+        send(command, answer, REPEATS);
+        return answer.whenComplete((done, failure) -> inFlight.decrementAndGet());
+    }
+
+    /** Only what is authentic comes here: a floor must not move on anything else. */
+    private void learn(LockName lock, long token) {
+        if (!epochs.of(lock).known(token, nowMillis())) {
+            LOG.warn(
+                    "a sequencer of lock {} has token {}, further ahead than any clock is wrong; ignored", lock, token);
+        }
+    }
+
+    private void send(Command command, CompletableFuture<Answer> answer, int repeats) {
+        Domain domain = epochs.of(command.lock());
+        long openings = epochs.openings();
+        long sent = nowMillis();
+        Reply called = link.call(
+                CommandWords.function(command),
+                domain.keys(command.lock()),
+                CommandWords.of(command, settings, domain.floor(), RedisStoreConfig.ALIVE_MILLIS));
+        var unused = called.whenComplete((reply, failure) -> {
+            if (failure != null) {
+                answer.completeExceptionally(failure);
+            } else if (!FunctionAnswer.isSuspect(reply)) {
+                decided(command, domain, new FunctionAnswer(command.lock(), reply, sent), sent, answer);
+            } else if (repeats == 0) {
+                answer.complete(suspect(command, FunctionAnswer.suspicion(reply)));
+            } else if (epochs.openings() != openings) {
+                send(command, answer, repeats - 1);
+            } else {
+                putInOrder(called, command, answer, repeats);
+            }
+        });
+    }
+
+    private void putInOrder(Reply suspected, Command command, CompletableFuture<Answer> answer, int repeats) {
+        var unused = epochs.open(suspected).whenComplete((opened, failure) -> {
+            if (failure == null) {
+                send(command, answer, repeats - 1);
+            } else {
+                answer.complete(suspect(command, rootMessage(failure)));
+            }
+        });
+    }
+
+    private static Answer suspect(Command command, String why) {
+        return new Answer.Refused(new Rejection(
+                Reason.SUSPECT_PRIMARY,
+                "this Redis may not be the primary any more (" + why + "); try again",
+                Map.of(
+                        Rejection.LOCK, command.lock().value(),
+                        Rejection.APPLIED, "no",
+                        Rejection.RETRY_AFTER_MILLIS, "500")));
+    }
+
+    private void decided(
+            Command command, Domain domain, FunctionAnswer told, long sent, CompletableFuture<Answer> future) {
+        Answer answer;
+        FunctionAnswer.Changes changes;
+        try {
+            answer = told.answer();
+            changes = told.changes();
+        } catch (RuntimeException e) {
+            LOG.error("Redis answered what this server does not understand", e);
+            future.completeExceptionally(
+                    StoreFailure.outcomeUnknown("Redis answered what this server does not understand (" + e
+                            + "); is its library of a later release?"));
+            return;
+        }
+        learnIssued(domain, answer, changes);
+        keepWaiting(command, answer, sent);
+        future.complete(answer);
+        tell(changes);
+    }
+
+    private static void learnIssued(Domain domain, Answer answer, FunctionAnswer.Changes changes) {
+        if (answer instanceof Answer.Granted granted) {
+            domain.issued(granted.grant().token().value());
+        } else if (answer instanceof Answer.Raised raised) {
+            domain.issued(raised.barrier().value());
+        }
+        changes.state().offers().forEach(offer -> domain.issued(offer.token().value()));
+    }
+
+    private void keepWaiting(Command command, Answer answer, long sent) {
+        if (command instanceof Acquire acquire && answer instanceof Answer.Queued) {
+            waiting.waits(acquire, sent);
+        } else if (answer instanceof Answer.Granted granted) {
+            waiting.isOver(granted.grant().request().id());
+        } else if (command instanceof Leave leave && answer instanceof Answer.Left) {
+            waiting.isOver(leave.request());
+        }
+    }
+
+    // ---- telling
+
+    private void tell(FunctionAnswer.Changes changes) {
+        Listener hears = listener;
+        if (hears == null) {
+            return;
+        }
+        for (LockEvent event : changes.events()) {
+            if (event instanceof LockEvent.Ended ended) {
+                waiting.isOver(ended.tombstone().request());
+            } else if (event instanceof LockEvent.Offered offered) {
+                WaitingHere.@Nullable Waiting mine = waiting.of(offered.request());
+                if (mine != null) {
+                    mine.toldToken = offered.token().value();
+                }
+            }
+        }
+        if (!changes.events().isEmpty()) {
+            safely(() -> hears.changed(changes.state(), changes.events(), changes.atMillis()));
+        }
+        // Once for everything that came with the same read.
+        if (tellingLater.compareAndSet(false, true)) {
+            link.later(() -> {
+                tellingLater.set(false);
+                safely(hears::told);
+            });
+        }
+    }
+
+    /** Another server did something to a request of ours. */
+    private void hear(byte[] message) {
+        safely(() -> {
+            List<Object> fields = NetStrings.of(message);
+            LockName lock = new LockName(FunctionAnswer.string(fields.get(0)));
+            List<Object> event = fields.subList(2, fields.size());
+            RequestId request = FunctionAnswer.request(FunctionAnswer.bytes(event.get(1)));
+            WaitingHere.@Nullable Waiting mine = waiting.of(request);
+            boolean offered = FunctionAnswer.string(event.get(0)).equals("Offered");
+            if (offered && mine == null) {
+                return; // No longer.
+            }
+            long notBefore = mine == null ? nowMillis() : mine.waitedAtMillis;
+            FunctionAnswer told = new FunctionAnswer(
+                    lock, List.of(List.of(), FunctionAnswer.number(fields.get(1)), List.of(event)), notBefore);
+            FunctionAnswer.Changes changes = told.changes();
+            if (!offered
+                    || mine == null
+                    || mine.toldToken != changes.state().offers().get(0).token().value()) {
+                tell(changes);
+            }
+        });
+    }
+
+    // ---- what is due
+
+    private void tick() {
+        if (closed) {
+            return;
+        }
+        for (int i = 0; i < DOMAINS_PER_TICK; i++) {
+            sweep(epochs.domains().get(nextDomain));
+            nextDomain = (nextDomain + 1) % Domain.COUNT;
+        }
+        if (nowMillis() >= nextPollMillis) {
+            nextPollMillis = nowMillis() + limits.offerMillis() / 4;
+            waiting.all().forEach(this::poll);
+        }
+    }
+
+    /** Time has ended something, or a lock is to be forgotten. Several servers may look; the function decides. */
+    private void sweep(Domain domain) {
+        var unused = link.call(
+                        "palisade_due", List.of(domain.due), List.of(CommandWords.text(Integer.toString(DUE_MAX))))
+                .thenAccept(reply -> {
+                    for (Object name : FunctionAnswer.list(reply.get(2))) {
+                        var unusedAnswer = execute(new Expire(new LockName(FunctionAnswer.string(name))));
+                    }
+                })
+                .exceptionally(failure -> null); // Again at the next turn.
+    }
+
+    private void poll(WaitingHere.Waiting mine) {
+        if (mine.polled) {
+            return; // The last one is still on its way.
+        }
+        mine.polled = true;
+        long sent = nowMillis();
+        Poll poll = new Poll(mine.acquire.lock(), mine.acquire.request().id(), sent + RedisStoreConfig.ALIVE_MILLIS);
+        var unused = execute(poll).whenComplete((answer, failure) -> {
+            mine.polled = false;
+            if (failure == null) {
+                safely(() -> polled(mine, answer, sent));
+            }
+        });
+    }
+
+    private void polled(WaitingHere.Waiting mine, Answer answer, long sent) {
+        RequestId request = mine.acquire.request().id();
+        if (waiting.of(request) != mine) {
+            return; // Over meanwhile.
+        }
+        if (answer instanceof Answer.Queued) {
+            mine.waitedAtMillis = Math.max(mine.waitedAtMillis, sent);
+        } else if (answer instanceof Answer.Promised promised) {
+            Grant grant = promised.grant();
+            if (mine.toldToken != grant.token().value()) {
+                tell(offered(mine, grant));
+            }
+        } else if (answer instanceof Answer.WaitEnded ended) {
+            tell(ended(mine, ended.end(), sent));
+        } else if (answer instanceof Answer.Refused refused
+                && refused.rejection().reason() == Reason.NOT_HOLDER) {
+            // The store lost it; its client waits on.
+            var unused = execute(mine.again(sent));
+        }
+    }
+
+    private static FunctionAnswer.Changes offered(WaitingHere.Waiting mine, Grant promised) {
+        Waiter waiter =
+                new Waiter(promised.request(), mine.waitedAtMillis, Long.MAX_VALUE, Long.MAX_VALUE, Waiter.Lapse.NONE);
+        LockState state = new LockState(
+                mine.acquire.lock(),
+                List.of(),
+                List.of(new Offer(waiter, promised.token(), promised.expiresAtMillis())),
+                List.of(),
+                List.of(),
+                0,
+                0);
+        return new FunctionAnswer.Changes(
+                state,
+                List.of(new LockEvent.Offered(promised.request().id(), promised.token(), promised.expiresAtMillis())),
+                mine.waitedAtMillis);
+    }
+
+    private static FunctionAnswer.Changes ended(WaitingHere.Waiting mine, End end, long sent) {
+        Tombstone tombstone = new Tombstone(
+                mine.acquire.request().id(), mine.acquire.request().grant(), 0, end, sent, "");
+        return new FunctionAnswer.Changes(
+                LockState.unused(mine.acquire.lock(), 0), List.of(new LockEvent.Ended(tombstone, 0)), sent);
+    }
+
+    // ---- looking
+
+    @Override
+    public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+        Domain domain = epochs.of(lock);
+        long sent = nowMillis();
+        return link.call(
+                        "palisade_history",
+                        List.of(domain.lockKey(lock), domain.history),
+                        List.of(CommandWords.text(lock.value())))
+                .thenApply(reply -> {
+                    long shift = sent - (Long) reply.get(1);
+                    List<HistoryEntry> all = new ArrayList<>();
+                    for (Object entry : FunctionAnswer.list(reply.get(2))) {
+                        all.add(entry(FunctionAnswer.list(entry), shift));
+                    }
+                    all.sort(Comparator.comparingLong(HistoryEntry::atMillis));
+                    return List.copyOf(all.subList(Math.max(0, all.size() - HistoryEntry.LISTED_MAX), all.size()));
+                });
+    }
+
+    static HistoryEntry entry(List<Object> fields, long shiftMillis) {
+        return new HistoryEntry(
+                (Long) fields.get(0) + shiftMillis,
+                HistoryEntry.What.valueOf(FunctionAnswer.string(fields.get(1))),
+                (Long) fields.get(2),
+                FunctionAnswer.grantId(fields.get(3)),
+                FunctionAnswer.string(fields.get(4)),
+                FunctionAnswer.string(fields.get(5)));
+    }
+
+    @Override
+    public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
+        return Listing.names(link, epochs.domains(), prefix, after, locksMax).thenCompose(page -> {
+            List<CompletableFuture<Answer>> looks = page.names().stream()
+                    .map(name -> execute(new Describe(name)).toCompletableFuture())
+                    .toList();
+            return CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
+                    .thenApply(all -> new LockPage(inUse(looks), page.nextAfter(), nowMillis()));
+        });
+    }
+
+    private List<LockState> inUse(List<CompletableFuture<Answer>> looks) {
+        List<LockState> states = new ArrayList<>();
+        for (CompletableFuture<Answer> look : looks) {
+            if (look.join() instanceof Answer.Described described
+                    && described.state().inUse(described.nowMillis())) {
+                states.add(described.state());
+            } else if (look.join() instanceof Answer.Refused refused) {
+                throw StoreFailure.unavailable(refused.rejection().message());
+            }
+        }
+        return states;
+    }
+
+    private static void safely(Runnable task) {
+        try {
+            task.run();
+        } catch (RuntimeException e) {
+            LOG.error("a task of the store failed", e);
+        }
+    }
+
+    private static String rootMessage(Throwable failure) {
+        Throwable root = failure;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return root.getMessage() == null ? root.toString() : root.getMessage();
+    }
+}

@@ -1,0 +1,115 @@
+-- command: acquire
+-- args: settings, floor, request, gen, grant, mode, ttl, lock-delay, owner, purpose, wait, age, alive
+-- answers: Granted, Queued, Busy, WaitEnded
+-- refuses: LEASE_EXPIRED, TOKENS_EXHAUSTED, LIMIT_EXCEEDED, QUEUE_FULL, RECOVERING
+
+local function busy(step, mode)
+  local lock = step.lock
+  local first = lock.closed > step.now and lock.closed or NEVER
+  for _, offer in ipairs(lock.offers) do
+    first = math.min(first, offer[LAPSES])
+  end
+  for _, grant in ipairs(lock.holders) do
+    if mode == EXCLUSIVE or grant[MODE] == EXCLUSIVE then
+      first = math.min(first, grant[UNTIL])
+    end
+  end
+  if first == NEVER then
+    -- Only waiters, and they wait for the holders.
+    for _, grant in ipairs(lock.holders) do
+      first = math.min(first, grant[UNTIL])
+    end
+  end
+  local remaining = first == NEVER and 0 or math.max(0, first - step.now)
+  return { 'Busy', lock.holders[1] or {}, remaining, #lock.queue + #lock.offers }
+end
+
+-- The answer to a request that was seen before: the same one, as far as it still stands.
+local function known(step, args)
+  local lock, request, gen = step.lock, args[3], tonumber(args[4])
+  local offer = offer_by(step, REQUEST, request)
+  if offer then
+    -- Asking again is a sign of life that came after the offer was made: as good as accepting it.
+    accepted(step, offer)
+  end
+  local held = find(lock.holders, REQUEST, request)
+  if held then
+    resume_by(step, held, gen)
+    settle_at(step, held, HOME)
+    -- The caller counts its lease from this sending, so the lease must last as long.
+    return { 'Granted', renew(step, held) }
+  end
+  local place = place_of(step, request)
+  if place then
+    local waiter = waiter_at(lock, place)
+    hear_from(step, waiter, gen)
+    settle_at(step, waiter, WAITER_HOME)
+    waiter[ALIVE_UNTIL] = math.max(waiter[ALIVE_UNTIL], math.min(NEVER, step.now + tonumber(args[13])))
+    lock.queue_changed = true
+    lock.changed = true
+    return { 'Queued', place }
+  end
+  local ended = end_of_request(step, request)
+  if not ended then
+    return nil
+  end
+  local how = ended[END_HOW]
+  if how == 'LEFT' or how == 'TIMED_OUT' or how == 'DROPPED' then
+    return { 'WaitEnded', how }
+  end
+  if how == 'BUSY' then
+    return busy(step, tonumber(args[6]))
+  end
+  return refuse('LEASE_EXPIRED', 'the request was granted and has ended (' .. how .. '); acquire again with a new request id')
+end
+
+command('acquire', GRANTS, by_request, function(step, args)
+  local answer = known(step, args)
+  if answer then
+    return answer
+  end
+  local lock, settings = step.lock, step.settings
+  local mode, wait, age = tonumber(args[6]), tonumber(args[11]), tonumber(args[12])
+  if age > settings.age_max or (age > 0 and step.now - age <= lock.forgotten) then
+    return refuse('LEASE_EXPIRED', 'the request was first sent ' .. as_text(age)
+      .. ' ms ago and its end is no longer known; acquire again with a new request id')
+  end
+  if not tokens_left(step) then
+    return refuse_no_token()
+  end
+  local asked = { args[3], tonumber(args[4]), args[5], mode, tonumber(args[7]), tonumber(args[8]), args[9], args[10] }
+  local free = #lock.queue == 0 and #lock.offers == 0 and lock.closed <= step.now and admits(lock, mode)
+  local full = free and #lock.holders >= settings.holders_max
+  if full and wait == 0 then
+    return refuse('LIMIT_EXCEEDED', 'holdersPerLockMax is ' .. settings.holders_max .. '; try later, or wait')
+  end
+  if free and not full and not recovering(step) then
+    local grant = asked
+    grant[TOKEN], grant[SINCE], grant[UNTIL], grant[HOME] = next_token(step), step.now, step.now + grant[TTL], settings.home
+    table.insert(lock.holders, grant)
+    lock.changed = true
+    write_history(step, 'GRANTED', grant, grant[TOKEN], grant[PURPOSE])
+    return { 'Granted', grant }
+  end
+  -- Of who waits too nobody knows yet for whom.
+  if wait == 0 and recovering(step) and lock.closed <= step.now and admits(lock, mode) then
+    return refuse_recovering(step)
+  end
+  if wait == 0 then
+    answer = busy(step, mode)
+    finish(step, asked, 0, 'BUSY', 0, '', settings.home)
+    return answer
+  end
+  if #lock.queue >= settings.waiters_max then
+    return refuse('QUEUE_FULL', 'waitersPerLockMax is ' .. settings.waiters_max .. '; try later')
+  end
+  local waiter = asked
+  waiter[QUEUED], waiter[WAIT_UNTIL], waiter[ALIVE_UNTIL], waiter[LAPSE], waiter[WAITER_HOME] =
+    step.now, step.now + wait, math.min(NEVER, step.now + tonumber(args[13])), LAPSE_NONE, settings.home
+  table.insert(lock.queue, waiter)
+  lock.waiter_due = math.min(lock.waiter_due, due_of(waiter))
+  lock.queue_changed = true
+  lock.changed = true
+  write_history(step, 'QUEUED', waiter, 0, waiter[PURPOSE])
+  return { 'Queued', #lock.queue }
+end)

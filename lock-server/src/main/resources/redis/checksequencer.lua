@@ -1,0 +1,12 @@
+-- command: checksequencer
+-- args: settings, floor, grant, token
+-- answers: Checked
+-- refuses: RECOVERING
+
+command('checksequencer', FREES, nil, function(step, args)
+  local held = find(step.lock.holders, GRANT, args[3])
+  if not held and recovering(step) and not end_of_grant(step, args[3]) then
+    return refuse_recovering(step) -- Its holder may come back yet.
+  end
+  return { 'Checked', held and held[TOKEN] == tonumber(args[4]) and 1 or 0 }
+end)

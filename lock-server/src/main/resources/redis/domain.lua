@@ -1,0 +1,147 @@
+-- What is asked of a domain, not of a lock.
+
+-- function: epoch
+-- args: floor, confirmed, grace, clock-max, epoch-id, init
+-- answers: epoch, SUSPECT_PRIMARY, TOKENS_EXHAUSTED
+--
+-- Tells the epoch of a domain, and begins a new one where it is not in order: the only function that does. The caller confirms
+-- that it has looked for the primary just now and found this one; without that, a deposed primary would begin an epoch
+-- beside its successor's.
+
+local function epoch_record(key)
+  local flat = redis.pcall('HGETALL', key)
+  local record = {}
+  for i = 1, flat.err and 0 or #flat, 2 do
+    record[flat[i]] = flat[i + 1]
+  end
+  return record, flat.err ~= nil
+end
+
+local function told(epoch, now)
+  return { 'epoch', now, { epoch.base, epoch.last, epoch.started, epoch.recovering, epoch.why } }
+end
+
+-- The locals are gone and everything else is as this very process left it: the library was loaded again, nothing was lost.
+local function only_reloaded(known, record, id, stored, floor)
+  return not known and stored and stored >= floor and record.id == id and record.started and record.recovering
+end
+
+redis.register_function('palisade_epoch', function(keys, args)
+  local counter, key = keys[1], keys[2]
+  local now, floor, grace = now_millis(), tonumber(args[1]), tonumber(args[3])
+  local epoch, broken = epoch_in_order(counter, now, floor)
+  if epoch then
+    return told(epoch, now)
+  end
+  if args[2] ~= '1' then
+    return { 'SUSPECT_PRIMARY', now, broken }
+  end
+  local known, text, id = issued[counter], stored_counter(counter), current_replication_id(now)
+  local stored = proper_token(text)
+  local record, unreadable = epoch_record(key)
+  -- A clock that is far ahead must not lift the tokens with it.
+  local clock = now <= tonumber(args[4]) and now or ERA_MILLIS
+  local base = epoch_base(clock, math.max(stored or 0, known and known.last or 0, floor), tonumber(args[5]))
+  if base >= TOKEN_MAX then
+    return { 'TOKENS_EXHAUSTED', now, broken }
+  end
+  local started, recovering, why = now, now + grace, broken
+  if only_reloaded(known, record, id, stored, floor) then
+    started, recovering, why = tonumber(record.started), tonumber(record.recovering), 'the function library was loaded again'
+  elseif not text and not record.id then
+    why = 'the domain was not known here'
+    if args[6] == '1' then
+      recovering = now
+    end
+  elseif not known then
+    why = 'this Redis was started or promoted'
+  end
+  -- The counter first: should the record not follow, the next call finds the old record and begins once more.
+  redis.call('SET', counter, as_text(base))
+  if unreadable then
+    redis.call('UNLINK', key)
+  end
+  redis.call('HSET', key, 'id', id, 'base', as_text(base), 'started', as_text(started), 'recovering', as_text(recovering),
+    'began', as_text(now), 'why', why)
+  issued[counter] = {
+    text = as_text(base), last = base, id = id, base = base, started = started, recovering = recovering, why = why,
+  }
+  return told(issued[counter], now)
+end)
+
+-- function: due
+-- args: most
+-- answers: due
+--
+-- Locks that somebody has to look at by now.
+
+redis.register_function({
+  function_name = 'palisade_due',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    local now = now_millis()
+    return { 'due', now, redis.call('ZRANGEBYSCORE', keys[1], '-inf', as_text(now), 'LIMIT', 0, args[1]) }
+  end,
+})
+
+-- function: names
+-- args: from, most
+-- answers: names
+--
+-- Known locks in the order of their names. from is a bound as of ZRANGEBYLEX.
+
+redis.register_function({
+  function_name = 'palisade_names',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    return { 'names', now_millis(), redis.call('ZRANGEBYLEX', keys[1], args[1], '+', 'LIMIT', 0, args[2]) }
+  end,
+})
+
+-- function: history
+-- args: name
+-- answers: history
+--
+-- The past of a lock, not in order: what is in its own record, and what its domain remembers of it.
+
+redis.register_function({
+  function_name = 'palisade_history',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    local entries = {}
+    for _, kept in ipairs(redis.call('XRANGE', keys[2], '-', '+')) do
+      if kept[2][2] == args[1] then
+        for _, entry in ipairs(cmsgpack.unpack(kept[2][4])) do
+          entries[#entries + 1] = entry
+        end
+      end
+    end
+    local own = {}
+    for i = 0, HISTORY_MAX - 1 do
+      own[i + 1] = 'e' .. i
+    end
+    local numbered = {}
+    for _, packed in ipairs(redis.call('HMGET', keys[1], unpack(own))) do
+      if packed then
+        numbered[#numbered + 1] = cmsgpack.unpack(packed)
+      end
+    end
+    table.sort(numbered, function(a, b) return a[1] < b[1] end)
+    for _, each in ipairs(numbered) do
+      entries[#entries + 1] = each[2]
+    end
+    return { 'history', now_millis(), entries }
+  end,
+})
+
+-- function: version
+-- args:
+-- answers: the number of this library
+
+redis.register_function({
+  function_name = 'palisade_version',
+  flags = { 'no-writes', 'allow-stale' },
+  callback = function()
+    return VERSION
+  end,
+})

@@ -1,0 +1,33 @@
+-- command: expire
+-- args: settings, floor
+-- answers: Expired
+-- refuses:
+
+-- Keeps the last of a lock's history among those of its domain, and drops the lock.
+local function forget_lock(step)
+  local keys, entries = step.keys, {}
+  for i = math.max(0, step.lock.next_entry - HISTORY_KEPT), step.lock.next_entry - 1 do
+    local packed = redis.call('HGET', keys.lock, 'e' .. (i % HISTORY_MAX))
+    if packed then
+      entries[#entries + 1] = cmsgpack.unpack(packed)[2]
+    end
+  end
+  redis.call('UNLINK', keys.lock)
+  redis.call('ZREM', keys.due, name_of(keys))
+  redis.call('ZREM', keys.names, name_of(keys))
+  if #entries > 0 then
+    redis.pcall('XADD', keys.history, 'MAXLEN', '~', HISTORIES_MAX, '*', 'n', name_of(keys), 'e', cmsgpack.pack(entries))
+  end
+end
+
+-- Also where a lock is forgotten: whoever looks at what is due sends this.
+command('expire', FREES, nil, function(step)
+  local lock = step.lock
+  if not lock.changed and is_idle(lock) and forgettable_at(lock) <= step.now then
+    forget_lock(step)
+  elseif not lock.due or lock.due <= step.now then
+    lock.due = nil -- It is due again at another time.
+    lock.changed = true
+  end
+  return { 'Expired' }
+end)

@@ -1,0 +1,30 @@
+-- command: leave
+-- args: settings, floor, request, gen
+-- answers: Left
+-- refuses:
+
+command('leave', FREES, by_request, function(step, args)
+  local request, gen = args[3], tonumber(args[4])
+  local held = find(step.lock.holders, REQUEST, request)
+  if held then
+    if held[GEN] <= gen then
+      end_grant(step, held, 'RELEASED')
+    end
+    return { 'Left', 0 }
+  end
+  local offer, place = offer_by(step, REQUEST, request), place_of(step, request)
+  local waiting = offer and offer[WAITER] or place and waiter_at(step.lock, place)
+  if not waiting then
+    -- The acquire may still be on its way: when it comes, it must not be granted.
+    if not end_of_request(step, request) then
+      remember_end(step, request, NO_GRANT, 0, 'LEFT', '')
+      tell(step, step.settings.home, { 'Ended', request, NO_GRANT, 0, 'LEFT', '', 0 })
+    end
+    return { 'Left', 0 }
+  end
+  if waiting[GEN] > gen then
+    return { 'Left', 0 }
+  end
+  finish(step, waiting, offer and offer[OFFER_TOKEN] or 0, 'LEFT', 0, '', waiting[WAITER_HOME])
+  return { 'Left', 1 }
+end)

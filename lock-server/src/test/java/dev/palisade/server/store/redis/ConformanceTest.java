@@ -1,0 +1,158 @@
+package dev.palisade.server.store.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.palisade.redis.TestRedis;
+import dev.palisade.server.core.Coverage;
+import dev.palisade.server.core.Trace;
+import dev.palisade.server.core.Walk;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The functions in Redis decide what the lock machine decides: in every trace, and in walks that reach everything there is. And a
+ * function that does not is found.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ConformanceTest {
+    private static final Path TRACES = Path.of("src/test/resources/traces");
+    private static final int WALKS = Integer.getInteger("palisade.conformance.walks", 80);
+    private static final int STEPS = 250;
+    private static final int FLOOR = 5;
+
+    private final String library = "t" + UUID.randomUUID().toString().replace("-", "");
+    private final TestRedis redis = TestRedis.get();
+
+    @BeforeAll
+    void load() {
+        try (FunctionMachine machine = machine()) {
+            machine.load(TestLibrary.code(library));
+        }
+    }
+
+    @AfterAll
+    void unload() {
+        try (FunctionMachine machine = machine()) {
+            machine.unload();
+        }
+    }
+
+    private FunctionMachine machine() {
+        return new FunctionMachine(redis.uri(), library, redis.newPrefix());
+    }
+
+    static Stream<String> traces() throws IOException {
+        try (Stream<Path> files = Files.list(TRACES)) {
+            List<String> names = files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.endsWith(".txt"))
+                    .sorted()
+                    .toList();
+            return names.stream();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("traces")
+    void theFunctionsDoWhatTheTraceSays(String name) throws IOException {
+        String expected = Files.readString(TRACES.resolve(name), StandardCharsets.UTF_8);
+        try (FunctionMachine machine = machine()) {
+            assertThat(new Trace(machine).run(expected)).as(name).isEqualTo(expected);
+        }
+    }
+
+    @Test
+    void theFunctionsDecideLikeTheMachineWhereverAWalkGoes() {
+        Coverage coverage = new Coverage();
+        for (int seed = 0; seed < WALKS; seed++) {
+            try (FunctionMachine machine = machine()) {
+                new Walk(seed, machine, coverage).run(STEPS);
+            } catch (AssertionError e) {
+                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
+            }
+        }
+        coverage.requireAll(FLOOR);
+    }
+
+    /** A function cannot take back what it wrote before an error: so each is stopped at each of its calls, in each situation of a walk. */
+    @Test
+    void anErrorAtAnyCallLeavesALockAsItWasOrAsItShallBe() {
+        int stopped = 0;
+        for (int seed = 0; seed < WALKS / 8; seed++) {
+            try (FunctionMachine machine = machine()) {
+                machine.stopAtEachCall();
+                new Walk(seed, machine, new Coverage()).run(60);
+                stopped += machine.stops();
+            }
+        }
+        assertThat(stopped).as("errors").isGreaterThan(2_000);
+    }
+
+    /** Each breaks one rule. A walk that cannot tell the difference proves nothing. */
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+            an expired lease still holds        | if grant[UNTIL] <= step.now then                 | if grant[UNTIL] < step.now then
+            a clock set back is not seen        | elseif grant[UNTIL] - step.now > grant[TTL] then | elseif false then
+            offers that lapse together turn     | for i = #offers, 1, -1 do                        | for i = 1, #offers do
+            a lapsed waiter is dropped at once  | if waiter[LAPSE] == LAPSE_NONE then              | if false then
+            a lapsed waiter goes first again    | waiter[LAPSE] = STEPS_BACK                       | waiter[LAPSE] = LAST_CHANCE
+            the queue is a stack                | table.insert(lock.queue, waiter)                 | table.insert(lock.queue, 1, waiter)
+            readers join writers                | if grant[MODE] == EXCLUSIVE then\\n      return false | if grant[MODE] == EXCLUSIVE then\\n      return true
+            no lock-delay                       | step.lock.closed = math.max(step.lock.closed, closed_until) | step.lock.closed = step.lock.closed
+            nothing new while closed is ignored | step.now >= lock.closed and tokens_left          | tokens_left
+            a token is given twice              | step.minted = step.minted + 1                    | step.minted = 1
+            any session may renew               | if not held or session_of(held) ~= session then  | if not held then
+            any token renews                    | if held[TOKEN] ~= token then\\n    return nil, refuse_other_token(verb | if false then\\n    return nil, refuse_other_token(verb
+            an old stream ends a newer one's    | if not held or held[GEN] > tonumber(args[4]) then | if not held then
+            ends are forgotten early            | local TOMBSTONES_MAX = 256                       | local TOMBSTONES_MAX = 255
+            an early end leaves no mark         | lock.forgotten = math.max(lock.forgotten, ended_at) | lock.forgotten = lock.forgotten
+            a release frees, an expiry too      | local CLOSES = { EXPIRED = true, ABANDONED       | local CLOSES = { ABANDONED
+            waiters never die                   | elseif waiter[ALIVE_UNTIL] <= step.now then      | elseif false then
+            waiters wait for ever               | if waiter[WAIT_UNTIL] <= step.now then           | if false then
+            a poll accepts                      | return { 'Promised', offer }                     | accepted(step, offer) return { 'Promised', offer }
+            recovery grants                     | if free and not full and not recovering(step) then | if free and not full then
+            the lower token wins                | if conflicts(mode, held) and held[TOKEN] >= token then | if conflicts(mode, held) and held[TOKEN] <= token then
+            a late acquire is granted           | if age > settings.age_max or                     | if false and age > settings.age_max or
+            """)
+    void aBrokenFunctionIsFound(String what, String right, String wrong) {
+        String code = TestLibrary.shipped();
+        String from = right.replace("\\n", "\n");
+        assertThat(code).as("what is to be broken").contains(from);
+        String broken = "b" + UUID.randomUUID().toString().replace("-", "");
+        try (FunctionMachine machine = new FunctionMachine(redis.uri(), broken, redis.newPrefix())) {
+            machine.load(TestLibrary.named(broken, code.replace(from, wrong.replace("\\n", "\n"))));
+            Throwable found = null;
+            for (String trace : traces().toList()) {
+                String text = Files.readString(TRACES.resolve(trace), StandardCharsets.UTF_8);
+                try (FunctionMachine again = new FunctionMachine(redis.uri(), broken, redis.newPrefix())) {
+                    found = catchThrowable(() -> new Trace(again).run(text));
+                }
+                if (found != null) {
+                    break;
+                }
+            }
+            for (int seed = 0; found == null && seed < WALKS; seed++) {
+                int now = seed;
+                try (FunctionMachine again = new FunctionMachine(redis.uri(), broken, redis.newPrefix())) {
+                    found = catchThrowable(() -> new Walk(now, again, new Coverage()).run(STEPS));
+                }
+            }
+            machine.unload();
+            assertThat(found).as("what a walk says when %s", what).isInstanceOf(AssertionError.class);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+-- Behind the library: sets and shows what no command does.
+
+-- args: now, error at which call from here on (0: none)
+redis.register_function('palisade_test_now', function(keys, args)
+  virtual_millis, calls, fails_at = tonumber(args[1]), 0, tonumber(args[2])
+  return 'OK'
+end)
+
+-- Calls of Redis since the last palisade_test_now.
+redis.register_function('palisade_test_calls', function()
+  return calls
+end)
+
+-- args: last token, start of the epoch, until when it recovers
+redis.register_function('palisade_test_epoch', function(keys, args)
+  redis.call('SET', keys[1], args[1])
+  issued[keys[1]] = {
+    text = args[1], last = tonumber(args[1]), id = current_replication_id(virtual_millis), base = 0, started = tonumber(args[2]),
+    recovering = tonumber(args[3]), why = 'test',
+  }
+  return 'OK'
+end)
+
+-- Puts a lock as if its past had led there. args: start of the epoch, closed, forgotten, then counts and fields of holders, offers,
+-- waiters and ends
+redis.register_function('palisade_test_put', function(keys, args)
+  local at = 0
+  local function take(count)
+    local taken = {}
+    for i = 1, count do
+      taken[i] = args[at + i]
+    end
+    at = at + count
+    return taken
+  end
+  local function numbers(list, ...)
+    for _, i in ipairs({ ... }) do
+      list[i] = tonumber(list[i])
+    end
+    return list
+  end
+  local function waiter()
+    local taken = numbers(take(12), GEN, MODE, TTL, DELAY, QUEUED, WAIT_UNTIL, ALIVE_UNTIL, LAPSE)
+    taken[WAITER_HOME] = 'test'
+    return taken
+  end
+  local now, started, closed, forgotten = unpack(numbers(take(4), 1, 2, 3, 4))
+  local old = redis.call('HGET', keys[2], 'h')
+  local next_entry = old and cmsgpack.unpack(old)[10] or 0
+  local step = {
+    now = now, epoch = issued[keys[1]], minted = 0, events = {}, elsewhere = {}, forced = {}, fields = {}, forget = {},
+    settings = { home = 'test' },
+    keys = { counter = keys[1], lock = keys[2], due = keys[3], names = keys[4], history = keys[5] },
+    lock = {
+      ends = {}, holders = {}, offers = {}, queue = {}, closed = closed, forgotten = forgotten, waiter_due = 0, first_end = 1,
+      next_end = 1, next_entry = next_entry, is_new = true, changed = true, queue_changed = true,
+    },
+  }
+  for _, field in ipairs(redis.call('HKEYS', keys[2])) do
+    if string.sub(field, 1, 1) ~= 'e' then
+      redis.call('HDEL', keys[2], field)
+    end
+  end
+  for i = 1, tonumber(take(1)[1]) do
+    local grant = numbers(take(11), GEN, MODE, TTL, DELAY, TOKEN, SINCE, UNTIL)
+    grant[HOME] = 'test'
+    step.lock.holders[i] = grant
+  end
+  for i = 1, tonumber(take(1)[1]) do
+    local token, lapses = unpack(numbers(take(2), 1, 2))
+    step.lock.offers[i] = { waiter(), token, lapses }
+  end
+  for i = 1, tonumber(take(1)[1]) do
+    step.lock.queue[i] = waiter()
+  end
+  for i = 1, tonumber(take(1)[1]) do
+    local ended = numbers(take(6), 3, 5)
+    local ended_at = ended[5]
+    step.now = ended_at
+    remember_end(step, ended[1], ended[2], ended[3], ended[4], ended[6])
+  end
+  step.now = now
+  step.lock.forgotten = forgotten
+  save(step)
+  return 'OK'
+end)
+
+-- Everything that is known of a lock. Answers what describe does, and the ends, oldest first.
+redis.register_function('palisade_test_dump', function(keys)
+  local lock = load_lock(keys[2], issued[keys[1]])
+  local step = { lock = lock, keys = { lock = keys[2] } }
+  local waiters, ends = {}, {}
+  for i = 1, #lock.queue do
+    waiters[i] = waiter_at(lock, i)
+  end
+  for number = lock.first_end, lock.next_end - 1 do
+    local request = end_in(step, 'n' .. number)
+    local ended = end_of_request(step, request)
+    ends[#ends + 1] = { request, ended[END_GRANT], ended[END_TOKEN], ended[END_HOW], ended[END_AT], ended[END_DETAIL] }
+  end
+  local newest = {}
+  for i = math.max(0, lock.next_entry - HISTORY_MAX), lock.next_entry - 1 do
+    newest[#newest + 1] = cmsgpack.unpack(redis.call('HGET', keys[2], 'e' .. (i % HISTORY_MAX)))[2]
+  end
+  return {
+    lock.holders, lock.offers, waiters, ends, lock.closed, lock.forgotten, redis.call('GET', keys[1]), lock.is_new and 1 or 0,
+    newest,
+  }
+end)
