@@ -274,18 +274,14 @@ public final class RedisStore implements LockStore {
         if (hears == null) {
             return;
         }
+        List<LockEvent> events = new ArrayList<>(changes.events().size());
         for (LockEvent event : changes.events()) {
-            if (event instanceof LockEvent.Ended ended) {
-                waiting.isOver(ended.tombstone().request());
-            } else if (event instanceof LockEvent.Offered offered) {
-                WaitingHere.@Nullable Waiting mine = waiting.of(offered.request());
-                if (mine != null) {
-                    mine.toldToken = offered.token().value();
-                }
+            if (isOurs(event)) {
+                events.add(event);
             }
         }
-        if (!changes.events().isEmpty()) {
-            safely(() -> hears.changed(changes.state(), changes.events(), changes.atMillis()));
+        if (!events.isEmpty()) {
+            safely(() -> hears.changed(changes.state(), events, changes.atMillis()));
         }
         // Once for everything that came with the same read.
         if (tellingLater.compareAndSet(false, true)) {
@@ -294,6 +290,20 @@ public final class RedisStore implements LockStore {
                 safely(hears::told);
             });
         }
+    }
+
+    /** An offer is told by the server that its waiter waits at; what else there is, by whoever brought it about. */
+    private boolean isOurs(LockEvent event) {
+        if (event instanceof LockEvent.Ended ended) {
+            waiting.isOver(ended.tombstone().request());
+        } else if (event instanceof LockEvent.Offered offered) {
+            WaitingHere.@Nullable Waiting mine = waiting.of(offered.request());
+            if (mine == null) {
+                return false;
+            }
+            mine.toldToken = offered.token().value();
+        }
+        return true;
     }
 
     /** Another server did something to a request of ours. */

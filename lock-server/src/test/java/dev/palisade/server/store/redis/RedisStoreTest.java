@@ -1,0 +1,286 @@
+package dev.palisade.server.store.redis;
+
+import static dev.palisade.server.store.redis.OneOfSeveral.LOCK;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.redis.TestRedis;
+import dev.palisade.server.core.Acquire;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.CheckSequencer;
+import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.End;
+import dev.palisade.server.core.ForceRelease;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Revoke;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Several lock servers on one Redis, and a Redis that loses things. */
+class RedisStoreTest {
+    private final String prefix = TestRedis.get().newPrefix();
+
+    private OneOfSeveral server() throws Exception {
+        return new OneOfSeveral(TestRedis.get().uri(), prefix, 0, true);
+    }
+
+    private static OneOfSeveral server(RedisProcess redis, long graceMillis, boolean init) throws Exception {
+        return new OneOfSeveral(redis.uri(), "p", graceMillis, init);
+    }
+
+    // ---- several servers
+
+    @Test
+    void whatOneServerGrantedEveryOtherKnows() throws Exception {
+        try (OneOfSeveral a = server();
+                OneOfSeveral b = server()) {
+            Grant held = a.granted(1, 1);
+            assertThat(b.acquire(2, 1, 0)).isInstanceOf(Answer.Busy.class);
+            assertThat(b.renew(held)).isInstanceOf(Answer.Renewed.class);
+            assertThat(b.release(held)).isEqualTo(new Answer.Released());
+            assertThat(b.granted(2, 2).token()).isGreaterThan(held.token());
+        }
+    }
+
+    @Test
+    void aWaiterIsToldOfAnOfferThatAnotherServerMade() throws Exception {
+        try (OneOfSeveral a = server();
+                OneOfSeveral b = server()) {
+            Grant held = a.granted(1, 1);
+            long asked = System.currentTimeMillis();
+            assertThat(b.acquire(2, 1, 60_000)).isEqualTo(new Answer.Queued(1));
+            a.release(held);
+            await().atMost(Duration.ofSeconds(10)).until(() -> !b.offered.isEmpty());
+            OneOfSeveral.Offered offer = b.offered.remove();
+            assertThat(offer.promised().request().owner()).isEqualTo("owner 2");
+            assertThat(offer.decidedAtMillis())
+                    .as("no later than it was made")
+                    .isBetween(asked - 1, System.currentTimeMillis());
+            assertThat(offer.promised().expiresAtMillis() - offer.decidedAtMillis())
+                    .as("lasts no longer than an offer does, from when it can have been made")
+                    .isLessThanOrEqualTo(2_000 + System.currentTimeMillis() - asked);
+            assertThat(b.accept(offer.promised())).isInstanceOf(Answer.Granted.class);
+            assertThat(a.offered).as("is not a's waiter").isEmpty();
+        }
+    }
+
+    @Test
+    void aWaiterFindsItsOfferWhenNothingIsPublished() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 0, true)) {
+            assertThat(redis.ask("ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&nothing", "+@all")).isEqualTo("OK");
+            Grant held = a.granted(1, 1);
+            try (OneOfSeveral deaf = new OneOfSeveral(
+                    redis.uri().replace("redis://", "redis://deaf:x@"), "p", 0, false)) {
+                assertThat(deaf.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
+                a.release(held);
+                await().atMost(Duration.ofSeconds(2)).until(() -> !deaf.offered.isEmpty());
+                assertThat(deaf.accept(deaf.offered.remove().promised())).isInstanceOf(Answer.Granted.class);
+            }
+        }
+    }
+
+    @Test
+    void aWaiterOfAKilledServerKeepsItsPlaceAndIsServedByAnother() throws Exception {
+        try (OneOfSeveral a = server();
+                OneOfSeveral c = server()) {
+            Grant held = a.granted(1, 1);
+            OneOfSeveral b = server();
+            assertThat(b.acquire(2, 1, 60_000)).isEqualTo(new Answer.Queued(1));
+            assertThat(c.acquire(3, 1, 60_000)).isEqualTo(new Answer.Queued(2));
+            b.close();
+            assertThat(c.acquire(2, 1, 60_000)).as("asked again elsewhere").isEqualTo(new Answer.Queued(1));
+            c.release(held);
+            await().atMost(Duration.ofSeconds(10)).until(() -> !c.offered.isEmpty());
+            assertThat(c.offered.remove().promised().request().owner()).isEqualTo("owner 2");
+        }
+    }
+
+    @Test
+    void aLeaseOutlivesTheServerThatGrantedIt() throws Exception {
+        try (OneOfSeveral b = server()) {
+            OneOfSeveral a = server();
+            Grant held = a.granted(1, 1);
+            a.close();
+            assertThat(b.renew(held)).isInstanceOf(Answer.Renewed.class);
+            assertThat(b.acquire(2, 1, 0)).isInstanceOf(Answer.Busy.class);
+        }
+    }
+
+    @Test
+    void whoIsAskedOrForcedElsewhereHearsOfIt() throws Exception {
+        try (OneOfSeveral a = server();
+                OneOfSeveral b = server()) {
+            Grant held = a.granted(1, 1);
+            assertThat(b.execute(new Revoke(LOCK, "ops", "deploy: at 5\n"))).isEqualTo(new Answer.RevokeAsked(1));
+            await().atMost(Duration.ofSeconds(10)).until(() -> !a.asked.isEmpty());
+            assertThat(a.asked.remove().why()).isEqualTo("deploy: at 5\n");
+            b.execute(new ForceRelease(LOCK, 0, "ops", "müde"));
+            await().atMost(Duration.ofSeconds(10)).until(() -> !a.ended.isEmpty());
+            assertThat(a.ended.remove().tombstone())
+                    .satisfies(end -> assertThat(end.end()).isEqualTo(End.FORCE_RELEASED))
+                    .satisfies(end -> assertThat(end.detail()).isEqualTo("by ops: müde"))
+                    .satisfies(end -> assertThat(end.token()).isEqualTo(held.token().value()));
+        }
+    }
+
+    @Test
+    void pagesHoldEveryNameOnceAndInOrder() throws Exception {
+        try (OneOfSeveral a = server()) {
+            TreeSet<String> names = new TreeSet<>();
+            for (int i = 0; i < 700; i++) {
+                LockName lock = new LockName("many/" + i % 70 + "/" + i);
+                names.add(lock.value());
+                a.acquire(lock, 1, i + 1, 0);
+            }
+            a.acquire(new LockName("other"), 1, 1_000, 0);
+            List<String> found = new ArrayList<>();
+            String after = "";
+            do {
+                LockPage page =
+                        a.store.list("many/", after, 40).toCompletableFuture().get(20, TimeUnit.SECONDS);
+                page.locks().forEach(lock -> found.add(lock.name().value()));
+                after = page.nextAfter();
+            } while (!after.isEmpty());
+            assertThat(found).containsExactlyElementsOf(names);
+        }
+    }
+
+    @Test
+    void theHistoryIsTheSameEverywhereAndHoldsWhatWasForced() throws Exception {
+        try (OneOfSeveral a = server();
+                OneOfSeveral b = server()) {
+            a.granted(1, 1);
+            b.execute(new ForceRelease(LOCK, 0, "ops", "test"));
+            for (int i = 2; i < 60; i++) {
+                a.release(a.granted(1, i));
+            }
+            List<HistoryEntry> told = b.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS);
+            assertThat(told).hasSize(HistoryEntry.LISTED_MAX);
+            assertThat(a.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS))
+                    .extracting(HistoryEntry::what)
+                    .isEqualTo(told.stream().map(HistoryEntry::what).toList());
+        }
+    }
+
+    // ---- a Redis that loses things
+
+    @Test
+    void theLibraryMayVanishAtAnyTimeAndNothingIsLost() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 60_000, true)) {
+            Grant held = a.granted(1, 1);
+            redis.ask("FUNCTION", "FLUSH");
+            assertThat(a.renew(held)).isInstanceOf(Answer.Renewed.class);
+            a.release(held);
+            assertThat(a.granted(2, 1).token()).as("no grace: nothing was lost").isGreaterThan(held.token());
+            assertThat(a.events).anyMatch(line -> line.contains("the function library was loaded again"));
+        }
+    }
+
+    @Test
+    void afterALossNothingNewIsGrantedUntilHoldersHaveComeBack() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 3_000, true)) {
+            Grant held = a.granted(1, 1);
+            redis.ask("FLUSHALL");
+            assertThat(reason(a.acquire(2, 1, 0))).isEqualTo(Reason.RECOVERING);
+            assertThat(reason(a.renew(held))).isEqualTo(Reason.NOT_HOLDER);
+            assertThat(a.execute(new Reclaim(LOCK, held.request(), held.token())))
+                    .isInstanceOfSatisfying(
+                            Answer.Resumed.class, back -> assertThat(back.grant().token()).isEqualTo(held.token()));
+            assertThat(a.acquire(2, 2, 0)).isInstanceOf(Answer.Busy.class);
+            a.release(held);
+            await().atMost(Duration.ofSeconds(20)).until(() -> a.acquire(2, 3, 0) instanceof Answer.Granted);
+            Grant next = a.granted(3, 1, new LockName("another"));
+            assertThat(next.token()).isNotNull();
+        }
+    }
+
+    @Test
+    void aWaiterThatRedisForgotGoesOnWaiting() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 1_000, true)) {
+            a.granted(1, 1);
+            assertThat(a.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
+            redis.ask("FLUSHALL");
+            await().atMost(Duration.ofSeconds(20)).until(() -> !a.offered.isEmpty());
+            assertThat(a.offered.remove().promised().request().owner()).isEqualTo("owner 2");
+        }
+    }
+
+    @Test
+    void tokensRiseAcrossEveryLoss() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 0, true)) {
+            List<Runnable> losses = List.of(
+                    () -> redis.ask("FLUSHALL"),
+                    () -> redis.ask("FUNCTION", "FLUSH"),
+                    () -> redis.ask("DEL", "p:{" + LOCK.domain() + "}:token"),
+                    () -> redis.ask("SET", "p:{" + LOCK.domain() + "}:token", "not a number"),
+                    () -> redis.ask("SET", "p:{" + LOCK.domain() + "}:token", "5"),
+                    () -> redis.ask("SET", "p:{" + LOCK.domain() + "}:token", "0x7fffffffffff"),
+                    () -> redis.ask("RENAME", "p:{" + LOCK.domain() + "}:epoch", "p:{" + LOCK.domain() + "}:token"),
+                    () -> redis.ask("DEL", "p:{" + LOCK.domain() + "}:epoch"),
+                    () -> {
+                        redis.kill9();
+                        redis.restart();
+                    });
+            FencingToken last = new FencingToken(1);
+            int number = 0;
+            for (Runnable loss : losses) {
+                loss.run();
+                int request = ++number;
+                await().atMost(Duration.ofSeconds(20))
+                        .until(() -> a.tryOnce(1, 1_000L * request) instanceof Answer.Granted);
+                Grant held = ((Answer.Granted) a.tryOnce(1, 1_000L * request)).grant();
+                assertThat(held.token()).as("after loss %d", number).isGreaterThan(last);
+                last = held.token();
+                a.release(held);
+            }
+        }
+    }
+
+    @Test
+    void aSequencerThatIsKnownElsewhereLiftsTheTokensAboveIt() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 0, true)) {
+            Grant held = a.granted(1, 1);
+            FencingToken ahead = new FencingToken(held.token().value() + 4_096L * 3_600_000);
+            assertThat(a.execute(new CheckSequencer(LOCK, held.id(), ahead))).isEqualTo(new Answer.Checked(false));
+            a.release(held);
+            assertThat(a.granted(2, 1).token()).isGreaterThan(ahead);
+            FencingToken absurd = new FencingToken(FencingToken.MAX);
+            a.execute(new CheckSequencer(LOCK, held.id(), absurd));
+            assertThat(a.execute(new Describe(LOCK))).as("no clock is so wrong").isInstanceOf(Answer.Described.class);
+            assertThat(a.acquire(3, 1, 60_000)).isInstanceOf(Answer.Queued.class);
+        }
+    }
+
+    @Test
+    void aRequestThatIsRepeatedThroughAnotherServerIsTheSame() throws Exception {
+        try (OneOfSeveral a = server();
+                OneOfSeveral b = server()) {
+            Grant held = a.granted(1, 1);
+            Acquire again = new Acquire(LOCK, OneOfSeveral.request(1, 1), 0, 10, Long.MAX_VALUE);
+            assertThat(b.execute(again))
+                    .isInstanceOfSatisfying(
+                            Answer.Granted.class, same -> assertThat(same.grant().token()).isEqualTo(held.token()));
+        }
+    }
+
+    private static Reason reason(Answer answer) {
+        return ((Answer.Refused) answer).rejection().reason();
+    }
+}
