@@ -13,6 +13,7 @@ import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Telling;
 import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreStatus;
 import io.grpc.SynchronizationContext;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
@@ -39,6 +40,8 @@ final class FakeStore implements LockStore {
             new TreeMap<>((a, b) -> a.value().compareTo(b.value()));
     private final SynchronizationContext writer = new SynchronizationContext(
             (thread, failure) -> LOG.log(Level.ERROR, "the fake's store met a bug", failure));
+    private final long startedAtMillis;
+    private long baseToken;
     private long lastToken;
 
     @Nullable
@@ -49,14 +52,21 @@ final class FakeStore implements LockStore {
 
     FakeStore(ManualTime time) {
         this.time = time;
-        this.lastToken = LockMachine.epochBase(time.wallMillis() - ERA_MILLIS, 0, 0);
+        this.startedAtMillis = time.wallMillis();
+        beginEpoch(0);
+    }
+
+    /** @param high the last token issued before */
+    private void beginEpoch(long high) {
+        baseToken = LockMachine.epochBase(startedAtMillis - ERA_MILLIS, high, 0);
+        lastToken = baseToken;
     }
 
     /** What a server finds that starts again, as after a kill: nobody lost time, tokens begin above all before. */
     FakeStore restarted() {
         FakeStore next = new FakeStore(time);
         long now = time.wallMillis();
-        next.lastToken = LockMachine.epochBase(now - ERA_MILLIS, lastToken, 0);
+        next.beginEpoch(lastToken);
         locks.forEach((name, state) -> next.locks.put(name, state.restarted(now)));
         next.schedule();
         return next;
@@ -123,6 +133,24 @@ final class FakeStore implements LockStore {
     @Override
     public long nowMillis() {
         return time.wallMillis();
+    }
+
+    @Override
+    public StoreStatus status() {
+        return new StoreStatus(
+                "fake",
+                "memory",
+                "",
+                true,
+                startedAtMillis,
+                "",
+                1,
+                List.of(new StoreStatus.Epoch(0, baseToken, startedAtMillis, "this fake started", 0, 0)));
+    }
+
+    @Override
+    public int domainOf(LockName lock) {
+        return 0;
     }
 
     @Override

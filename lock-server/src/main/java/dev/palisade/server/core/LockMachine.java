@@ -2,6 +2,9 @@ package dev.palisade.server.core;
 
 /** The one place where a lock changes: time first, then the command, then the hand-off. Pure. */
 public final class LockMachine {
+    /** Tokens that an epoch has for each millisecond of its clock before they run ahead of it. */
+    public static final long TOKENS_PER_MILLI = 4096;
+
     private LockMachine() {}
 
     /**
@@ -41,7 +44,7 @@ public final class LockMachine {
      * @param epochId at least 12 random bits
      */
     public static long epochBase(long millisSince2024, long high, int epochId) {
-        long clock = Math.multiplyExact(millisSince2024, 4096L);
+        long clock = Math.multiplyExact(millisSince2024, TOKENS_PER_MILLI);
         if (clock > high) {
             return clock;
         }

@@ -39,6 +39,12 @@ public interface LockStore extends AutoCloseable {
     /** The store's time, in which every decision is made: milliseconds since 1970 that never go back. */
     long nowMillis();
 
+    /** How it does. Never blocks and asks nobody: what is known here and now. */
+    StoreStatus status();
+
+    /** Which domain a name is in: the names that share a counter of tokens. 0 up to {@link StoreStatus#domains()}. */
+    int domainOf(LockName lock);
+
     /** Sends every later change to {@code listener}. Called once, before the first command. */
     void listen(Listener listener);
 

@@ -28,6 +28,7 @@ import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreStatus;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -280,6 +281,16 @@ class LockEngineTest {
         @Override
         public long nowMillis() {
             return now;
+        }
+
+        @Override
+        public StoreStatus status() {
+            return new StoreStatus("test", "nowhere", "", !busy, 0, "", 1, List.of());
+        }
+
+        @Override
+        public int domainOf(LockName lock) {
+            return 0;
         }
 
         @Override

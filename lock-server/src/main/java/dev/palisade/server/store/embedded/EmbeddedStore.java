@@ -18,6 +18,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.StoreStatus;
 import dev.palisade.server.store.embedded.format.Entry;
 import dev.palisade.server.store.embedded.format.Epoch;
 import dev.palisade.server.store.embedded.format.Record;
@@ -62,7 +63,9 @@ public final class EmbeddedStore implements LockStore {
     private final TokenCounter tokens;
     private final BlockingQueue<Pending<?>> queue;
     private final Thread writer = new Thread(this::run, "palisade-store");
+    private final long openedAtMillis;
     private volatile boolean closing;
+    private volatile long closingAtMillis;
     private volatile boolean closed;
     private volatile @Nullable Listener listener;
 
@@ -168,7 +171,8 @@ public final class EmbeddedStore implements LockStore {
         this.history = new History(journal, config.historyMax());
         this.forgottenUntilMillis = restored.forgottenUntilMillis;
         this.clock = new StoreClock(wallMillis.getAsLong(), restored.lastMillis, nanoTime);
-        this.tokens = new TokenCounter(clock.nowMillis(), restored.highToken, epochId);
+        this.openedAtMillis = clock.nowMillis();
+        this.tokens = new TokenCounter(openedAtMillis, restored.highToken, epochId);
         restart(restored);
         if (!directory.isMarked()) {
             directory.mark();
@@ -219,6 +223,26 @@ public final class EmbeddedStore implements LockStore {
         return clock.nowMillis();
     }
 
+    @Override
+    public StoreStatus status() {
+        long now = clock.nowMillis();
+        return new StoreStatus(
+                "embedded",
+                config.directory().toAbsolutePath().normalize().toString(),
+                "",
+                !closing,
+                closing ? closingAtMillis : openedAtMillis,
+                closing ? "the lock server is stopping" : "",
+                1,
+                List.of(new StoreStatus.Epoch(
+                        0, tokens.base(), openedAtMillis, "this server started", 0, tokens.aheadMillis(now))));
+    }
+
+    @Override
+    public int domainOf(LockName lock) {
+        return 0;
+    }
+
     /** The base of the epoch that this start began. */
     public long epochBase() {
         return tokens.base();
@@ -233,6 +257,7 @@ public final class EmbeddedStore implements LockStore {
     /** Decides what has come in, then stops. Not interruptible: the journal's writer must not be. */
     @Override
     public void close() {
+        closingAtMillis = clock.nowMillis();
         closing = true;
         boolean interrupted = false;
         while (writer.isAlive()) {

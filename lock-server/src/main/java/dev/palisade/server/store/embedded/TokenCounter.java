@@ -14,7 +14,9 @@ final class TokenCounter {
     private static final long ERA_MILLIS = 1_704_067_200_000L;
 
     private final long base;
-    private long last;
+    /** Written by the store's writer alone; anybody may ask how far it is. */
+    private volatile long last;
+
     private long reserved;
 
     /**
@@ -33,6 +35,11 @@ final class TokenCounter {
 
     long last() {
         return last;
+    }
+
+    /** How far the tokens run ahead of the clock; 0 when they do not. */
+    long aheadMillis(long nowMillis) {
+        return Math.max(0, last / LockMachine.TOKENS_PER_MILLI - (nowMillis - ERA_MILLIS));
     }
 
     long reserved() {

@@ -1,0 +1,58 @@
+package dev.palisade.server.store.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.server.core.Barrier;
+import dev.palisade.server.store.StoreStatus;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the embedded store says of itself. */
+class EmbeddedStatusTest {
+    private final Asking asking = new Asking();
+
+    @Test
+    void anOpenStoreIsUpAndTellsWhereItIsAndWhichEpochEachStartBegan(@TempDir Path directory) throws Exception {
+        StoreStatus first;
+        try (EmbeddedStore store = asking.open(directory)) {
+            first = store.status();
+            assertThat(first.kind()).isEqualTo("embedded");
+            assertThat(first.where()).isEqualTo(directory.toString());
+            assertThat(first.up()).isTrue();
+            assertThat(first.why()).isEmpty();
+            assertThat(first.sinceMillis()).isEqualTo(Asking.START);
+            assertThat(first.domains()).isEqualTo(1);
+            assertThat(first.epoch(store.domainOf(new LockName("any"))))
+                    .contains(new StoreStatus.Epoch(0, store.epochBase(), Asking.START, "this server started", 0, 0));
+        }
+        asking.wallMillis.addAndGet(60_000);
+        try (EmbeddedStore store = asking.open(directory)) {
+            StoreStatus.Epoch next = store.status().epoch(0).orElseThrow();
+            assertThat(next.beganAtMillis()).isEqualTo(Asking.START + 60_000);
+            assertThat(next.baseToken())
+                    .isGreaterThan(first.epoch(0).orElseThrow().baseToken());
+            assertThat(next.aheadMillis()).as("the clock went on").isZero();
+        }
+    }
+
+    @Test
+    void tokensThatRunAheadOfTheClockAreToldInMilliseconds(@TempDir Path directory) throws Exception {
+        try (EmbeddedStore store = asking.open(directory)) {
+            for (int i = 0; i < 3 * 4096; i++) {
+                store.execute(new Barrier(new LockName("a")));
+            }
+            store.execute(new Barrier(new LockName("a"))).toCompletableFuture().get();
+            assertThat(store.status().epoch(0).orElseThrow().aheadMillis()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void aClosedStoreIsDownAndSaysWhy(@TempDir Path directory) throws Exception {
+        EmbeddedStore store = asking.open(directory);
+        store.close();
+        assertThat(store.status().up()).isFalse();
+        assertThat(store.status().why()).isEqualTo("the lock server is stopping");
+    }
+}
