@@ -31,7 +31,7 @@ final class DoorSearch {
 
     /** The shortest way to a violation, if there is one. */
     Optional<String> violation(List<Spec> specs) {
-        Set<String> seen = new HashSet<>();
+        Set<Object> seen = new HashSet<>();
         Deque<List<Step>> paths = new ArrayDeque<>();
         paths.add(List.of());
         while (!paths.isEmpty()) {

@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,10 +20,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class DoorWorld {
     /** A call of a scenario, such as X34 WRITE. */
-    record Spec(Mode mode, long token, Access access) {
+    record Spec(Mode mode, Sequencer sequencer, Access access) {
+        Spec(Mode mode, long token, Access access) {
+            this(mode, new Sequencer("i", LOCK, mode, new FencingToken(token), new GrantId(1, token), 0), access);
+        }
+
+        long token() {
+            return sequencer.token().value();
+        }
+
         @Override
         public String toString() {
-            return (mode == Mode.EXCLUSIVE ? "X" : "S") + token + " " + access;
+            return (mode == Mode.EXCLUSIVE ? "X" : "S") + token() + " " + access;
         }
     }
 
@@ -57,6 +64,22 @@ final class DoorWorld {
 
         Call(Spec spec) {
             this.spec = spec;
+        }
+
+        /** Nothing, before it has arrived. */
+        Optional<CallFingerprint> fingerprint() {
+            return arrived
+                    ? Optional.of(new CallFingerprint(
+                            visit.state(),
+                            mayApply,
+                            applied,
+                            retried,
+                            appliesBefore,
+                            visit.needs(),
+                            visit.isRefused(),
+                            wasDraining(visit),
+                            visit instanceof Gone))
+                    : Optional.empty();
         }
     }
 
@@ -161,10 +184,7 @@ final class DoorWorld {
         call.arrived = true;
         retryUsed |= retry;
         call.retried |= retry;
-        call.visit = new Visit(
-                new Sequencer("i", LOCK, spec.mode(), new FencingToken(spec.token()), new GrantId(1, spec.token()), 0),
-                spec.access(),
-                0);
+        call.visit = new Visit(spec.sequencer(), spec.access(), 0);
         door.arrive(call.visit, now);
     }
 
@@ -264,31 +284,51 @@ final class DoorWorld {
                 .isPresent();
     }
 
-    /** Two worlds with the same fingerprint have the same future. */
-    String fingerprint() {
-        return disk + "|" + door.mark() + "|" + saving + "|" + now + crashed + retryUsed + highestWrite + "/"
-                + highestRead + "|"
-                + calls.stream()
-                        .map(call -> !call.arrived
-                                ? "-"
-                                : call.visit.state().name()
-                                        + call.mayApply
-                                        + call.applied
-                                        + call.retried
-                                        + call.appliesBefore
-                                        + call.visit.needs()
-                                        + call.visit.isRefused()
-                                        + wasDraining(call.visit)
-                                        + (call.visit instanceof Gone))
-                        .collect(Collectors.joining(","))
-                + "|"
-                + door.waiting().stream().map(this::indexOf).toList();
+    /** Two worlds with equal fingerprints have the same future. */
+    Object fingerprint() {
+        return new Fingerprint(
+                disk,
+                door.mark(),
+                List.copyOf(saving),
+                now,
+                crashed,
+                retryUsed,
+                highestWrite,
+                highestRead,
+                calls.stream().map(Call::fingerprint).toList(),
+                door.waiting().stream().map(this::indexOf).toList());
     }
+
+    private record Fingerprint(
+            Mark disk,
+            Mark door,
+            List<Mark> saving,
+            long now,
+            boolean crashed,
+            boolean retryUsed,
+            long highestWrite,
+            long highestRead,
+            List<Optional<CallFingerprint>> calls,
+            List<Integer> waiting) {}
+
+    private record CallFingerprint(
+            Visit.State state,
+            boolean mayApply,
+            boolean applied,
+            boolean retried,
+            long appliesBefore,
+            Mark needs,
+            boolean refused,
+            boolean draining,
+            boolean gone) {}
 
     /** Stands for a call of a guard that was killed: no door knows it. */
     private static final class Gone extends Visit {
+        private static final Sequencer NONE =
+                new Sequencer("i", LOCK, Mode.EXCLUSIVE, new FencingToken(1), new GrantId(1, 1), 0);
+
         Gone() {
-            super(new Sequencer("i", LOCK, Mode.EXCLUSIVE, new FencingToken(1), new GrantId(1, 1), 0), Access.READ, 0);
+            super(NONE, Access.READ, 0);
             become(State.ENDED);
         }
     }
