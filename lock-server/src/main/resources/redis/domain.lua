@@ -18,7 +18,7 @@ local function epoch_record(key)
 end
 
 local function told(epoch, now)
-  return { 'epoch', now, { epoch.base, epoch.last, epoch.started, epoch.recovering, epoch.why } }
+  return { 'epoch', now, { epoch.base, epoch.last, epoch.began, epoch.recovering, epoch.why } }
 end
 
 -- The locals are gone and everything else is as this very process left it: the library was loaded again, nothing was lost.
@@ -64,7 +64,8 @@ redis.register_function('palisade_epoch', function(keys, args)
   redis.call('HSET', key, 'id', id, 'base', as_text(base), 'started', as_text(started), 'recovering', as_text(recovering),
     'began', as_text(now), 'why', why)
   issued[counter] = {
-    text = as_text(base), last = base, id = id, base = base, started = started, recovering = recovering, why = why,
+    text = as_text(base), last = base, id = id, base = base, began = now, started = started, recovering = recovering,
+    why = why,
   }
   return told(issued[counter], now)
 end)

@@ -8,7 +8,7 @@ local ERA_MILLIS = 1704067200000
 local TOKENS_PER_MILLI = 4096
 local EPOCH_STEP = 16777216
 
--- By counter key: text (what the counter holds), last, id, base, started, recovering, why. Deliberately not kept in a key.
+-- By counter key: text (what the counter holds), last, id, base, began, started, recovering, why. Deliberately not kept in a key.
 local issued = {}
 
 local replication_id, replication_id_millis

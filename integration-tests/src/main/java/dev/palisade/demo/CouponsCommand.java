@@ -73,7 +73,7 @@ final class CouponsCommand implements Callable<Integer> {
         refuseMisuse();
         boolean unguarded = demo != null && demo.unguarded;
         Timeline timeline = new Timeline(System.out);
-        try (Installation installation = Installation.fresh()) {
+        try (Installation installation = demo == null ? Installation.fresh() : demo.installation()) {
             Sale sale = new CouponSale(timeline, coupons, clients, processes).run(installation, !unguarded);
             tell(sale);
             return verdict(sale, unguarded && !expectExact) ? 0 : 1;

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
@@ -37,6 +38,14 @@ final class DemoCommand implements Callable<Integer> {
     boolean unguarded;
 
     @Option(
+            names = "--store",
+            paramLabel = "URI",
+            scope = ScopeType.INHERIT,
+            description = "Keep the locks in that Redis, under palisade-demo:*, and not in a data directory.")
+    @Nullable
+    String store;
+
+    @Option(
             names = "--expect-refusal",
             hidden = true,
             description = "With --unguarded: still expect the refusal, and so fail. For the demo's own test.")
@@ -45,7 +54,7 @@ final class DemoCommand implements Callable<Integer> {
     @Override
     public Integer call() throws CannotStart {
         Timeline timeline = new Timeline(System.out);
-        try (Installation installation = Installation.fresh()) {
+        try (Installation installation = installation()) {
             PauseRace race = new PauseRace(timeline);
             Outcome outcome = race.run(installation, !unguarded);
             boolean asExpected = verdict(outcome);
@@ -54,6 +63,12 @@ final class DemoCommand implements Callable<Integer> {
         } catch (ScenarioFailed e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         }
+    }
+
+    /** Fresh, and with the store that was asked for. */
+    Installation installation() {
+        Installation fresh = Installation.fresh();
+        return store == null ? fresh : fresh.onStore(store, "palisade-demo");
     }
 
     private void draw(Scenes scenes) throws CannotStart {

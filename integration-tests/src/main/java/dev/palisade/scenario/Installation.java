@@ -25,6 +25,7 @@ public final class Installation implements AutoCloseable {
     private final Path root;
     private final Path home;
     private final boolean kept;
+    private Map<String, String> store = Map.of();
 
     /** A process that listens. */
     public record Service(Child child, String address) {
@@ -58,6 +59,20 @@ public final class Installation implements AutoCloseable {
         }
     }
 
+    /**
+     * From now on lock servers keep their locks in that Redis.
+     *
+     * @param uri may have a password: it is handed on by the environment, which other users cannot read
+     * @param prefix of the keys there
+     */
+    public Installation onStore(String uri, String prefix) {
+        store = Map.of(
+                "PALISADE_SERVER_STORE", uri,
+                "PALISADE_SERVER_STORE_PREFIX", prefix,
+                "PALISADE_SERVER_INIT", "true");
+        return this;
+    }
+
     private static String root() {
         String root = System.getProperty(ROOT_PROPERTY);
         if (root == null) {
@@ -78,7 +93,9 @@ public final class Installation implements AutoCloseable {
     /** {@link #server(String...)} with {@code environment} added to ours. */
     public Service server(Map<String, String> environment, String... options) {
         List<String> java = Child.java("-jar", jar("lock-server/target/palisade-server.jar"), "server");
-        return service("server", java, environment, line -> {}, options);
+        Map<String, String> all = new HashMap<>(store);
+        all.putAll(environment);
+        return service("server", java, all, line -> {}, options);
     }
 
     /** {@code palisade objects} with {@code options}; returns when it listens. */

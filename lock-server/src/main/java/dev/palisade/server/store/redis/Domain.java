@@ -25,11 +25,11 @@ final class Domain {
 
     /**
      * @param base every token of the epoch is larger
-     * @param startedMillis since when leases count as lasting, on the server's clock
+     * @param beganMillis when it began, on the server's clock
      * @param recoveringUntilMillis until when nothing new is granted, on the server's clock
      * @param why it began
      */
-    record Epoch(long base, long startedMillis, long recoveringUntilMillis, String why) {}
+    record Epoch(long base, long beganMillis, long recoveringUntilMillis, String why) {}
 
     Domain(String prefix, int number) {
         this.tag = prefix + ":{" + number + "}:";

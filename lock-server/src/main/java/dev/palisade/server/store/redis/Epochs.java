@@ -2,6 +2,7 @@ package dev.palisade.server.store.redis;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.LockName;
+import dev.palisade.server.store.StoreStatus;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +51,25 @@ final class Epochs {
     /** Counts the openings that have ended: whoever was refused before one only has to ask again. */
     synchronized long openings() {
         return openings;
+    }
+
+    /** The epochs as Redis last told them. */
+    List<StoreStatus.Epoch> told(long now) {
+        List<StoreStatus.Epoch> told = new ArrayList<>(Domain.COUNT);
+        for (int number = 0; number < Domain.COUNT; number++) {
+            Domain domain = domains.get(number);
+            Domain.@Nullable Epoch epoch = domain.epoch();
+            if (epoch != null) {
+                told.add(new StoreStatus.Epoch(
+                        number,
+                        epoch.base(),
+                        epoch.beganMillis(),
+                        epoch.why(),
+                        Math.max(0, epoch.recoveringUntilMillis() - now),
+                        domain.aheadMillis(now)));
+            }
+        }
+        return told;
     }
 
     /** Asks the primary that was just found, at the start, for every epoch. */

@@ -26,6 +26,7 @@ import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreStatus;
 import dev.palisade.server.store.StoreUnusable;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -145,6 +146,26 @@ public final class RedisStore implements LockStore {
     @Override
     public long nowMillis() {
         return nowMillis.getAsLong();
+    }
+
+    @Override
+    public int domainOf(LockName lock) {
+        return lock.domain();
+    }
+
+    @Override
+    public StoreStatus status() {
+        LinkState state = link.state();
+        long now = nowMillis();
+        return new StoreStatus(
+                "redis",
+                state.primary(),
+                state.version().isEmpty() ? "" : state.version() + ", replication id " + state.replicationId(),
+                state.up() && !closed,
+                now - state.since().toMillis(),
+                state.lastFailure(),
+                Domain.COUNT,
+                epochs.told(now));
     }
 
     @Override

@@ -34,6 +34,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -93,7 +94,8 @@ class LibraryTest {
             String verb = CommandWords.function(command).substring("palisade_".length());
             assertThat(CommandWords.of(command, new byte[0], 0, 0))
                     .as("arguments of %s", verb)
-                    .hasSize(parts(headers.get(verb), "args").size());
+                    .hasSize(parts(Objects.requireNonNull(headers.get(verb)), "args")
+                            .size());
         }
     }
 

@@ -79,10 +79,11 @@ class RedisStoreTest {
     void aWaiterFindsItsOfferWhenNothingIsPublished() throws Exception {
         try (RedisProcess redis = RedisProcess.start();
                 OneOfSeveral a = server(redis, 0, true)) {
-            assertThat(redis.ask("ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&nothing", "+@all")).isEqualTo("OK");
+            assertThat(redis.ask("ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&nothing", "+@all"))
+                    .isEqualTo("OK");
             Grant held = a.granted(1, 1);
-            try (OneOfSeveral deaf = new OneOfSeveral(
-                    redis.uri().replace("redis://", "redis://deaf:x@"), "p", 0, false)) {
+            try (OneOfSeveral deaf =
+                    new OneOfSeveral(redis.uri().replace("redis://", "redis://deaf:x@"), "p", 0, false)) {
                 assertThat(deaf.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
                 a.release(held);
                 await().atMost(Duration.ofSeconds(2)).until(() -> !deaf.offered.isEmpty());
@@ -131,7 +132,8 @@ class RedisStoreTest {
             assertThat(a.ended.remove().tombstone())
                     .satisfies(end -> assertThat(end.end()).isEqualTo(End.FORCE_RELEASED))
                     .satisfies(end -> assertThat(end.detail()).isEqualTo("by ops: müde"))
-                    .satisfies(end -> assertThat(end.token()).isEqualTo(held.token().value()));
+                    .satisfies(end ->
+                            assertThat(end.token()).isEqualTo(held.token().value()));
         }
     }
 
@@ -166,7 +168,8 @@ class RedisStoreTest {
             for (int i = 2; i < 60; i++) {
                 a.release(a.granted(1, i));
             }
-            List<HistoryEntry> told = b.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS);
+            List<HistoryEntry> told =
+                    b.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS);
             assertThat(told).hasSize(HistoryEntry.LISTED_MAX);
             assertThat(a.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS))
                     .extracting(HistoryEntry::what)
@@ -199,7 +202,8 @@ class RedisStoreTest {
             assertThat(reason(a.renew(held))).isEqualTo(Reason.NOT_HOLDER);
             assertThat(a.execute(new Reclaim(LOCK, held.request(), held.token())))
                     .isInstanceOfSatisfying(
-                            Answer.Resumed.class, back -> assertThat(back.grant().token()).isEqualTo(held.token()));
+                            Answer.Resumed.class,
+                            back -> assertThat(back.grant().token()).isEqualTo(held.token()));
             assertThat(a.acquire(2, 2, 0)).isInstanceOf(Answer.Busy.class);
             a.release(held);
             await().atMost(Duration.ofSeconds(20)).until(() -> a.acquire(2, 3, 0) instanceof Answer.Granted);
@@ -276,7 +280,8 @@ class RedisStoreTest {
             Acquire again = new Acquire(LOCK, OneOfSeveral.request(1, 1), 0, 10, Long.MAX_VALUE);
             assertThat(b.execute(again))
                     .isInstanceOfSatisfying(
-                            Answer.Granted.class, same -> assertThat(same.grant().token()).isEqualTo(held.token()));
+                            Answer.Granted.class,
+                            same -> assertThat(same.grant().token()).isEqualTo(held.token()));
         }
     }
 
