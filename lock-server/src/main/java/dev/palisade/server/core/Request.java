@@ -24,7 +24,8 @@ public record Request(
         long lockDelayMillis,
         String owner,
         String purpose) {
-    Request withSessionGen(long gen) {
+    /** The same, spoken for by another stream. */
+    public Request withSessionGen(long gen) {
         return new Request(id, gen, grant, mode, ttlMillis, lockDelayMillis, owner, purpose);
     }
 }

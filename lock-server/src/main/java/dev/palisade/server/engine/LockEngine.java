@@ -6,6 +6,7 @@ import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.Sequencer;
@@ -23,6 +24,7 @@ import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Resume;
@@ -34,6 +36,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -131,8 +134,7 @@ public final class LockEngine implements LockStore.Listener {
         List<Lost> leases = new ArrayList<>();
         session.held().forEach((grant, held) -> {
             leases.add(new Lost(held.lock(), grant, End.EXPIRED, ""));
-            renewals.add(execute(new Renew(held.lock(), grant, held.token(), session.id()))
-                    .toCompletableFuture());
+            renewals.add(renewed(session, held).toCompletableFuture());
         });
         return CompletableFuture.allOf(renewals.toArray(new CompletableFuture<?>[0]))
                 .thenApply(all -> {
@@ -154,7 +156,27 @@ public final class LockEngine implements LockStore.Listener {
 
     private static boolean isFinal(Answer.Refused refused) {
         Reason reason = refused.rejection().reason();
-        return reason != Reason.STORE_UNAVAILABLE && reason != Reason.OUTCOME_UNKNOWN;
+        return switch (reason) {
+            case RECOVERING, SUSPECT_PRIMARY, STORE_UNAVAILABLE, OUTCOME_UNKNOWN -> false;
+            default -> true;
+        };
+    }
+
+    /** Renews what this stream holds; what the store has forgotten is reclaimed, if it waits for that. */
+    private CompletionStage<Answer> renewed(Session session, Session.Held held) {
+        Grant grant = held.grant();
+        return execute(new Renew(held.lock(), grant.id(), grant.token(), session.id()))
+                .thenCompose(answer -> {
+                    if (!(answer instanceof Answer.Refused refused)
+                            || refused.rejection().reason() != Reason.NOT_HOLDER) {
+                        return CompletableFuture.completedFuture(answer);
+                    }
+                    Request asked = grant.request().withSessionGen(session.gen());
+                    return execute(new Reclaim(held.lock(), asked, grant.token()))
+                            .thenApply(reclaimed -> reclaimed instanceof Answer.Resumed resumed
+                                    ? new Answer.Renewed(resumed.grant())
+                                    : reclaimed);
+                });
     }
 
     /**
@@ -264,14 +286,68 @@ public final class LockEngine implements LockStore.Listener {
                 });
     }
 
-    public CompletionStage<Answer> resume(Session session, LockName lock, GrantId grant, FencingToken token) {
-        return execute(new Resume(lock, grant, token, session.id(), session.gen()))
+    /** Renews one lease of a stream. */
+    public CompletionStage<Answer> renew(Session session, LockName lock, GrantId grant, FencingToken token) {
+        return session.held(grant)
+                .filter(held -> held.grant().token().equals(token))
+                .map(held -> renewed(session, held))
+                .orElseGet(() -> execute(new Renew(lock, grant, token, session.id())));
+    }
+
+    /**
+     * What a holder shows of its grant beside the grant id, so that it can be reclaimed of a store that has forgotten it.
+     *
+     * @param sequencer as it came; nothing of it is believed before it is verified
+     */
+    public record Shown(
+            SignedSequencer sequencer,
+            long requestNumber,
+            long ttlMillis,
+            long lockDelayMillis,
+            String owner,
+            String purpose) {}
+
+    /** Takes a grant over to a stream. */
+    public CompletionStage<Answer> resume(
+            Session session, LockName lock, GrantId grant, FencingToken token, Optional<Shown> shown) {
+        return resume(new Resume(lock, grant, token, session.id(), session.gen()), shown)
                 .thenApply(answer -> {
                     if (answer instanceof Answer.Resumed resumed) {
                         holds(session, lock, resumed.grant());
                     }
                     return answer;
                 });
+    }
+
+    /** Takes a grant over for a caller without a stream. */
+    public CompletionStage<Answer> resume(Resume resume, Optional<Shown> shown) {
+        return execute(shown.flatMap(holder -> reclaim(resume, holder)).orElse(resume));
+    }
+
+    /** Empty when what is shown is not ours, or not of this grant: then it says nothing. */
+    private Optional<Command> reclaim(Resume resume, Shown shown) {
+        Sequencer named;
+        try {
+            named = verifier.apply(shown.sequencer());
+        } catch (RejectedException e) {
+            events.refused(e.rejection());
+            return Optional.empty();
+        }
+        if (!named.lock().equals(resume.lock())
+                || !named.grant().equals(resume.grant())
+                || !named.token().equals(resume.token())) {
+            return Optional.empty();
+        }
+        Request asked = new Request(
+                new RequestId(resume.session(), shown.requestNumber()),
+                resume.sessionGen(),
+                named.grant(),
+                named.mode(),
+                shown.ttlMillis(),
+                shown.lockDelayMillis(),
+                shown.owner(),
+                shown.purpose());
+        return Optional.of(new Reclaim(resume.lock(), asked, named.token()));
     }
 
     /** A grant that arrives when its stream is already given up has nobody left to hold it. */

@@ -1,6 +1,5 @@
 package dev.palisade.server.engine;
 
-import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.SessionId;
@@ -9,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * One stream of a client process: what was granted to, resumed on and waited for on it. A reconnect makes a new one with
@@ -31,7 +31,8 @@ public final class Session {
     private volatile boolean connected = true;
     private volatile boolean abandoned;
 
-    record Held(LockName lock, FencingToken token) {}
+    /** @param grant as it was when it was granted to or resumed on this stream: what it takes to reclaim it */
+    record Held(LockName lock, Grant grant) {}
 
     record Waiting(LockName lock, long requestNumber) {}
 
@@ -105,7 +106,11 @@ public final class Session {
 
     synchronized void holds(Grant grant, LockName lock) {
         waiting.remove(grant.request().id().number());
-        held.put(grant.id(), new Held(lock, grant.token()));
+        held.put(grant.id(), new Held(lock, grant));
+    }
+
+    synchronized Optional<Held> held(GrantId grant) {
+        return Optional.ofNullable(held.get(grant));
     }
 
     synchronized boolean holds(GrantId grant) {

@@ -174,12 +174,14 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     public void resume(ResumeRequest request, StreamObserver<ResumeReply> out) {
         unary(
                 out,
-                () -> engine.execute(new Resume(
-                        ProtoCodec.lock(request.getLock()),
-                        ProtoCodec.grant(request.getGrantId()),
-                        ProtoCodec.token(request.getToken()),
-                        ProtoCodec.session(request.getSessionId()),
-                        ProtoCodec.within("session_gen", request.getSessionGen(), 1, Long.MAX_VALUE - 1))),
+                () -> engine.resume(
+                        new Resume(
+                                ProtoCodec.lock(request.getLock()),
+                                ProtoCodec.grant(request.getGrantId()),
+                                ProtoCodec.token(request.getToken()),
+                                ProtoCodec.session(request.getSessionId()),
+                                ProtoCodec.within("session_gen", request.getSessionGen(), 1, Long.MAX_VALUE - 1)),
+                        codec.shown(request, request.getOwner())),
                 answers::resume);
     }
 

@@ -8,10 +8,14 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
+import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.Texts;
 import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.LockEngine.Asked;
+import dev.palisade.server.engine.LockEngine.Shown;
+import java.util.Optional;
 
 /** Messages to values. Whatever is out of range is MALFORMED_REQUEST, saying which field and what to do. */
 final class ProtoCodec {
@@ -31,14 +35,36 @@ final class ProtoCodec {
                 lock(request.getLock()),
                 new RequestId(session, request.getRequestId()),
                 mode(request.getMode()),
-                request.getTtlMillis() == 0
-                        ? limits.ttlDefaultMillis()
-                        : within("ttl_millis", request.getTtlMillis(), limits.ttlMinMillis(), limits.ttlMaxMillis()),
+                ttl(request.getTtlMillis()),
                 within("wait_millis", request.getWaitMillis(), 0, limits.waitMaxMillis()),
-                within("lock_delay_millis", request.getLockDelayMillis(), 0, limits.lockDelayMaxMillis()),
+                lockDelay(request.getLockDelayMillis()),
                 within("age_millis", request.getAgeMillis(), 0, Long.MAX_VALUE),
                 text("owner", owner),
                 text("purpose", request.getPurpose()));
+    }
+
+    /** @param owner of the stream, or named by a unary call */
+    Optional<Shown> shown(ResumeRequest request, String owner) {
+        if (request.getSequencer().isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.of(new Shown(
+                SignedSequencer.of(request.getSequencer().toByteArray()),
+                within("request_id", request.getRequestId(), 1, Long.MAX_VALUE),
+                ttl(request.getTtlMillis()),
+                lockDelay(request.getLockDelayMillis()),
+                text("owner", owner),
+                text("purpose", request.getPurpose())));
+    }
+
+    private long ttl(long millis) {
+        return millis == 0
+                ? limits.ttlDefaultMillis()
+                : within("ttl_millis", millis, limits.ttlMinMillis(), limits.ttlMaxMillis());
+    }
+
+    private long lockDelay(long millis) {
+        return within("lock_delay_millis", millis, 0, limits.lockDelayMaxMillis());
     }
 
     static LockName lock(String name) {

@@ -27,7 +27,6 @@ import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Release;
-import dev.palisade.server.core.Renew;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
@@ -170,11 +169,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 case RENEW ->
                     answer(
                             call,
-                            engine.execute(new Renew(
+                            engine.renew(
+                                    attached,
                                     ProtoCodec.lock(call.getRenew().getLock()),
                                     ProtoCodec.grant(call.getRenew().getGrantId()),
-                                    ProtoCodec.token(call.getRenew().getToken()),
-                                    attached.id())),
+                                    ProtoCodec.token(call.getRenew().getToken())),
                             (reply, answer) -> reply.setRenew(answers.renew(answer)));
                 case RELEASE ->
                     answer(
@@ -200,7 +199,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                     attached,
                                     ProtoCodec.lock(call.getResume().getLock()),
                                     ProtoCodec.grant(call.getResume().getGrantId()),
-                                    ProtoCodec.token(call.getResume().getToken())),
+                                    ProtoCodec.token(call.getResume().getToken()),
+                                    codec.shown(call.getResume(), attached.owner())),
                             (reply, answer) -> reply.setResume(answers.resume(answer)));
                 case DESCRIBE ->
                     answer(

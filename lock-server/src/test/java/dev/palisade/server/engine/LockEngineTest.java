@@ -299,28 +299,4 @@ class LockEngineTest {
         @Override
         public void close() {}
     }
-
-    private static final class Deaf implements Peer {
-        final List<GrantId> asked = new ArrayList<>();
-
-        @Override
-        public void offered(LockName lock, Grant grant, long offerMillis, long seenSentNanos) {}
-
-        @Override
-        public void lost(LockName lock, GrantId grant, End end, String detail) {}
-
-        @Override
-        public void revokeAsked(LockName lock, GrantId grant, String by, String why) {
-            asked.add(grant);
-        }
-
-        @Override
-        public void waitEnded(long requestNumber, End end) {}
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void superseded() {}
-    }
 }

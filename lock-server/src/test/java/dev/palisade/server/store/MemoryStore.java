@@ -1,0 +1,155 @@
+package dev.palisade.server.store;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockMachine;
+import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockState;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The real lock machine over a map that can lose what is in it, as a store of several servers can. Time stands still unless the
+ * test moves it.
+ */
+public final class MemoryStore implements LockStore {
+    public static final long START = 1_800_000_000_000L;
+
+    private final Map<LockName, LockState> locks = new HashMap<>();
+    private final List<Command> asked = new ArrayList<>();
+    private long now = START;
+    private long recoveringUntil;
+    private long beganAt = START;
+    private long baseToken;
+    private long lastToken;
+    private @Nullable Reason refusesWith;
+    private @Nullable StoreFailure down;
+    private @Nullable StoreFailure downAfterNext;
+    private @Nullable Listener listener;
+
+    /** All is gone, and a new epoch begins: for so long nobody is granted anything new. */
+    public synchronized void losesAll(long recoversForMillis) {
+        locks.clear();
+        lastToken += 1_000;
+        baseToken = lastToken;
+        beganAt = now;
+        recoveringUntil = now + recoversForMillis;
+    }
+
+    /** Answers everything with this reason; with null, decides again. */
+    public synchronized void refusesWith(@Nullable Reason reason) {
+        refusesWith = reason;
+    }
+
+    /** Fails everything with this; with null, decides again. */
+    public synchronized void fails(@Nullable StoreFailure failure) {
+        down = failure;
+    }
+
+    /** As {@link #fails}, once it has decided one more. */
+    public synchronized void failsAfterNext(StoreFailure failure) {
+        downAfterNext = failure;
+    }
+
+    public synchronized void passes(long millis) {
+        now += millis;
+        List.copyOf(locks.keySet()).forEach(lock -> tell(decide(new Expire(lock))));
+    }
+
+    public synchronized List<Command> asked() {
+        return List.copyOf(asked);
+    }
+
+    @Override
+    public synchronized CompletionStage<Answer> execute(Command command) {
+        asked.add(command);
+        if (downAfterNext != null && down == null) {
+            down = downAfterNext;
+            downAfterNext = null;
+        } else if (down != null) {
+            return CompletableFuture.failedFuture(down);
+        }
+        if (refusesWith != null) {
+            return CompletableFuture.completedFuture(
+                    new Answer.Refused(new Rejection(refusesWith, "as the test wants")));
+        }
+        Decision decision = decide(command);
+        tell(decision);
+        return CompletableFuture.completedFuture(decision.answer());
+    }
+
+    private Decision decide(Command command) {
+        LockState state = locks.getOrDefault(command.lock(), LockState.unused(command.lock(), 0));
+        Decision decision = LockMachine.step(state, command, now, lastToken, recoveringUntil, Limits.DEFAULTS);
+        lastToken = decision.lastToken();
+        locks.put(command.lock(), decision.next());
+        return decision;
+    }
+
+    private void tell(Decision decision) {
+        Listener hears = listener;
+        if (hears != null && !decision.events().isEmpty()) {
+            hears.changed(decision.next(), decision.events(), now);
+            hears.told();
+        }
+    }
+
+    @Override
+    public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
+    @Override
+    public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
+        return CompletableFuture.completedFuture(new LockPage(List.of(), "", nowMillis()));
+    }
+
+    @Override
+    public synchronized long nowMillis() {
+        return now;
+    }
+
+    @Override
+    public synchronized StoreStatus status() {
+        return new StoreStatus(
+                "memory",
+                "here",
+                "of a test",
+                down == null,
+                START,
+                down == null ? "" : String.valueOf(down.getMessage()),
+                1,
+                List.of(new StoreStatus.Epoch(
+                        0,
+                        baseToken,
+                        beganAt,
+                        baseToken == 0 ? "the test began" : "all was lost",
+                        Math.max(0, recoveringUntil - now),
+                        0)));
+    }
+
+    @Override
+    public int domainOf(LockName lock) {
+        return 0;
+    }
+
+    @Override
+    public synchronized void listen(Listener newListener) {
+        listener = newListener;
+    }
+
+    @Override
+    public void close() {}
+}
