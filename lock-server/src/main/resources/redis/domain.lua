@@ -135,6 +135,33 @@ redis.register_function({
   end,
 })
 
+-- function: rights
+-- args: prefix
+-- answers: rights
+--
+-- What this user may not do and the functions will. Asked once, at the start: an ACL is better found wrong then than by an acquire.
+
+redis.register_function({
+  function_name = 'palisade_rights',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    local key, missing = keys[1], {}
+    local needed = {
+      { 'TIME' }, { 'INFO', 'replication' }, { 'GET', key }, { 'SET', key, '1' }, { 'INCR', key }, { 'INCRBY', key, '1' },
+      { 'HGET', key, 'h' }, { 'HMGET', key, 'h' }, { 'HGETALL', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
+      { 'ZADD', key, '1', 'a' }, { 'ZREM', key, 'a' }, { 'ZRANGEBYSCORE', key, '0', '1' }, { 'ZRANGEBYLEX', key, '-', '+' },
+      { 'XADD', key, '*', 'a', 'b' }, { 'XRANGE', key, '-', '+' }, { 'UNLINK', key },
+      { 'PUBLISH', args[1] .. ':server:a', 'a' },
+    }
+    for _, call in ipairs(needed) do
+      if not redis.acl_check_cmd(unpack(call)) then
+        missing[#missing + 1] = '+' .. string.lower(call[1])
+      end
+    end
+    return { 'rights', now_millis(), missing }
+  end,
+})
+
 -- function: version
 -- args:
 -- answers: the number of this library

@@ -50,7 +50,7 @@ final class CouponSale {
 
     Sale run(Installation installation, boolean guard) {
         Service server = installation.server();
-        timeline.say("server", "palisade server on " + server.address() + ", embedded store");
+        timeline.say("server", "palisade server on " + server.address() + ", " + installation.storeName());
         Service objects = installation.objects("--guard", guard ? "enforce" : "off");
         timeline.say(
                 "objects",

@@ -52,7 +52,7 @@ final class PauseRace {
     /** @param options more options for {@code palisade objects} */
     Outcome run(Installation installation, boolean guard, String... options) {
         Service server = installation.server();
-        timeline.say("server", "palisade server on " + server.address() + ", embedded store");
+        timeline.say("server", "palisade server on " + server.address() + ", " + installation.storeName());
         List<String> all = new ArrayList<>(List.of(options));
         all.addAll(List.of("--guard", guard ? "enforce" : "off"));
         Service objects = installation.objects(all.toArray(new String[0]));

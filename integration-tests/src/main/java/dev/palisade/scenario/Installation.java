@@ -73,6 +73,11 @@ public final class Installation implements AutoCloseable {
         return this;
     }
 
+    /** What lock servers keep their locks in, for people. */
+    public String storeName() {
+        return store.isEmpty() ? "embedded store" : "locks in Redis";
+    }
+
     private static String root() {
         String root = System.getProperty(ROOT_PROPERTY);
         if (root == null) {

@@ -104,13 +104,36 @@ public final class RedisStore implements LockStore {
             throws StoreUnusable, InterruptedException {
         RedisLink link = RedisLink.open(config.link(), library, events);
         RedisStore store = new RedisStore(link, config, limits, nowMillis, timer, random, events);
+        boolean opened = false;
         try {
+            store.refuseMissingRights(config);
             store.epochs.openFirst(config.init()).get(OPEN_SECONDS, TimeUnit.SECONDS);
+            opened = true;
             return store;
         } catch (ExecutionException | TimeoutException e) {
-            store.close();
             throw new StoreUnusable("the epochs of Redis " + config.link().uri() + " cannot be read (" + rootMessage(e)
                     + "); try again");
+        } finally {
+            if (!opened) {
+                store.close();
+            }
+        }
+    }
+
+    private void refuseMissingRights(RedisStoreConfig config)
+            throws StoreUnusable, InterruptedException, ExecutionException, TimeoutException {
+        List<Object> reply = link.call(
+                        "palisade_rights",
+                        List.of(epochs.domains().get(0).token),
+                        List.of(CommandWords.text(config.prefix())))
+                .get(OPEN_SECONDS, TimeUnit.SECONDS);
+        List<String> missing = FunctionAnswer.list(reply.get(2)).stream()
+                .map(FunctionAnswer::string)
+                .toList();
+        if (!missing.isEmpty()) {
+            throw new StoreUnusable("Redis " + config.link().uri() + " does not let this user do " + String.join(" ", missing)
+                    + "; give it these rights on the keys " + config.prefix() + ":* and the channels " + config.prefix()
+                    + ":*");
         }
     }
 

@@ -2,6 +2,7 @@ package dev.palisade.server.store.redis;
 
 import static dev.palisade.server.store.redis.OneOfSeveral.LOCK;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.FencingToken;
@@ -20,11 +21,16 @@ import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Revoke;
+import dev.palisade.server.store.StoreUnusable;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Several lock servers on one Redis, and a Redis that loses things. */
@@ -79,7 +85,7 @@ class RedisStoreTest {
     void aWaiterFindsItsOfferWhenNothingIsPublished() throws Exception {
         try (RedisProcess redis = RedisProcess.start();
                 OneOfSeveral a = server(redis, 0, true)) {
-            assertThat(redis.ask("ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&nothing", "+@all"))
+            assertThat(redis.ask("ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&*", "+@all", "-subscribe"))
                     .isEqualTo("OK");
             Grant held = a.granted(1, 1);
             try (OneOfSeveral deaf =
@@ -174,6 +180,39 @@ class RedisStoreTest {
             assertThat(a.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS))
                     .extracting(HistoryEntry::what)
                     .isEqualTo(told.stream().map(HistoryEntry::what).toList());
+        }
+    }
+
+    @Test
+    void aMissingRightIsFoundAtTheStart() throws Exception {
+        try (RedisProcess redis = RedisProcess.start()) {
+            redis.ask("ACL", "SETUSER", "pal", "on", ">x", "~p:*", "&p:*", "+@all", "-zadd", "-publish");
+            assertThatThrownBy(() ->
+                            new OneOfSeveral(redis.uri().replace("redis://", "redis://pal:x@"), "p", 0, true))
+                    .isInstanceOf(StoreUnusable.class)
+                    .hasMessageContaining("does not let this user do +zadd +publish; give it these rights on the keys p:*")
+                    .hasMessageNotContaining("pal:x");
+        }
+    }
+
+    /** As docs/guides/operate.md has it. */
+    @Test
+    void theRightsThatTheGuideNamesAreEnough() throws Exception {
+        String guide = Files.readString(Path.of("../docs/guides/operate.md"));
+        Matcher line = Pattern.compile("^(ACL SETUSER .*)$", Pattern.MULTILINE).matcher(guide);
+        assertThat(line.find()).as("the guide names them").isTrue();
+        try (RedisProcess redis = RedisProcess.start()) {
+            redis.ask(line.group(1).split(" "));
+            try (OneOfSeveral a = new OneOfSeveral(
+                    redis.uri().replace("redis://", "redis://palisade:SECRET@"), "palisade", 0, true)) {
+                Grant held = a.granted(1, 1);
+                assertThat(a.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
+                a.release(held);
+                await().atMost(Duration.ofSeconds(10)).until(() -> !a.offered.isEmpty());
+                a.execute(new ForceRelease(LOCK, 0, "ops", "test"));
+                assertThat(a.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS))
+                        .isNotEmpty();
+            }
         }
     }
 
