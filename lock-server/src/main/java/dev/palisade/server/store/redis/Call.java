@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * {@link Wire}: whoever repeats a command that surely did not run makes another. Belongs to the loop.
  */
 final class Call implements RedisCommand<byte[], byte[], List<Object>> {
+    private static final String BROKE = "the connection broke";
     private static final byte[] CRLF = {'\r', '\n'};
 
     private final byte[][] words;
@@ -81,13 +82,13 @@ final class Call implements RedisCommand<byte[], byte[], List<Object>> {
     /** Lettuce gives up what it cannot write or hear the answer of. */
     @Override
     public boolean completeExceptionally(Throwable failure) {
-        wire().broken(failure.toString());
+        wire().broken(BROKE);
         return true;
     }
 
     @Override
     public void cancel() {
-        wire().broken("the connection was closed");
+        wire().broken(BROKE);
     }
 
     @Override

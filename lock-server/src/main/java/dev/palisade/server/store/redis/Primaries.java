@@ -37,12 +37,12 @@ final class Primaries {
     private final EventLog events;
     private final Channels channels;
     private final Map<Address, Primary> linked = new LinkedHashMap<>();
+    private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final List<Finder> finders = new ArrayList<>();
     private Route route = Route.NOWHERE;
     private @Nullable Future<?> nextRound;
     private boolean looking;
     private boolean lookAgain;
-    private boolean starting = true;
     private boolean closed;
     private int attempts;
     private String lastFailure = "";
@@ -67,14 +67,9 @@ final class Primaries {
         told = new Told(false, "", "", "", now(), "");
     }
 
-    /** The first round. Any thread. */
+    /** The first round, after which there are more only if all primaries were linked. Any thread. */
     CompletableFuture<Void> start() {
-        CompletableFuture<Void> started = new CompletableFuture<>();
-        loop.execute(() -> {
-            finders.add(new Finder(0, started));
-            look();
-        });
-        var unusedEnd = started.whenComplete((done, failure) -> starting = false);
+        loop.execute(this::look);
         var unused = loop.scheduleWithFixedDelay(this::beat, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
         return started;
     }
@@ -88,6 +83,10 @@ final class Primaries {
         }
         Primary primary = linked.get(target);
         return primary == null ? null : primary.wire;
+    }
+
+    boolean isCluster() {
+        return route.isCluster();
     }
 
     /** Why one is not linked, in one line. */
@@ -191,10 +190,10 @@ final class Primaries {
         return ServerInfo.of(wire).thenCompose(info -> {
             String refusal = info.refusal(address, uri.kind());
             String atStart = info.refusalAtStart(address);
-            if (refusal == null && atStart != null && !starting) {
+            if (refusal == null && atStart != null && started.isDone()) {
                 events.tell("store_warning", "message", atStart);
             }
-            String why = refusal == null && starting ? atStart : refusal;
+            String why = refusal == null && !started.isDone() ? atStart : refusal;
             return why != null
                     ? CompletableFuture.failedFuture(Refusal.of(why))
                     : loading.ensure(wire).thenApply(done -> {
@@ -220,6 +219,10 @@ final class Primaries {
                 finder.found.completeExceptionally(StoreFailure.unavailable(why()));
             }
         }
+        if (failure != null && started.completeExceptionally(failure)) {
+            return;
+        }
+        started.complete(null);
         if (lookAgain) {
             lookAgain = false;
             look();
@@ -267,15 +270,24 @@ final class Primaries {
         return most == 0 ? 0 : most / 2 + ThreadLocalRandom.current().nextLong(most / 2 + 1);
     }
 
-    /** Finds out about a primary that does not answer while nobody asks it, and about a library that was lost or set back. */
+    /** Finds out about a primary that does not answer, or is none any more, while nobody asks it; and about a lost library. */
     private void beat() {
         for (Primary primary : List.copyOf(linked.values())) {
-            var unusedEnd = loading.ensure(primary.wire).whenComplete((done, failure) -> {
-                if (failure != null) {
-                    lastFailure = String.valueOf(Refusal.of(failure).getMessage());
-                }
-            });
+            var unusedEnd = load(primary.wire);
         }
+    }
+
+    /** Sees to it that the functions are there. */
+    CompletableFuture<Void> load(Wire wire) {
+        return loading.ensure(wire).whenComplete((done, failure) -> {
+            String error = failure == null ? null : Refusal.of(failure).error();
+            if (error != null) {
+                lastFailure = String.valueOf(Refusal.of(failure).getMessage());
+                if (ErrorReply.of(error).fate() == ErrorReply.Fate.LEFT) {
+                    leave(wire, lastFailure);
+                }
+            }
+        });
     }
 
     void subscribe(String channel, Consumer<byte[]> heard) {

@@ -7,13 +7,14 @@ import io.lettuce.core.cluster.SlotHash;
 import io.netty.channel.EventLoop;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -24,12 +25,13 @@ import org.jspecify.annotations.Nullable;
  * own thread, on which everything here happens: be brief there. Safe for use by many threads.
  */
 final class RedisLink implements AutoCloseable {
+    private static final long CLOSING_MAX_MILLIS = 2_000;
     private static final byte[][] ASKING = {Call.bytes("ASKING")};
 
     private final EventLoop loop;
     private final Dialer dialer;
     private final Primaries primaries;
-    private final Loading loading;
+    private final FunctionCall.Refused refused = this::refused; // Once, not for each call.
     private final Queue<FunctionCall> called = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean draining = new AtomicBoolean();
     /** Written to in this turn of the loop, to be flushed at its end. */
@@ -38,8 +40,7 @@ final class RedisLink implements AutoCloseable {
     private RedisLink(RedisLinkConfig config, FunctionLibrary library, EventLog events) throws StoreUnusable {
         dialer = new Dialer(config);
         loop = dialer.loop();
-        loading = new Loading(library);
-        primaries = new Primaries(config.uri(), dialer, loading, events);
+        primaries = new Primaries(config.uri(), dialer, new Loading(library), events);
     }
 
     /**
@@ -56,8 +57,7 @@ final class RedisLink implements AutoCloseable {
             linked = true;
             return link;
         } catch (ExecutionException e) {
-            throw new StoreUnusable(
-                    String.valueOf(Objects.requireNonNullElse(e.getCause(), e).getMessage()));
+            throw new StoreUnusable(String.valueOf(Refusal.of(e).getMessage()));
         } finally {
             if (!linked) {
                 link.close();
@@ -72,8 +72,8 @@ final class RedisLink implements AutoCloseable {
      * @return completes with its answer on the link's thread, or with {@link StoreFailure}
      */
     Reply call(String function, List<byte[]> keys, List<byte[]> args) {
-        FunctionCall call = new FunctionCall(
-                function, keys, args, keys.isEmpty() ? 0 : SlotHash.getSlot(keys.get(0)), this::refused);
+        FunctionCall call =
+                new FunctionCall(function, keys, args, keys.isEmpty() ? 0 : SlotHash.getSlot(keys.get(0)), refused);
         enqueue(call);
         return call.reply;
     }
@@ -107,7 +107,7 @@ final class RedisLink implements AutoCloseable {
         return primaries.state();
     }
 
-    /** What is in flight ends with an unknown outcome; later calls fail. Returns when no thread is left, in bounded time. */
+    /** What is in flight ends with an unknown outcome; later calls fail. Returns when no thread is left, in bounded time. Not for the link's thread. */
     @Override
     public void close() {
         CompletableFuture<Void> closed = new CompletableFuture<>();
@@ -117,7 +117,13 @@ final class RedisLink implements AutoCloseable {
                     closed.complete(null);
                 },
                 () -> closed.complete(null));
-        closed.join();
+        try {
+            closed.get(CLOSING_MAX_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            // Somebody blocks the loop. Its connections end below.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         dialer.close();
     }
 
@@ -165,21 +171,29 @@ final class RedisLink implements AutoCloseable {
             case LOADED -> load(call, wire, line);
             case MOVED -> {
                 primaries.look();
-                repeat(call, movedTo(wire, error), false, line);
+                move(call, movedTo(wire, error), false, line);
             }
-            case ASKED -> repeat(call, movedTo(wire, error), true, line);
+            case ASKED -> move(call, movedTo(wire, error), true, line);
             case UNKNOWN -> call.outcomeUnknown(line);
         }
     }
 
     private void load(FunctionCall call, Wire wire, String line) {
-        var unusedEnd = loading.ensure(wire).whenComplete((loaded, failure) -> {
+        var unusedEnd = primaries.load(wire).whenComplete((loaded, failure) -> {
             if (failure == null) {
                 repeat(call, null, false, line);
             } else {
                 call.unavailable(String.valueOf(Refusal.of(failure).getMessage()));
             }
         });
+    }
+
+    private void move(FunctionCall call, @Nullable Address target, boolean asking, String line) {
+        if (target == null || !primaries.isCluster()) {
+            call.unavailable(line);
+        } else {
+            repeat(call, target, asking, line);
+        }
     }
 
     private void repeat(FunctionCall call, @Nullable Address target, boolean asking, String line) {
@@ -190,12 +204,16 @@ final class RedisLink implements AutoCloseable {
         }
     }
 
-    /** The last word of {@code MOVED 3999 10.0.0.1:6379}; without a host it means the same one. */
-    private static Address movedTo(Wire wire, String error) {
+    /** The last word of {@code MOVED 3999 10.0.0.1:6379}; without a host it means the same one. Null if it is nothing such. */
+    private static @Nullable Address movedTo(Wire wire, String error) {
         String place = error.substring(error.lastIndexOf(' ') + 1);
         int colon = place.lastIndexOf(':');
-        String host = colon > 0 ? place.substring(0, colon) : wire.address().host();
-        return new Address(host, Integer.parseInt(place.substring(colon + 1)));
+        String port = place.substring(colon + 1);
+        if (colon < 0 || !port.matches("\\d{1,5}")) {
+            return null;
+        }
+        return new Address(
+                colon > 0 ? place.substring(0, colon) : wire.address().host(), Integer.parseInt(port));
     }
 
     /** The loop is gone: who called is told by whoever finds that out. */

@@ -1,6 +1,7 @@
 package dev.palisade.server.store.redis;
 
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +31,8 @@ final class Refusal extends Exception {
 
     /** What a future of this package failed with. */
     static Refusal of(Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        boolean wrapped = failure instanceof CompletionException || failure instanceof ExecutionException;
+        Throwable cause = wrapped && failure.getCause() != null ? failure.getCause() : failure;
         return cause instanceof Refusal refusal ? refusal : new Refusal("Redis cannot be used (" + cause + ")", null);
     }
 

@@ -31,9 +31,10 @@ final class Sentinels implements Topology {
         for (Address sentinel : uri.addresses()) {
             var unusedEnd = inquiries
                     .ask(sentinel, "SENTINEL", "MASTER", uri.primaryName())
-                    .whenComplete((answer, failure) -> {
+                    .thenApply(Known::parse)
+                    .whenComplete((known, failure) -> {
                         if (failure == null) {
-                            poll.answered(Known.parse(answer));
+                            poll.answered(known);
                         } else {
                             poll.failed(line(sentinel, Refusal.of(failure)));
                         }

@@ -10,6 +10,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,9 @@ public final class StoreUri {
     private static final int REDIS_PORT = 6379;
     private static final int SENTINEL_PORT = 26379;
     private static final Set<String> PARAMETERS = Set.of("ca", "cert", "key", "sentinel-user", "sentinel-password");
+
+    private static final Pattern SERVER =
+            Pattern.compile("(?:\\[(?<ipv6>[0-9a-fA-F:.%]+)]|(?<host>[^:\\[\\]\\s]+))(?::(?<port>\\d{1,5}))?");
 
     private final Kind kind;
     private final boolean tls;
@@ -79,7 +84,11 @@ public final class StoreUri {
                 throw wrong("is no Redis URI; use redis://HOST:PORT, redis-sentinel://HOST,HOST#PRIMARY or "
                         + "redis-cluster://HOST,HOST, with rediss for TLS");
         };
+        // No message below tells a part of the text: any part may hold a password that is not where it should be.
         String rest = text.substring(scheme + 3);
+        if (after(rest, '#').indexOf('@') >= 0 || after(rest, '?').indexOf('@') >= 0) {
+            throw wrong("has a '#' or '?' before an '@'; in a user or password write %23, %3F and %40");
+        }
         String fragment = after(rest, '#');
         rest = before(rest, '#');
         Map<String, String> parameters = parameters(after(rest, '?'));
@@ -102,7 +111,7 @@ public final class StoreUri {
             throw wrong("does not name the primary; add #NAME, as in the Sentinels' 'sentinel monitor NAME'");
         }
         if (kind != Kind.SENTINEL && !fragment.isEmpty()) {
-            throw wrong("has a '#', which only redis-sentinel:// takes; write it as %23 in a password");
+            throw wrong("has a '#', which only redis-sentinel:// takes");
         }
         if (!tls && (parameters.containsKey("ca") || parameters.containsKey("cert"))) {
             throw wrong("names certificates without TLS; use rediss");
@@ -167,24 +176,15 @@ public final class StoreUri {
     }
 
     private static Address address(String text, int defaultPort) {
-        int colon = text.lastIndexOf(':');
-        String host = colon < 0 || text.endsWith("]") ? text : text.substring(0, colon);
-        String port = colon < 0 || text.endsWith("]") ? "" : text.substring(colon + 1);
-        boolean bracketed = host.startsWith("[") && host.endsWith("]");
-        if (bracketed) {
-            host = host.substring(1, host.length() - 1);
+        Matcher server = SERVER.matcher(text);
+        if (!server.matches()) {
+            throw wrong("has a server that is none; use HOST or HOST:PORT, [HOST] for IPv6");
         }
-        if (host.isEmpty() || (!bracketed && host.indexOf(':') >= 0)) {
-            throw wrong("has no host in '" + text + "'; use HOST or HOST:PORT, [HOST] for IPv6");
+        int port = server.group("port") == null ? defaultPort : Integer.parseInt(server.group("port"));
+        if (port < 1 || port > 65_535) {
+            throw wrong("has a port that is none; use 1 to 65535");
         }
-        if (port.isEmpty() && colon == host.length() && !bracketed) {
-            throw wrong("has no port after '" + text + "'");
-        }
-        int number = port.isEmpty() ? defaultPort : port.matches("\\d{1,5}") ? Integer.parseInt(port) : 0;
-        if (number < 1 || number > 65_535) {
-            throw wrong("has the port '" + port + "'; use 1 to 65535");
-        }
-        return new Address(host, number);
+        return new Address(server.group("host") != null ? server.group("host") : server.group("ipv6"), port);
     }
 
     private static Map<String, String> parameters(String text) {
@@ -192,8 +192,7 @@ public final class StoreUri {
         for (String part : text.isEmpty() ? new String[0] : text.split("&", -1)) {
             String key = before(part, '=');
             if (!PARAMETERS.contains(key)) {
-                throw wrong(
-                        "has the unknown parameter '" + key + "'; use ca, cert, key, sentinel-user, sentinel-password");
+                throw wrong("has an unknown parameter; use ca, cert, key, sentinel-user, sentinel-password");
             }
             all.put(key, decoded(after(part, '=')));
         }

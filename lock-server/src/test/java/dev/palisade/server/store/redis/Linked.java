@@ -1,6 +1,7 @@
 package dev.palisade.server.store.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.redis.RedisProcess;
@@ -48,7 +49,10 @@ final class Linked {
     }
 
     static RedisLink open(String uri) throws StoreUnusable, InterruptedException {
-        return RedisLink.open(new RedisLinkConfig(StoreUri.parse(uri), TIMEOUT), library(1), EventLog.NONE);
+        return RedisLink.open(
+                new RedisLinkConfig(StoreUri.parse(uri), TIMEOUT),
+                library(1),
+                EventLog.NONE);
     }
 
     static Reply add(RedisLink link, String key) {
@@ -77,5 +81,12 @@ final class Linked {
         } catch (InterruptedException | TimeoutException e) {
             throw new AssertionError(e);
         }
+    }
+
+    /** A thread's end is a moment after the end of its loop. */
+    static void awaitNoThread() {
+        await().untilAsserted(() -> assertThat(Thread.getAllStackTraces().keySet())
+                .extracting(Thread::getName)
+                .noneMatch(name -> name.startsWith("palisade-redis") || name.startsWith("lettuce")));
     }
 }

@@ -1,0 +1,117 @@
+package dev.palisade.server.store.redis;
+
+import static dev.palisade.server.store.redis.Linked.add;
+import static dev.palisade.server.store.redis.Linked.failure;
+import static dev.palisade.server.store.redis.Linked.get;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.redis.RedisSetup;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A primary, a replica and three Sentinels: the link goes where they go. */
+class SentinelsTest {
+    private static final Duration FAILOVER_MAX = Duration.ofSeconds(60);
+
+    private final RedisProcess primary = RedisProcess.start();
+    private final RedisProcess replica = new RedisSetup().replicaOf(primary).start();
+    private final List<RedisProcess> sentinels = new ArrayList<>();
+
+    @BeforeEach
+    void startSentinels() {
+        await().until(() -> replica.info("master_link_status").equals("up"));
+        for (int i = 0; i < 3; i++) {
+            sentinels.add(new RedisSetup()
+                    .sentinel("main", primary, 2)
+                    .config("sentinel down-after-milliseconds main 1000", "sentinel failover-timeout main 5000")
+                    .start());
+        }
+        await().atMost(FAILOVER_MAX)
+                .until(() -> sentinels.stream()
+                        .map(sentinel -> sentinel.ask("SENTINEL", "MASTER", "main"))
+                        .allMatch(
+                                known -> known.contains("num-slaves\n1") && known.contains("num-other-sentinels\n2")));
+    }
+
+    @AfterEach
+    void stop() {
+        sentinels.forEach(RedisProcess::close);
+        replica.close();
+        primary.close();
+    }
+
+    @Test
+    void aKilledPrimaryIsFollowedToTheReplica() throws Exception {
+        try (RedisLink link = Linked.open(uri())) {
+            get(add(link, "k"));
+            assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + primary.port());
+
+            primary.kill9();
+            awaitLinkedTo(link, replica);
+            get(add(link, "k"));
+            assertThat(link.state().replicationId()).isEqualTo(replica.info("master_replid"));
+        }
+    }
+
+    @Test
+    void aFrozenPrimaryIsFollowedToTheReplicaAndNotGoneBackTo() throws Exception {
+        try (RedisLink link = Linked.open(uri())) {
+            get(add(link, "k"));
+            primary.freeze();
+            assertThat(failure(add(link, "k")).isOutcomeUnknown()).isTrue();
+            awaitLinkedTo(link, replica);
+            get(add(link, "k"));
+
+            primary.thaw(); // It says for a while that it is the primary, and takes writes.
+            Reply answered = add(link, "k");
+            get(answered);
+            get(link.findPrimary(answered));
+            assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + replica.port());
+        }
+    }
+
+    @Test
+    void aPrimaryThatStillAnswersIsLeftWhenTheSentinelsChooseAnother() throws Exception {
+        try (RedisLink link = Linked.open(uri())) {
+            get(add(link, "k"));
+            sentinels.get(0).ask("SENTINEL", "FAILOVER", "main");
+            awaitLinkedTo(link, replica);
+            get(add(link, "k"));
+        }
+    }
+
+    @Test
+    void oneSentinelIsEnoughToStartAndNoneIsNeededToGoOn() throws Exception {
+        sentinels.get(0).kill9();
+        sentinels.get(1).freeze();
+        try (RedisLink link = Linked.open(uri())) {
+            get(add(link, "k"));
+            sentinels.get(1).thaw();
+            sentinels.get(1).kill9();
+            sentinels.get(2).kill9();
+            await().until(() -> link.state().lastFailure().startsWith("Sentinel 127.0.0.1:"));
+            assertThat(link.state().up()).isTrue();
+            assertThat(get(add(link, "k"))).isEqualTo(List.of(2L));
+        }
+    }
+
+    private String uri() {
+        return "redis-sentinel://"
+                + sentinels.stream()
+                        .map(sentinel -> "127.0.0.1:" + sentinel.port())
+                        .collect(Collectors.joining(","))
+                + "#main";
+    }
+
+    private static void awaitLinkedTo(RedisLink link, RedisProcess redis) {
+        await().atMost(FAILOVER_MAX)
+                .until(() -> link.state().up() && link.state().primary().equals("127.0.0.1:" + redis.port()));
+    }
+}
