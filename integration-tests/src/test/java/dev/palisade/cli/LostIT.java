@@ -26,11 +26,14 @@ import org.assertj.core.api.Assertions;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * {@code palisade run} when the lock is lost: whatever is stopped or killed, the command has ended before somebody else gets the
  * lock; and where even the watchdog cannot act, the guard does.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class LostIT {
     private static final String LOCK = "backup/db1";
     private static final Duration TTL = Duration.ofSeconds(3);

@@ -11,8 +11,11 @@ import dev.palisade.contract.Mode;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What operators ask, by the packaged jar. */
+@Execution(ExecutionMode.CONCURRENT)
 class OperatorVerbsIT {
     private static final String LOCK = "job/1";
 

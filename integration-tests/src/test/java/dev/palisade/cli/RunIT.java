@@ -17,8 +17,11 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code palisade run} as long as all goes well: environment, streams, queue, exit codes. */
+@Execution(ExecutionMode.CONCURRENT)
 class RunIT {
     private static final String LOCK = "backup/db1";
 

@@ -7,8 +7,11 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code palisade demo}. */
+@Execution(ExecutionMode.CONCURRENT)
 class DemoIT {
     private static final Pattern GRANTED = Pattern.compile("is granted stock/42, fencing token (\\d+)");
 

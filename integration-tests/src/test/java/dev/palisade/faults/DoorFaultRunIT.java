@@ -13,11 +13,14 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * {@link FaultRunIT} with the guard at the door: the storage compares nothing, and its log tells what got through. Here the
  * process that is killed as RESTART_OBJECTS is the door. Longer, or again: as there.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class DoorFaultRunIT {
     private static final List<Fault> DECK = List.of(
             Fault.PAUSE_HOLDER,

@@ -3,10 +3,13 @@ package dev.palisade.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The fake that users test with tells every story as a server process does: same results, same queue, same history. */
+@Execution(ExecutionMode.CONCURRENT)
 class FakeContractIT {
     @ParameterizedTest
     @EnumSource

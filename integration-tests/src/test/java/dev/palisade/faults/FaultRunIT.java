@@ -21,11 +21,14 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Short by default. Longer, or again: {@code -Dpalisade.fault.seconds=600 -Dpalisade.fault.seed=7}. The seed fixes which
  * faults come in which order and what each client wants; it cannot fix the scheduler.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class FaultRunIT {
     private static final List<Fault> DECK = List.of(
             Fault.PAUSE_HOLDER,

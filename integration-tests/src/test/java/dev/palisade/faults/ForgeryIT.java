@@ -23,8 +23,11 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** P13: no mark moves on a sequencer that the lock server did not sign for this lock (requirement B4). */
+@Execution(ExecutionMode.CONCURRENT)
 class ForgeryIT {
     private static final String KEY = "account/1";
     private static final String ISSUER = "palisade";

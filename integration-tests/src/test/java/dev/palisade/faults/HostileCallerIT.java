@@ -37,8 +37,11 @@ import java.util.Random;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** P13 at the door: whoever has no sequencer of the lock server moves no mark, and costs the door no memory. */
+@Execution(ExecutionMode.CONCURRENT)
 class HostileCallerIT {
     private static final String KEY = "account/1";
     private static final List<String> SMALL_HEAP = List.of("-Xmx32m", "-XX:+ExitOnOutOfMemoryError");

@@ -12,8 +12,11 @@ import dev.palisade.faults.Caller.Verb;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** P12: marks outlive the storage's process; and what the checkers make of a storage whose mark was set back. */
+@Execution(ExecutionMode.CONCURRENT)
 class LostMarkIT {
     private static final String KEY = "account/1";
 

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.scenario.Child;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * A write that was on its way when its holder was stopped, and comes when the next holder has the lock and has not used it
  * yet: what claiming is for.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class ClaimIT {
     private static final String LOCK = "job/1";
     private static final long FORMER_TTL_MILLIS = 2_000;

@@ -8,8 +8,11 @@ import java.time.Duration;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** SIGTERM of the lock server: what breaks by it is nobody's death, so nothing is freed for it (requirement D8). */
+@Execution(ExecutionMode.CONCURRENT)
 class DrainIT {
     private static final String LOCK = "job/1";
     private static final long TTL_MILLIS = 15_000; // Longer than a server takes to start on a very busy machine.

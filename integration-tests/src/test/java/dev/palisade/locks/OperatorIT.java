@@ -12,8 +12,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** An operator before a stuck lock: looks, asks, then ends the lease, and finds it on record after a kill (A13, A14). */
+@Execution(ExecutionMode.CONCURRENT)
 class OperatorIT {
     private static final String LOCK = "job/1";
 

@@ -18,6 +18,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * The specs hold with all rules on, in as many states as they say, and each rule that is turned off breaks the invariant that
@@ -36,6 +38,7 @@ class SpecsTest {
     private Path directory;
 
     @TestFactory
+    @Execution(ExecutionMode.CONCURRENT)
     Stream<DynamicTest> everyConfigurationEndsAsItSays() {
         return SPECS.stream()
                 .map(spec -> DynamicTest.dynamicTest(spec.name(), () -> {
