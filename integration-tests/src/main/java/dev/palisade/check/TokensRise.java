@@ -14,15 +14,22 @@ public final class TokensRise {
     private TokensRise() {}
 
     public static List<String> violations(List<Granted> grants) {
+        return pairs(grants).stream()
+                .map(pair -> "P2: " + pair.later() + " was asked for after " + pair.earlier() + " had been answered")
+                .toList();
+    }
+
+    /** Each grant whose token is not above that of an earlier one, with the largest of the earlier ones. */
+    public static List<Pair> pairs(List<Granted> grants) {
         Map<String, List<Granted>> byLock = new LinkedHashMap<>();
         grants.forEach(granted -> byLock.computeIfAbsent(granted.lock(), lock -> new ArrayList<>())
                 .add(granted));
-        List<String> found = new ArrayList<>();
+        List<Pair> found = new ArrayList<>();
         byLock.values().forEach(ofLock -> check(ofLock, found));
         return found;
     }
 
-    private static void check(List<Granted> grants, List<String> found) {
+    private static void check(List<Granted> grants, List<Pair> found) {
         List<Granted> byAsked = new ArrayList<>(grants);
         List<Granted> byAnswered = new ArrayList<>(grants);
         byAsked.sort(Comparator.comparingLong(Granted::askedNanos));
@@ -35,7 +42,7 @@ public final class TokensRise {
                 largest = largest == null || before.token() > largest.token() ? before : largest;
             }
             if (largest != null && next.token() <= largest.token()) {
-                found.add("P2: " + next + " was asked for after " + largest + " had been answered");
+                found.add(new Pair(largest, next));
             }
         }
     }

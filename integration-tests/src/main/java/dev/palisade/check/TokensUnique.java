@@ -11,16 +11,25 @@ public final class TokensUnique {
 
     public static List<String> violations(List<Granted> grants) {
         List<String> found = new ArrayList<>();
-        Map<String, Granted> byToken = new HashMap<>();
+        pairs(grants).forEach(pair -> found.add("P1: " + pair.earlier() + " and " + pair.later() + " have one token"));
         Map<String, Granted> byGrant = new HashMap<>();
         for (Granted granted : grants) {
-            Granted sameToken = byToken.putIfAbsent(granted.lock() + " " + granted.token(), granted);
             Granted sameGrant = byGrant.putIfAbsent(granted.grant(), granted);
-            if (sameToken != null && !sameToken.grant().equals(granted.grant())) {
-                found.add("P1: " + sameToken + " and " + granted + " have one token");
-            }
             if (sameGrant != null) {
                 found.add("P1: grant " + granted.grant() + " was given twice: " + sameGrant + ", " + granted);
+            }
+        }
+        return found;
+    }
+
+    /** Each grant whose token another grant of the lock had before it, in the order given. */
+    public static List<Pair> pairs(List<Granted> grants) {
+        List<Pair> found = new ArrayList<>();
+        Map<String, Granted> byToken = new HashMap<>();
+        for (Granted granted : grants) {
+            Granted same = byToken.putIfAbsent(granted.lock() + " " + granted.token(), granted);
+            if (same != null && !same.grant().equals(granted.grant())) {
+                found.add(new Pair(same, granted));
             }
         }
         return found;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.faults.Link;
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.WallClock;
 import dev.palisade.sessions.Scene.Watched;
 import java.time.Duration;
 import java.util.Map;

@@ -43,6 +43,7 @@ public final class Settings implements IDefaultValueProvider {
             "keys",
             "demo",
             "faults",
+            "incidents",
             "bench",
             "completion");
 

@@ -1,7 +1,6 @@
-package dev.palisade.sessions;
+package dev.palisade.scenario;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -10,11 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -22,7 +18,7 @@ import java.util.stream.Stream;
  * monotonic clock is left alone, as a step of the machine's own clock would leave it. (libfaketime does the same, and makes
  * a JVM take half a minute to start.)
  */
-final class WallClock implements AutoCloseable {
+public final class WallClock implements AutoCloseable {
     private final Path folder;
 
     private WallClock(Path folder) {
@@ -30,17 +26,12 @@ final class WallClock implements AutoCloseable {
     }
 
     /** In step with the machine's, as yet; nothing where there is no C compiler or no Linux. */
-    static Optional<WallClock> open() {
-        Optional<Path> compiler = Stream.of(System.getenv("PATH").split(":", -1))
-                .map(path -> Path.of(path, "cc"))
-                .filter(Files::isExecutable)
-                .findFirst();
-        if (compiler.isEmpty() || !System.getProperty("os.name").equals("Linux")) {
+    public static Optional<WallClock> open() {
+        if (!Preloaded.possible()) {
             return Optional.empty();
         }
         try {
             WallClock clock = new WallClock(Files.createTempDirectory("palisade-clock"));
-            clock.compile(compiler.get());
             clock.step(Duration.ZERO);
             return Optional.of(clock);
         } catch (IOException e) {
@@ -48,43 +39,21 @@ final class WallClock implements AutoCloseable {
         }
     }
 
-    private void compile(Path compiler) throws IOException {
-        try (InputStream source = WallClock.class.getResourceAsStream("/wallclock.c")) {
-            Files.copy(Objects.requireNonNull(source), folder.resolve("wallclock.c"));
-        }
-        List<String> command = List.of(
-                compiler.toString(),
-                "-shared",
-                "-fPIC",
-                "-o",
-                library(),
-                folder.resolve("wallclock.c").toString());
-        Process process = new ProcessBuilder(command).inheritIO().start();
-        try {
-            if (!process.waitFor(60, TimeUnit.SECONDS) || process.exitValue() != 0) {
-                throw new IOException("cannot compile wallclock.c");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IOException(e);
-        }
-    }
-
-    private String library() {
-        return folder.resolve("wallclock.so").toString();
-    }
-
     private Path step() {
         return folder.resolve("step");
     }
 
     /** What makes a process go by this clock. */
-    Map<String, String> environment() {
-        return Map.of("LD_PRELOAD", library(), "PALISADE_TEST_CLOCK", step().toString());
+    public Map<String, String> environment() {
+        return Map.of(
+                "LD_PRELOAD",
+                Preloaded.library("/incidents/wallclock.c").toString(),
+                "PALISADE_TEST_CLOCK",
+                step().toString());
     }
 
     /** From now on it is that far from the machine's. */
-    void step(Duration ahead) {
+    public void step(Duration ahead) {
         ByteBuffer seconds = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
         seconds.putLong(ahead.toSeconds()).flip();
         try (FileChannel file = FileChannel.open(step(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {

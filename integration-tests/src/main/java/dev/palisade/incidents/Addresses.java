@@ -1,0 +1,7 @@
+package dev.palisade.incidents;
+
+/** How an application reaches each node: by a link of its own. */
+interface Addresses {
+    /** HOST:PORT. */
+    String of(Node node);
+}

@@ -1,0 +1,88 @@
+package dev.palisade.incidents;
+
+import dev.palisade.scenario.History;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+/**
+ * New Redis processes, two applications that take tokens, and the incidents that happen to them one after the other. What is found is
+ * judged over the whole chapter. One thread uses it.
+ */
+final class Chapter implements AutoCloseable {
+    private static final int AFTERWARDS = 15;
+
+    private final Subject subject;
+    private final Topology topology;
+    private final Ledger ledger;
+    private final Side near;
+    private final Side far;
+    private final Map<Integer, Incident> happened = new HashMap<>();
+
+    Chapter(Subject subject, History file, boolean preloaded) {
+        this.subject = subject;
+        this.ledger = new Ledger(file);
+        this.topology = new Topology(preloaded);
+        this.near = new Side("near", topology, subject.maker());
+        this.far = new Side("far", topology, subject.maker());
+    }
+
+    void happen(Schedule.Planned planned) {
+        happened.put(planned.number(), planned.kind());
+        ledger.begin(planned.number(), planned.kind().name());
+        if (happened.size() == 1) {
+            List.of(near, far).forEach(side -> side.take(ledger));
+        }
+        Scene scene = new Scene(topology, near, far, ledger, new Random(planned.dice()), subject.patience());
+        scene.tokens(planned.afterTokens());
+        planned.kind().happen(scene);
+        scene.tokens(AFTERWARDS);
+        ledger.note("healing");
+        topology.heal();
+        scene.sides().forEach(Side::heal);
+        scene.tokens(AFTERWARDS);
+    }
+
+    int length() {
+        return happened.size();
+    }
+
+    /** What is at fault up to now, in words. */
+    List<String> faults() {
+        return judged().faults().entrySet().stream()
+                .filter(fault -> !leftOver(fault.getKey()))
+                .flatMap(fault -> fault.getValue().stream()
+                        .map(words ->
+                                "incident " + fault.getKey() + ", " + happened.get(fault.getKey()) + ": " + words))
+                .toList();
+    }
+
+    private boolean leftOver(int number) {
+        Incident kind = happened.get(number);
+        return kind != null && kind.leftOver() && subject.expected() != Subject.Expected.COMPARED;
+    }
+
+    private Judgement judged() {
+        return Judgement.of(ledger.issued(), topology.reigns());
+    }
+
+    /** What has been found up to now. */
+    Figures figures() {
+        Map<Integer, Counts> byNumber = judged().counts(ledger.unknown());
+        Figures sum = Figures.NONE;
+        for (Map.Entry<Integer, Incident> one : happened.entrySet()) {
+            Counts counts = byNumber.getOrDefault(one.getKey(), Counts.NONE);
+            Incident kind = one.getValue();
+            sum = sum.plus(new Figures(1, Map.of(kind.name(), leftOver(one.getKey()) ? counts.excused() : counts)));
+        }
+        return sum;
+    }
+
+    @Override
+    public void close() {
+        near.close();
+        far.close();
+        topology.close();
+    }
+}

@@ -1,0 +1,70 @@
+package dev.palisade.incidents;
+
+import dev.palisade.scenario.History;
+import dev.palisade.scenario.Preloaded;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** Does the incidents of a {@link State} to one issuer after another, and keeps what was found after each. One thread uses it. */
+final class IncidentRun {
+    private final Path directory;
+    private final PrintStream out;
+    private State state;
+
+    IncidentRun(Path directory, PrintStream out, State state) {
+        this.directory = directory;
+        this.out = out;
+        this.state = state;
+    }
+
+    /** Returns the state at the end. */
+    State run() throws IOException {
+        state.save(directory);
+        for (String name : state.against()) {
+            Subject subject = Subject.named(name).orElseThrow();
+            long began = System.nanoTime();
+            against(subject);
+            out.println("palisade incidents: " + name + ", " + state.of(name).done() + " incidents, "
+                    + (System.nanoTime() - began) / 1_000_000_000 + " s");
+        }
+        return state;
+    }
+
+    private void against(Subject subject) throws IOException {
+        Schedule schedule = new Schedule(state.seed(), state.kinds());
+        Figures before = state.of(subject.name());
+        for (int i = 0; i < before.done(); i++) {
+            schedule.next();
+        }
+        History file = History.silent("run", directory.resolve(subject.name() + ".jsonl"));
+        long end = System.nanoTime() + Duration.ofSeconds(state.seconds()).toNanos();
+        while (more(subject, end)) {
+            try (Chapter chapter = new Chapter(subject, file, Preloaded.possible())) {
+                chapter(subject, chapter, schedule, end);
+            }
+        }
+    }
+
+    private void chapter(Subject subject, Chapter chapter, Schedule schedule, long end) throws IOException {
+        Figures before = state.of(subject.name());
+        boolean over = false;
+        while (!over && more(subject, end)) {
+            Schedule.Planned planned = schedule.next();
+            chapter.happen(planned);
+            state = state.with(subject.name(), before.plus(chapter.figures()));
+            state.save(directory);
+            over = planned.kind().lastInChapter()
+                    || chapter.length() >= state.kinds().size();
+        }
+        if (subject.expected() == Subject.Expected.SOUND) {
+            chapter.faults().forEach(fault -> out.println("FAILED: " + subject.name() + ": " + fault));
+        }
+    }
+
+    private boolean more(Subject subject, long end) {
+        int done = state.of(subject.name()).done();
+        return state.incidents() > 0 ? done < state.incidents() : System.nanoTime() < end;
+    }
+}

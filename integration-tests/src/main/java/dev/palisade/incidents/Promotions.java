@@ -1,0 +1,118 @@
+package dev.palisade.incidents;
+
+import dev.palisade.faults.Link;
+import java.util.concurrent.locks.LockSupport;
+
+/** Incidents in which another node becomes the primary, and knows less than the one before. */
+final class Promotions {
+    private static final int BACK_TIMES = 5;
+
+    private Promotions() {}
+
+    /** The primary dies, and the replica that takes its place had not heard its last tokens. */
+    static void laggingReplica(Scene scene) {
+        Node former = scene.primary();
+        Node next = scene.replica();
+        boolean all = scene.dice().nextBoolean();
+        for (Node replica : scene.topology().replicas()) {
+            if (all || replica == next) {
+                scene.topology().lag(replica, scene.dice().nextBoolean());
+            }
+        }
+        scene.note((all ? "all replicas lag" : next + " lags"));
+        scene.tokens(scene.between(5, 40));
+        scene.note("kill -9 of " + former);
+        former.process().kill9();
+        scene.failOver(next, scene.dice().nextBoolean());
+    }
+
+    /** The same with a primary that lives on, and a side that stays with it until a guard tells of newer tokens. */
+    static void splitBrain(Scene scene) {
+        splitBrain(scene, false);
+    }
+
+    /** And the deposed primary loses the variables of its library: it would have to begin an epoch. */
+    static void splitBrainReloaded(Scene scene) {
+        splitBrain(scene, true);
+    }
+
+    private static void splitBrain(Scene scene, boolean reload) {
+        Node former = scene.primary();
+        Node next = scene.replica();
+        scene.topology().lag(next, scene.dice().nextBoolean());
+        scene.tokens(scene.between(5, 40));
+        scene.note("promoting " + next + "; " + former + " lives, and the near side stays there");
+        scene.topology().promote(next);
+        scene.far().issuer().follow(next);
+        scene.tokensAt(former, scene.between(5, 20));
+        scene.tokensAt(next, scene.between(5, 20));
+        if (reload) {
+            scene.note("the library of the deposed " + former + " is loaded again");
+            Losses.replaceLibraries(former);
+            scene.tokens(scene.between(5, 10));
+        }
+        long newest = scene.ledger().issued().stream()
+                .filter(issued -> issued.node().equals(next.name()))
+                .mapToLong(Issued::token)
+                .max()
+                .orElse(0);
+        scene.note("a guard tells the near side of " + newest);
+        scene.near().issuer().learn(newest);
+        scene.tokens(scene.between(10, 30));
+        scene.note("the near side is told; " + former + " is made a replica");
+        scene.near().issuer().follow(next);
+        scene.topology().follow(former, next);
+    }
+
+    /** Demoted and promoted again, the same process never heard of the tokens that were issued elsewhere in between. */
+    static void backToTheFormer(Scene scene) {
+        Node former = scene.primary();
+        Node next = scene.replica();
+        scene.topology().link(former, next).freeze(Link.Way.values());
+        scene.failOver(next, false);
+        scene.tokensAt(next, scene.between(5, 40));
+        scene.failOver(former, true);
+    }
+
+    /**
+     * The same so fast that the former primary is called without a pause: deposed, it is told so and taken back within a moment. More
+     * than once, because the moment may be a lucky one.
+     */
+    static void backAtOnce(Scene scene) {
+        scene.near().hurry(true);
+        for (int i = 0; i < BACK_TIMES; i++) {
+            Node former = scene.primary();
+            Node next = scene.replica();
+            scene.note("promoting " + next + "; " + former + " lives, and the near side stays there");
+            scene.topology().promote(next);
+            scene.far().issuer().follow(next);
+            scene.tokensAt(next, scene.between(5, 10));
+            scene.topology().link(former, next).freeze(Link.Way.values());
+            scene.note(former + " is demoted and promoted at once");
+            scene.topology().takeBack(former);
+            scene.tokensAt(former, 20);
+            scene.far().issuer().follow(former);
+            scene.tokensAt(former, 10);
+            scene.topology().heal();
+        }
+        scene.near().hurry(false);
+    }
+
+    /** A new epoch at the primary, and another at a replica that did not hear of it, within one second. */
+    static void twoEpochsInOneSecond(Scene scene) {
+        Node next = scene.replica();
+        scene.topology().lag(next, scene.dice().nextBoolean());
+        untilASecondBegins();
+        scene.note("new epochs at " + scene.primary() + " and " + next);
+        Losses.replaceLibraries(scene.primary());
+        scene.tokens(5);
+        scene.failOver(next, true);
+        scene.tokensAt(next, 20);
+    }
+
+    private static void untilASecondBegins() {
+        while (System.currentTimeMillis() % 1_000 > 50) {
+            LockSupport.parkNanos(2_000_000);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+package dev.palisade.incidents;
+
+import dev.palisade.faults.Link;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One application process: its links to the nodes, its issuer and two threads that take tokens. Like an application it may follow another
+ * primary than its neighbours.
+ */
+final class Side implements AutoCloseable {
+    /** What makes an issuer, given how it reaches the nodes. */
+    interface Maker {
+        TokenIssuer make(Topology topology, Addresses addresses);
+    }
+
+    private final String name;
+    private final Topology topology;
+    private final Maker maker;
+    private final Map<String, Link> links = new TreeMap<>();
+    private volatile TokenIssuer issuer;
+    private @Nullable Takers takers;
+
+    Side(String name, Topology topology, Maker maker) {
+        this.name = name;
+        this.topology = topology;
+        this.maker = maker;
+        topology.nodes().forEach(node -> links.put(node.name(), new Link(node.address(), Link.Deaths.TOLD)));
+        this.issuer = maker.make(topology, this::address);
+    }
+
+    private String address(Node node) {
+        return link(node).address();
+    }
+
+    String name() {
+        return name;
+    }
+
+    Link link(Node node) {
+        Link link = links.get(node.name());
+        if (link == null) {
+            throw new IllegalArgumentException(node + " is none of ours");
+        }
+        return link;
+    }
+
+    TokenIssuer issuer() {
+        return issuer;
+    }
+
+    /** The process ends, and whatever it knew is gone. */
+    void stop() {
+        TokenIssuer former = issuer;
+        issuer = new Nobody();
+        former.close();
+    }
+
+    /** Another starts, which knows nothing. */
+    void start() {
+        issuer = maker.make(topology, this::address);
+    }
+
+    void take(Ledger ledger) {
+        takers = new Takers(this, topology, ledger);
+    }
+
+    /** Without the pause between two tries, or with it again. */
+    void hurry(boolean hurry) {
+        if (takers != null) {
+            takers.hurry(hurry);
+        }
+    }
+
+    void heal() {
+        links.values().forEach(Link::thaw);
+        issuer.follow(topology.primary());
+    }
+
+    @Override
+    public void close() {
+        if (takers != null) {
+            takers.stop();
+        }
+        issuer.close();
+        links.values().forEach(Link::close);
+    }
+}

@@ -1,0 +1,29 @@
+package dev.palisade.incidents;
+
+/**
+ * Whoever issues tokens, as one application process has it: the port behind which all the compared are alike. Safe for several
+ * threads. Never says who was right.
+ */
+interface TokenIssuer extends AutoCloseable {
+    /**
+     * One try, without waiting for whoever holds the lock.
+     *
+     * @param owner names the try; no other has this name
+     */
+    Answer acquire(String lock, String owner);
+
+    /** Gives back what {@link #acquire} gave, as well as it can. By the same thread. */
+    void release(String lock, String owner);
+
+    /** From now on that one is the primary, as a sentinel would tell. */
+    void follow(Node primary);
+
+    /** Which counter a lock's tokens come from: tokens of one counter are compared. */
+    String counter(String lock);
+
+    /** A guard has reported a token: whoever can make use of it does. */
+    default void learn(long token) {}
+
+    @Override
+    void close();
+}

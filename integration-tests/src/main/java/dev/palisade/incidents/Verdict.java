@@ -1,0 +1,43 @@
+package dev.palisade.incidents;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What is told at the end, and whether that is as it must be. */
+final class Verdict {
+    private Verdict() {}
+
+    /** Prints the tables and what is wrong, and returns the exit code. */
+    static int tell(State state) {
+        Map<String, Figures> inOrder = new LinkedHashMap<>();
+        state.against().forEach(name -> inOrder.put(name, state.of(name)));
+        return tell(inOrder);
+    }
+
+    /** @param inOrder by the issuer's name */
+    static int tell(Map<String, Figures> inOrder) {
+        Table.byKind(inOrder).forEach(System.out::println);
+        System.out.println();
+        Table.byIssuer(inOrder).forEach(System.out::println);
+        List<String> wrong = new ArrayList<>();
+        inOrder.forEach((name, found) -> wrong(name, found, wrong));
+        wrong.forEach(line -> System.out.println("FAILED: " + line));
+        return wrong.isEmpty() ? 0 : 1;
+    }
+
+    private static void wrong(String name, Figures found, List<String> wrong) {
+        Subject.Expected expected = Subject.named(name).map(Subject::expected).orElse(Subject.Expected.COMPARED);
+        long violations = found.all().violations();
+        if (expected == Subject.Expected.SOUND && violations > 0) {
+            wrong.add(name + " has " + violations + " violations");
+        }
+        if (expected == Subject.Expected.SOUND && found.all().grants() == 0) {
+            wrong.add(name + " issued no token, which proves nothing");
+        }
+        if (expected == Subject.Expected.CAUGHT && violations == 0) {
+            wrong.add(name + " is wrong on purpose and was not caught in " + found.done() + " incidents");
+        }
+    }
+}

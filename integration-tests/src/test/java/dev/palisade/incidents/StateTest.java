@@ -1,0 +1,66 @@
+package dev.palisade.incidents;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.contract.cli.Commands.CannotStart;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is kept of a run, and how runs are added up. */
+class StateTest {
+    private static final Figures SOME = new Figures(
+            3, Map.of("FLUSHED", new Counts(10, 1, 2, 3, 4, 5, 6, 7), "EVICTED", new Counts(1, 0, 0, 0, 0, 0, 0, 0)));
+
+    private static State state(Map<String, Figures> figures) {
+        return new State(5, List.of(Incident.FLUSHED, Incident.EVICTED), 9, 0, List.of("naive", "rule"), figures);
+    }
+
+    @Test
+    void whatIsSavedIsLoaded(@TempDir Path directory) throws Exception {
+        State state = state(Map.of("naive", SOME));
+        state.save(directory);
+        assertThat(State.load(directory)).isEqualTo(state);
+        state.with("rule", SOME).save(directory);
+        assertThat(State.load(directory).of("rule")).isEqualTo(SOME);
+        assertThat(State.load(directory).of("redisson")).isEqualTo(Figures.NONE);
+    }
+
+    @Test
+    void whatIsNoStateIsRefusedWithItsFile(@TempDir Path directory) throws Exception {
+        assertThatThrownBy(() -> State.load(directory))
+                .isInstanceOf(CannotStart.class)
+                .hasMessageContaining("state.json is not there");
+        Files.writeString(directory.resolve("state.json"), "{\"seed\": \"x\"");
+        assertThatThrownBy(() -> State.load(directory))
+                .isInstanceOf(CannotStart.class)
+                .hasMessageContaining("is not the state of such a run");
+    }
+
+    @Test
+    void figuresAreAddedKindByKind() {
+        Figures sum = SOME.plus(new Figures(2, Map.of("FLUSHED", new Counts(1, 1, 1, 1, 1, 1, 1, 1))));
+        assertThat(sum.done()).isEqualTo(5);
+        assertThat(sum.byKind().get("FLUSHED")).isEqualTo(new Counts(11, 2, 3, 4, 5, 6, 7, 8));
+        assertThat(sum.all()).isEqualTo(new Counts(12, 2, 3, 4, 5, 6, 7, 8));
+    }
+
+    @Test
+    void whatIsLeftOverIsNoViolation() {
+        assertThat(new Counts(9, 0, 1, 2, 3, 4, 0, 0).excused()).isEqualTo(new Counts(9, 0, 0, 0, 0, 0, 0, 10));
+    }
+
+    @Test
+    void theRunFailsForASoundIssuerWithAViolationAndForAWrongOneWithoutAny() {
+        Figures nothing = new Figures(1, Map.of("FLUSHED", new Counts(10, 0, 0, 0, 0, 0, 0, 0)));
+        assertThat(Verdict.tell(Map.of("rule", nothing, "naive", SOME))).isZero();
+        assertThat(Verdict.tell(Map.of("rule", SOME))).isOne();
+        assertThat(Verdict.tell(Map.of("rule", Figures.NONE))).isOne();
+        assertThat(Verdict.tell(Map.of("bare-incr", nothing))).isOne();
+        assertThat(Verdict.tell(Map.of("bare-incr", SOME))).isZero();
+    }
+}

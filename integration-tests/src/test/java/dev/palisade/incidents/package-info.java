@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.incidents;
+
+import org.jspecify.annotations.NullMarked;
