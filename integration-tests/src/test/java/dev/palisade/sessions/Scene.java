@@ -30,7 +30,7 @@ final class Scene implements AutoCloseable {
     /** What a busy machine may add to any time that is measured here. */
     static final Duration SLACK = Duration.ofMillis(1_500);
 
-    private final Installation installation = Installation.fresh();
+    private final Installation installation = installation();
     private final Deque<AutoCloseable> opened = new ConcurrentLinkedDeque<>();
     private final PalisadeClient onlooker;
     private Installation.Service server;
@@ -47,8 +47,24 @@ final class Scene implements AutoCloseable {
         eventually().until(() -> onlooker.describe("warm").holders().isEmpty());
     }
 
+    /** With {@code -Dpalisade.scene.store=URI} all scenes play with their locks in that Redis, each under a prefix of its own. */
+    private static Installation installation() {
+        String store = System.getProperty("palisade.scene.store");
+        Installation fresh = Installation.fresh();
+        return store == null
+                ? fresh
+                : fresh.onStore(store, "scene-" + fresh.home().getFileName());
+    }
+
     String address() {
         return server.address();
+    }
+
+    /** One more lock server; of use where they share a store. */
+    Installation.Service anotherServer(Map<String, String> environment) {
+        Installation.Service another = installation.server(environment);
+        opened.push(another.child()::kill);
+        return another;
     }
 
     Child server() {
