@@ -206,7 +206,7 @@ final class Acquire extends Errand {
     }
 
     private void confirm(Grant grant, Granted granted) {
-        step(Ask.onThisStream(() -> Calls.resume(grant, session.id(), session.generation()), (reply, sent) -> {
+        step(Ask.onThisStream(() -> Calls.resume(grant, asked(), session.id(), session.generation()), (reply, sent) -> {
             if (reply.hasResume()) {
                 take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
             } else if (!passing(reply)) {
@@ -225,7 +225,7 @@ final class Acquire extends Errand {
         if (seen != null) {
             LeaseView offered = new LeaseView(seen, Math.min(offer.getOfferMillis(), grant.ttlMillis()));
             if (offered.leftNanos(session.loop().now()) >= OFFER_LEFT_MIN_NANOS) {
-                hold(HeldLease.ofOffer(session, grant, requestId, offered));
+                hold(HeldLease.ofOffer(session, grant, asked(), offered));
                 return;
             }
         }
@@ -238,6 +238,10 @@ final class Acquire extends Errand {
                 askAnew();
             }
         }));
+    }
+
+    private Grant.Asked asked() {
+        return new Grant.Asked(requestId, options.lockDelay().toMillis(), options.purpose());
     }
 
     private void step(Errand next) {
@@ -267,7 +271,7 @@ final class Acquire extends Errand {
             askAnew();
             return;
         }
-        hold(HeldLease.ofGrant(session, grant, requestId, view));
+        hold(HeldLease.ofGrant(session, grant, asked(), view));
     }
 
     private void hold(HeldLease granted) {

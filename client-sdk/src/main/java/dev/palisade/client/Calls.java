@@ -25,9 +25,15 @@ final class Calls {
                         .setSessionId(bytes(session)));
     }
 
-    static Call.Builder resume(Grant grant, SessionId session, long generation) {
+    /** With all that a server needs whose store has forgotten the grant. */
+    static Call.Builder resume(Grant grant, Grant.Asked asked, SessionId session, long generation) {
         return Call.newBuilder()
                 .setResume(ResumeRequest.newBuilder()
+                        .setSequencer(ByteString.copyFrom(grant.sequencer().toBytes()))
+                        .setRequestId(asked.requestId())
+                        .setTtlMillis(grant.ttlMillis())
+                        .setLockDelayMillis(asked.lockDelayMillis())
+                        .setPurpose(asked.purpose())
                         .setLock(grant.lock().value())
                         .setGrantId(Wire.bytes(grant.id()))
                         .setToken(grant.token().value())

@@ -37,6 +37,10 @@ final class Channels {
         return channel;
     }
 
+    boolean several() {
+        return channels.size() > 1;
+    }
+
     /** In the order of the addresses; from any thread. */
     List<? extends Channel> all() {
         return channels;

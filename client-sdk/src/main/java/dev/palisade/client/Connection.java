@@ -130,6 +130,13 @@ final class Connection {
         }
     }
 
+    /** Goes to another server if there is one: the present one does not do, and says so itself. */
+    void leave(SessionStream which, String why) {
+        if (channels.several()) {
+            broken(which, new IllegalStateException(why));
+        }
+    }
+
     void stop() {
         stopped = true;
         if (stream != null) {

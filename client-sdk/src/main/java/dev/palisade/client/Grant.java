@@ -16,4 +16,7 @@ import dev.palisade.contract.SignedSequencer;
  * @param ttlMillis above 0
  * @param sequencer to send along
  */
-record Grant(LockName lock, Mode mode, FencingToken token, GrantId id, long ttlMillis, SignedSequencer sequencer) {}
+record Grant(LockName lock, Mode mode, FencingToken token, GrantId id, long ttlMillis, SignedSequencer sequencer) {
+    /** How it was asked for: what a server must be told again whose store has forgotten the grant. */
+    record Asked(long requestId, long lockDelayMillis, String purpose) {}
+}

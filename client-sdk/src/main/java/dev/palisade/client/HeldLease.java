@@ -49,24 +49,24 @@ final class HeldLease {
 
     private record RevokeListener(LeaseHandle handle, Consumer<Lease.RevokeAsked> told) {}
 
-    private HeldLease(Session session, Grant grant, long requestId, LeaseView view) {
+    private HeldLease(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
         this.session = session;
         this.grant = grant;
         this.view = view;
-        this.upkeep = new Upkeep(session, this, grant, requestId);
+        this.upkeep = new Upkeep(session, this, grant, asked);
     }
 
     /** In the loop: a lease the server has confirmed on the present stream. */
-    static HeldLease ofGrant(Session session, Grant grant, long requestId, LeaseView view) {
-        HeldLease lease = new HeldLease(session, grant, requestId, view);
+    static HeldLease ofGrant(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
+        HeldLease lease = new HeldLease(session, grant, asked, view);
         lease.upkeep.confirmedHere();
         lease.begin();
         return lease;
     }
 
     /** In the loop: an offer with enough left to be used before its accept, sent now, is answered. */
-    static HeldLease ofOffer(Session session, Grant grant, long requestId, LeaseView view) {
-        HeldLease lease = new HeldLease(session, grant, requestId, view);
+    static HeldLease ofOffer(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
+        HeldLease lease = new HeldLease(session, grant, asked, view);
         lease.begin();
         lease.upkeep.accept();
         return lease;

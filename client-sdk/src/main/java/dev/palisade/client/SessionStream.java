@@ -28,6 +28,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     private final SendTimes sendTimes = new SendTimes();
     private final KeepAlive keepAlive;
     private final Stall stall;
+    private final CutOff cutOff = new CutOff();
 
     @Nullable
     private ClientCallStreamObserver<ClientFrame> requests;
@@ -155,6 +156,23 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         for (Event event : frame.getEventsList()) {
             session.happened(event, sendTimes.at(frame.getSeenSentNanos()));
         }
+        if (isCutOff(frame.getRepliesList())) {
+            connection.leave(this, "the server cannot reach its store");
+        }
+    }
+
+    private boolean isCutOff(List<Reply> replies) {
+        boolean is = false;
+        for (Reply reply : replies) {
+            if (reply.hasRejected()) {
+                is = cutOff.refused(
+                        Wire.rejection(reply.getRejected()), loop.now().nanos());
+            } else {
+                cutOff.answered();
+                is = false;
+            }
+        }
+        return is;
     }
 
     private void welcome(Welcome welcome) {

@@ -17,7 +17,7 @@ final class Upkeep {
     private final Session session;
     private final HeldLease lease;
     private final Grant grant;
-    private final long requestId;
+    private final Grant.Asked asked;
     private final Retry retry = new Retry();
 
     /** The first keep-alive of the present stream that renews this lease. */
@@ -37,11 +37,11 @@ final class Upkeep {
     private Timeline.@Nullable Entry releaseLimit;
     private boolean releaseRefused;
 
-    Upkeep(Session session, HeldLease lease, Grant grant, long requestId) {
+    Upkeep(Session session, HeldLease lease, Grant grant, Grant.Asked asked) {
         this.session = session;
         this.lease = lease;
         this.grant = grant;
-        this.requestId = requestId;
+        this.asked = asked;
     }
 
     void confirmedHere() {
@@ -87,7 +87,7 @@ final class Upkeep {
         session.finish(accept);
         accept = null;
         // Lapsed: the waiter is back in the queue, with nobody behind it.
-        session.leave(grant.lock().value(), requestId);
+        session.leave(grant.lock().value(), asked.requestId());
         lost(reply, LostReason.EXPIRED);
         if (releaseRefused) {
             releaseEnded(ReleaseOutcome.ALREADY_LOST);
@@ -112,7 +112,8 @@ final class Upkeep {
 
     private void resume() {
         if (resume == null || resume.done()) {
-            resume = Ask.lasting(() -> Calls.resume(grant, session.id(), session.generation()), this::resumeAnswered);
+            resume = Ask.lasting(
+                    () -> Calls.resume(grant, asked, session.id(), session.generation()), this::resumeAnswered);
             session.start(resume);
         }
     }

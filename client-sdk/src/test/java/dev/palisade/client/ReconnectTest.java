@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.ResumeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -135,6 +136,22 @@ class ReconnectTest extends Fixture {
         time.advanceMillis(900);
         server.link().answer(resume, server.grantAll(resume));
         assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 1_000));
+    }
+
+    @Test
+    void aResumeShowsWhatWasGrantedAndHowItWasAskedFor() {
+        Lease lease = leaseOf(ask(
+                TRY.ttl(Duration.ofSeconds(9)).lockDelay(Duration.ofSeconds(3)).purpose("to count")));
+        long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        server.link().breakOff();
+        time.advanceMillis(100);
+        ResumeRequest resume = last(CallCase.RESUME).getResume();
+        assertThat(resume.getSequencer().toByteArray())
+                .isEqualTo(lease.sequencer().toBytes());
+        assertThat(resume.getRequestId()).isEqualTo(asked);
+        assertThat(resume.getTtlMillis()).isEqualTo(9_000);
+        assertThat(resume.getLockDelayMillis()).isEqualTo(3_000);
+        assertThat(resume.getPurpose()).isEqualTo("to count");
     }
 
     @Test

@@ -26,8 +26,10 @@ import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
+import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.embedded.StoreUnusable;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.inprocess.InProcessChannelBuilder;
@@ -57,7 +59,7 @@ final class Served implements AutoCloseable {
     static final long GRACE_MILLIS = 1_000;
 
     final AtomicLong nanos = new AtomicLong(1);
-    final EmbeddedStore store;
+    final LockStore store;
     final LockEngine engine;
     final LocksRpc rpc;
     final List<String> events = new CopyOnWriteArrayList<>();
@@ -75,17 +77,18 @@ final class Served implements AutoCloseable {
     final SequencerKeys keys = SequencerKeys.generate();
     volatile @Nullable Function<Sequencer, SignedSequencer> signer;
 
+    /** On the real store. */
     Served(Path directory) throws Exception {
-        long started = System.nanoTime();
-        store = EmbeddedStore.open(
-                EmbeddedConfig.in(directory),
-                Limits.DEFAULTS,
-                () -> 1_800_000_000_000L,
-                () -> nanos.get() + (running ? System.nanoTime() - started : 0),
-                1,
-                why -> {
-                    throw new AssertionError(why);
-                });
+        this(served -> open(directory, served));
+    }
+
+    /** On a store that the test has in its hand. */
+    Served(LockStore store) throws Exception {
+        this(served -> store);
+    }
+
+    private Served(Function<Served, LockStore> opened) throws Exception {
+        store = opened.apply(this);
         Timer after = (millis, task) -> {
             var unused = timer.schedule(task, millis, TimeUnit.MILLISECONDS);
         };
@@ -114,6 +117,23 @@ final class Served implements AutoCloseable {
                 .build()
                 .start();
         channel = InProcessChannelBuilder.forName(name).build();
+    }
+
+    private static EmbeddedStore open(Path directory, Served served) {
+        long started = System.nanoTime();
+        try {
+            return EmbeddedStore.open(
+                    EmbeddedConfig.in(directory),
+                    Limits.DEFAULTS,
+                    () -> 1_800_000_000_000L,
+                    () -> served.nanos.get() + (served.running ? System.nanoTime() - started : 0),
+                    1,
+                    why -> {
+                        throw new AssertionError(why);
+                    });
+        } catch (StoreUnusable e) {
+            throw new AssertionError(e);
+        }
     }
 
     LocksGrpc.LocksBlockingStub unary() {

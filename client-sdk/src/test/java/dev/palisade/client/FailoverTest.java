@@ -1,0 +1,162 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Call.CallCase;
+import dev.palisade.proto.v1.Granted;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A client that was told of two servers of one store, on the test's thread. */
+class FailoverTest {
+    private static final AcquireOptions WAIT_MINUTE = Fixture.WAIT_MINUTE;
+
+    private final FakeTime time = new FakeTime();
+    private final ScriptedServer first = new ScriptedServer();
+    private final ScriptedServer second = new ScriptedServer();
+    private final PalisadeClient client = PalisadeClient.builder("first:1,second:2")
+            .owner("test")
+            .callTimeout(Duration.ofSeconds(5))
+            .channelFactory(address -> address.startsWith("first") ? first.channel(address) : second.channel(address))
+            .time(time.clocks(), time)
+            .callbackExecutor(Runnable::run)
+            .build();
+
+    @AfterEach
+    void closeAll() {
+        time.stop();
+        first.close();
+        second.close();
+    }
+
+    @Test
+    void whenItsServerDiesLeasesAreResumedAndWaitsAskedAgainAtTheOtherOne() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        first.script = first::queueAll;
+        second.script = second::queueAll;
+        CompletableFuture<AcquireResult> wait = client.acquireAsync("wanted", WAIT_MINUTE);
+        long asked = first.link().last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        first.link().breakOff();
+        time.advanceMillis(50);
+        var hello = second.link().frames.get(0).getHello();
+        assertThat(hello.getSessionGen()).isEqualTo(2);
+        assertThat(hello.getSessionId())
+                .isEqualTo(first.links.get(0).frames.get(0).getHello().getSessionId());
+        Call resume = second.link().last(CallCase.RESUME);
+        assertThat(resume.getResume().getToken()).isEqualTo(lease.token().value());
+        assertThat(resume.getResume().getSequencer()).isNotEmpty();
+        assertThat(lease.validFor()).isGreaterThan(Duration.ofMillis(8_900));
+        assertThat(second.link().last(CallCase.ACQUIRE).getAcquire().getRequestId())
+                .isEqualTo(asked);
+        Granted granted = second.grant("wanted");
+        second.link().offer(asked, granted, 2_000, second.link().newestSentNanos());
+        assertThat(Fixture.leaseOf(wait).token().value()).isEqualTo(granted.getToken());
+    }
+
+    @Test
+    void aServerThatIsFrozenWhileALeaseIsHeldIsLeftBeforeTheLeaseEnds() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        freeze(first);
+        time.advanceMillis(7_600); // A keep-alive after a third of 9 s, unanswered for half of them.
+        assertThat(second.links).hasSize(1);
+        assertThat(lease.validFor()).isGreaterThan(Duration.ofMillis(8_800));
+    }
+
+    @Test
+    void aServerThatIsFrozenWhileALockIsWaitedForIsLeftWithinTheCallTimeout() {
+        first.script = first::queueAll;
+        second.script = second::queueAll;
+        CompletableFuture<AcquireResult> wait = client.acquireAsync("wanted", WAIT_MINUTE);
+        freeze(first);
+        time.advanceMillis(5_600); // A keep-alive each 500 ms, unanswered for 5 s.
+        assertThat(second.links).hasSize(1);
+        assertThat(second.link().calls(CallCase.ACQUIRE)).hasSize(1);
+        assertThat(wait).isNotDone();
+    }
+
+    @Test
+    void aServerThatTakesAConnectionAndNothingElseIsLeftAfterTheConnectTimeout() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        second.welcoming = false;
+        second.script = call -> null;
+        first.link().breakOff();
+        time.advanceMillis(50);
+        assertThat(second.links).hasSize(1);
+        time.advanceMillis(2_100);
+        assertThat(first.links).hasSize(2);
+        assertThat(lease.validFor()).isGreaterThan(Duration.ofMillis(8_800));
+    }
+
+    /** It is as if the other had been the only one: keep-alives unanswered, calls refused. */
+    @Test
+    void aServerThatCannotReachTheStoreIsLeftWhileALeaseIsHeld() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        first.answersKeepAlives = false;
+        first.script = call -> ScriptedServer.rejected("STORE_UNAVAILABLE");
+        time.advanceMillis(7_600);
+        assertThat(second.links).hasSize(1);
+        assertThat(lease.validFor()).isGreaterThan(Duration.ofMillis(8_800));
+    }
+
+    @Test
+    void anAcquireThatWaitsFindsTheServerThatCanReachTheStore() {
+        first.script = call -> ScriptedServer.rejected("STORE_UNAVAILABLE");
+        CompletableFuture<AcquireResult> wait = client.acquireAsync("wanted", WAIT_MINUTE);
+        time.advanceMillis(4_000);
+        assertThat(second.links).hasSize(1);
+        assertThat(Fixture.leaseOf(wait).isValid()).isTrue();
+    }
+
+    @Test
+    void anOnlyServerThatCannotReachTheStoreIsKept() {
+        PalisadeClient alone = PalisadeClient.builder("first:1")
+                .channelFactory(first::channel)
+                .time(time.clocks(), time)
+                .callbackExecutor(Runnable::run)
+                .build();
+        first.script = call -> ScriptedServer.rejected("SUSPECT_PRIMARY");
+        CompletableFuture<AcquireResult> wait = alone.acquireAsync("wanted", WAIT_MINUTE);
+        int links = first.links.size();
+        time.advanceMillis(20_000);
+        assertThat(first.links).hasSize(links);
+        first.script = first::grantAll;
+        time.advanceMillis(1_100);
+        assertThat(Fixture.leaseOf(wait).isValid()).isTrue();
+    }
+
+    @Test
+    void aServerThatRefusesNowAndThenIsKept() {
+        List<Call> acquires = new ArrayList<>();
+        first.script = call -> {
+            if (!call.hasAcquire()) {
+                return first.grantAll(call);
+            }
+            acquires.add(call);
+            return acquires.size() % 2 == 0 ? first.grantAll(call) : ScriptedServer.rejected("STORE_UNAVAILABLE");
+        };
+        for (int i = 0; i < 20; i++) {
+            var unused = client.acquireAsync("lock" + i, WAIT_MINUTE);
+            time.advanceMillis(1_000);
+        }
+        assertThat(acquires).hasSize(40);
+        assertThat(second.links).isEmpty();
+    }
+
+    @Test
+    void aStoreThatIsRecoveringIsNoReasonToLeaveAServer() {
+        first.script = call -> call.hasAcquire() ? ScriptedServer.rejected("RECOVERING") : first.grantAll(call);
+        var unused = client.acquireAsync("wanted", WAIT_MINUTE);
+        time.advanceMillis(20_000);
+        assertThat(second.links).isEmpty();
+    }
+
+    private static void freeze(ScriptedServer server) {
+        server.answersKeepAlives = false;
+        server.script = call -> null;
+    }
+}
