@@ -4,17 +4,14 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.server.store.StoreFailure;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,13 +21,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Primaries {
     private static final long WATCH_MILLIS = 1_000;
-    private static final long BACK_OFF_MILLIS = 20;
-    private static final long BACK_OFF_MAX_MILLIS = 1_000;
     /** A link that lasted so long was not lost at once. */
     private static final long LASTED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final StoreUri uri;
-    private final Dialer dialer;
+    private final Greeter greeter;
     private final EventLoop loop;
     private final Topology topology;
     private final Loading loading;
@@ -39,32 +34,28 @@ final class Primaries {
     private final Map<Address, Primary> linked = new LinkedHashMap<>();
     private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final List<Finder> finders = new ArrayList<>();
+    private final BackOff backOff =
+            new BackOff(below -> ThreadLocalRandom.current().nextLong(below));
     private Route route = Route.NOWHERE;
     private @Nullable Future<?> nextRound;
     private boolean looking;
     private boolean lookAgain;
     private boolean closed;
-    private int attempts;
     private String lastFailure = "";
-    private volatile Told told;
-
-    private record Primary(Wire wire, ServerInfo info) {}
+    private volatile Condition condition;
 
     /** Somebody who waits for the primary of a slot. */
     private record Finder(int slot, CompletableFuture<Void> found) {}
 
-    private record Told(
-            boolean up, String primary, String version, String replicationId, long sinceNanos, String failure) {}
-
     Primaries(StoreUri uri, Dialer dialer, Loading loading, EventLog events) {
         this.uri = uri;
-        this.dialer = dialer;
         this.loading = loading;
+        greeter = new Greeter(uri, dialer, loading, started::isDone, events);
         this.events = events;
         loop = dialer.loop();
         topology = Topology.of(uri, dialer);
         channels = new Channels(dialer);
-        told = new Told(false, "", "", "", now(), "");
+        condition = Condition.atFirst(now());
     }
 
     /** The first round, after which there are more only if all primaries were linked. Any thread. */
@@ -82,7 +73,7 @@ final class Primaries {
             return primary(call.slot);
         }
         Primary primary = linked.get(target);
-        return primary == null ? null : primary.wire;
+        return primary == null ? null : primary.wire();
     }
 
     boolean isCluster() {
@@ -144,8 +135,8 @@ final class Primaries {
     private CompletableFuture<Void> take(Route now) {
         route = now;
         for (Primary primary : List.copyOf(linked.values())) {
-            if (!route.primaries().contains(primary.wire.address())) {
-                leave(primary.wire, "Redis " + primary.wire.address() + " is not the primary any more");
+            if (!route.primaries().contains(primary.wire().address())) {
+                leave(primary.wire(), "Redis " + primary.wire().address() + " is not the primary any more");
             }
         }
         List<CompletableFuture<Void>> linking = new ArrayList<>();
@@ -158,50 +149,25 @@ final class Primaries {
     }
 
     private CompletableFuture<Void> link(Address address) {
-        return dialer.dial(address)
-                .thenCompose(wire -> greet(wire).whenComplete((primary, failure) -> {
-                    if (failure != null) {
-                        wire.close("it cannot be used");
-                    }
-                }))
-                .thenAccept(primary -> {
-                    if (closed || !route.primaries().contains(address)) {
-                        primary.wire.retire();
-                        return;
-                    }
-                    linked.put(address, primary);
-                    primary.wire.ownedBy(this::lost);
-                    events.tell(
-                            "store_linked",
-                            "primary",
-                            address,
-                            "version",
-                            primary.info.version(),
-                            "replication_id",
-                            primary.info.replicationId());
-                    channels.listenAt(address);
-                    tell();
-                });
-    }
-
-    /** Takes only a Redis that may keep locks, and has the functions. */
-    private CompletableFuture<Primary> greet(Wire wire) {
-        Address address = wire.address();
-        return ServerInfo.of(wire).thenCompose(info -> {
-            String refusal = info.refusal(address, uri.kind());
-            String atStart = info.refusalAtStart(address);
-            if (refusal == null && atStart != null && started.isDone()) {
-                events.tell("store_warning", "message", atStart);
+        return greeter.link(address).thenAccept(primary -> {
+            Wire wire = primary.wire();
+            ServerInfo info = primary.info();
+            if (closed || !route.primaries().contains(address)) {
+                wire.retire();
+                return;
             }
-            String why = refusal == null && !started.isDone() ? atStart : refusal;
-            return why != null
-                    ? CompletableFuture.failedFuture(Refusal.of(why))
-                    : loading.ensure(wire).thenApply(done -> {
-                        if (!wire.isOpen()) {
-                            throw new CompletionException(new Refusal(address, "the connection broke"));
-                        }
-                        return new Primary(wire, info);
-                    });
+            linked.put(address, primary);
+            wire.ownedBy(this::lost);
+            events.tell(
+                    "store_linked",
+                    "primary",
+                    address,
+                    "version",
+                    info.version(),
+                    "replication_id",
+                    info.replicationId());
+            channels.listenAt(address);
+            tell();
         });
     }
 
@@ -227,7 +193,7 @@ final class Primaries {
             lookAgain = false;
             look();
         } else if (isMissing()) {
-            lookIn(backOffMillis());
+            lookIn(backOff.nextMillis());
         } else if (topology.changes()) {
             lookIn(WATCH_MILLIS);
         }
@@ -244,12 +210,12 @@ final class Primaries {
         events.tell("store_lost", "primary", address, "message", lastFailure);
         tell();
         if (wire.ageNanos() > LASTED_NANOS) {
-            attempts = 0;
+            backOff.reset();
         }
         if (looking) {
             lookAgain = true;
         } else {
-            lookIn(backOffMillis());
+            lookIn(backOff.nextMillis());
         }
     }
 
@@ -263,17 +229,10 @@ final class Primaries {
         nextRound = loop.schedule(this::look, millis, TimeUnit.MILLISECONDS);
     }
 
-    /** At once after a link that lasted; then doubling, and never the same for two servers. */
-    private long backOffMillis() {
-        long most = attempts == 0 ? 0 : Math.min(BACK_OFF_MAX_MILLIS, BACK_OFF_MILLIS << Math.min(attempts - 1, 16));
-        attempts++;
-        return most == 0 ? 0 : most / 2 + ThreadLocalRandom.current().nextLong(most / 2 + 1);
-    }
-
     /** Finds out about a primary that does not answer, or is none any more, while nobody asks it; and about a lost library. */
     private void beat() {
         for (Primary primary : List.copyOf(linked.values())) {
-            var unusedEnd = load(primary.wire);
+            var unusedEnd = load(primary.wire());
         }
     }
 
@@ -301,8 +260,8 @@ final class Primaries {
         }
         channels.close();
         for (Primary primary : List.copyOf(linked.values())) {
-            linked.remove(primary.wire.address());
-            primary.wire.close("the link was closed");
+            linked.remove(primary.wire().address());
+            primary.wire().close("the link was closed");
         }
         tell();
         List<Finder> waiting = List.copyOf(finders);
@@ -312,27 +271,11 @@ final class Primaries {
 
     /** Any thread. */
     LinkState state() {
-        Told now = told;
-        return new LinkState(
-                now.up,
-                now.primary,
-                now.version,
-                now.replicationId,
-                Duration.ofNanos(now() - now.sinceNanos),
-                now.failure);
+        return condition.at(now());
     }
 
     private void tell() {
-        boolean up = !closed && !isMissing();
-        Told before = told;
-        Primary first = linked.isEmpty() ? null : linked.values().iterator().next();
-        told = new Told(
-                up,
-                linked.keySet().stream().map(Address::toString).collect(Collectors.joining(",")),
-                first == null ? "" : first.info.version(),
-                first == null ? "" : first.info.replicationId(),
-                up == before.up ? before.sinceNanos : now(),
-                lastFailure);
+        condition = condition.next(!closed && !isMissing(), linked.values(), lastFailure, now());
     }
 
     private boolean isMissing() {
@@ -341,13 +284,13 @@ final class Primaries {
 
     private boolean isLinked(Wire wire) {
         Primary primary = linked.get(wire.address());
-        return primary != null && primary.wire == wire;
+        return primary != null && primary.wire() == wire;
     }
 
     private @Nullable Wire primary(int slot) {
         Address address = route.primaryOf(slot);
         Primary primary = address == null ? null : linked.get(address);
-        return primary == null ? null : primary.wire;
+        return primary == null ? null : primary.wire();
     }
 
     private long now() {

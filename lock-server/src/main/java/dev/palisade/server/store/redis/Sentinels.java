@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Asks all Sentinels who the primary is, and believes the newest configuration that a majority of them, or as many as answer in time,
- * knows of: one Sentinel may be cut off together with a primary of yesterday. It never goes back to an older configuration.
+ * Asks all Sentinels who the primary is, and believes the newest configuration that a majority of them knows of. Fewer, if no more
+ * answer in time, are believed only if theirs is not older than the last: they may be cut off together with a primary of yesterday.
  */
 final class Sentinels implements Topology {
     private final StoreUri uri;
@@ -41,7 +41,7 @@ final class Sentinels implements Topology {
                     });
         }
         return poll.result.thenApply(known -> {
-            newestEpoch = Math.max(newestEpoch, known.configEpoch);
+            newestEpoch = known.configEpoch;
             return Route.to(known.primary);
         });
     }
@@ -104,7 +104,7 @@ final class Sentinels implements Topology {
             }
             if (answers == 0) {
                 result.completeExceptionally(Refusal.of(firstFailure));
-            } else if (newest.configEpoch < newestEpoch) {
+            } else if (newest.configEpoch < newestEpoch && answers <= asked / 2) {
                 result.completeExceptionally(Refusal.of("the Sentinels that answer know an older primary only, "
                         + newest.primary + "; see that a majority of them can be reached"));
             } else {

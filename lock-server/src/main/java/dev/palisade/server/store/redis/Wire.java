@@ -31,7 +31,6 @@ final class Wire {
     /** Hears once that it was lost; not of a {@link #retire}. */
     private @Nullable BiConsumer<Wire, String> owner;
 
-    private long tickedNanos;
     private boolean retired;
     private boolean closed;
 
@@ -41,7 +40,6 @@ final class Wire {
         this.loop = loop;
         this.timeoutNanos = timeoutNanos;
         openedNanos = now();
-        tickedNanos = openedNanos;
         long tickNanos = timeoutNanos / TICKS_PER_TIMEOUT;
         ticking = loop.scheduleWithFixedDelay(this::tick, tickNanos, tickNanos, TimeUnit.NANOSECONDS);
         connection.addListener(new RedisConnectionStateListener() {
@@ -172,11 +170,8 @@ final class Wire {
 
     private void tick() {
         long now = now();
-        // A late tick means that this process stood still: answers may be waiting, unread, in the socket.
-        boolean late = now - tickedNanos > timeoutNanos / 2;
-        tickedNanos = now;
         Call oldest = inFlight.peek();
-        if (oldest != null && !late && now - oldest.sentNanos() > timeoutNanos) {
+        if (oldest != null && now - oldest.sentNanos() > timeoutNanos) {
             close("it did not answer within " + Refusal.text(timeoutNanos));
         }
     }

@@ -49,10 +49,7 @@ final class Linked {
     }
 
     static RedisLink open(String uri) throws StoreUnusable, InterruptedException {
-        return RedisLink.open(
-                new RedisLinkConfig(StoreUri.parse(uri), TIMEOUT),
-                library(1),
-                EventLog.NONE);
+        return RedisLink.open(new RedisLinkConfig(StoreUri.parse(uri), TIMEOUT), library(1), EventLog.NONE);
     }
 
     static Reply add(RedisLink link, String key) {

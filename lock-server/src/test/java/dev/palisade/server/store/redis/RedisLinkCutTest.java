@@ -38,14 +38,15 @@ class RedisLinkCutTest {
     @Test
     void callsOfOneTurnLeaveWithOneFlush() throws Exception {
         List<Reply> replies = new ArrayList<>();
-        get(add(link, "first")
-                .thenRun(
-                        () -> { // On the loop, so that it cannot write before all are called.
-                            cutter.writes.clear();
-                            for (int i = 0; i < 200; i++) {
-                                replies.add(add(link, "k"));
-                            }
-                        }));
+        redis.freeze(); // So that what follows runs on the loop, which cannot write before it is done.
+        CompletableFuture<Void> called = add(link, "first").thenRun(() -> {
+            cutter.writes.clear();
+            for (int i = 0; i < 200; i++) {
+                replies.add(add(link, "k"));
+            }
+        });
+        redis.thaw();
+        get(called);
         for (Reply reply : replies) {
             get(reply);
         }

@@ -88,6 +88,39 @@ class SentinelsTest {
     }
 
     @Test
+    void whatAMajorityNamesIsGoneToWhileTheOldOneStillTakesWritesAndThoughItsConfigurationIsOlder() throws Exception {
+        try (RedisLink link = Linked.open(uri())) {
+            sentinels.get(0).ask("SENTINEL", "FAILOVER", "main");
+            awaitLinkedTo(link, replica);
+            await().until(() -> primary.info("role").equals("slave"));
+
+            primary.ask("REPLICAOF", "NO", "ONE");
+            sentinels.forEach(sentinel -> monitorAnew(sentinel, primary));
+            awaitLinkedTo(link, primary);
+            assertThat(replica.info("role")).isEqualTo("master");
+        }
+    }
+
+    @Test
+    void oneSentinelWithAnOlderConfigurationIsNotBelieved() throws Exception {
+        try (RedisLink link = Linked.open(uri())) {
+            sentinels.get(0).ask("SENTINEL", "FAILOVER", "main");
+            awaitLinkedTo(link, replica);
+            sentinels.get(0).kill9();
+            sentinels.get(1).kill9();
+            primary.ask("REPLICAOF", "NO", "ONE");
+            monitorAnew(sentinels.get(2), primary);
+
+            await().until(() -> link.state()
+                    .lastFailure()
+                    .equals("the Sentinels that answer know an older primary only, 127.0.0.1:" + primary.port()
+                            + "; see that a majority of them can be reached"));
+            assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + replica.port());
+            get(add(link, "k"));
+        }
+    }
+
+    @Test
     void oneSentinelIsEnoughToStartAndNoneIsNeededToGoOn() throws Exception {
         sentinels.get(0).kill9();
         sentinels.get(1).freeze();
@@ -100,6 +133,12 @@ class SentinelsTest {
             assertThat(link.state().up()).isTrue();
             assertThat(get(add(link, "k"))).isEqualTo(List.of(2L));
         }
+    }
+
+    /** From now on it knows {@code redis} as the primary, by a configuration older than any that a failover made. */
+    private static void monitorAnew(RedisProcess sentinel, RedisProcess redis) {
+        sentinel.ask("SENTINEL", "REMOVE", "main");
+        sentinel.ask("SENTINEL", "MONITOR", "main", redis.host(), String.valueOf(redis.port()), "2");
     }
 
     private String uri() {
