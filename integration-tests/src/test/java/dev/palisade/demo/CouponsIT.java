@@ -5,13 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code palisade demo coupons}. */
-@Execution(ExecutionMode.CONCURRENT)
+@Isolated("Five hundred clients: beside others some of them give up.")
 class CouponsIT {
     private static final Pattern ISSUED =
             Pattern.compile("^issued +(\\d+), by the storage's applied-log$", Pattern.MULTILINE);

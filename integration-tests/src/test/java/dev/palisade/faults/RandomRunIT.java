@@ -13,13 +13,12 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * {@code palisade faults}, as short as it can be: every kind of fault once. Longer, or again: by the command itself, which tells how.
  */
-@Execution(ExecutionMode.CONCURRENT)
+@Isolated("Many clients at full speed: beside others too little happens between two faults.")
 class RandomRunIT {
     private static final Duration PATIENCE = Duration.ofMinutes(4);
 
