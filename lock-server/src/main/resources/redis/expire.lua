@@ -25,9 +25,9 @@ command('expire', FREES, nil, function(step)
   local lock = step.lock
   if not lock.changed and is_idle(lock) and forgettable_at(lock) <= step.now then
     forget_lock(step)
-  elseif not lock.due or lock.due <= step.now then
-    lock.due = nil -- It is due again at another time.
-    lock.changed = true
+  else
+    lock.due = nil -- It is due again at another time, whatever the index says.
+    lock.changed = lock.changed or not lock.is_new
   end
   return { 'Expired' }
 end)

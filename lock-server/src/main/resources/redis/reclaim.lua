@@ -15,8 +15,10 @@ local function is_forgotten(step, request, gen, grant)
   if end_of_grant(step, grant) or end_of_request(step, request) then
     return false
   end
-  local place = place_of(step, request)
-  return not place or waiter_at(step.lock, place)[GEN] <= gen
+  -- Another's, with that grant id; or a newer stream of its session has asked since.
+  local _, place = waiter_by_grant(step, grant)
+  local mine = place_of(step, request)
+  return (not place or place == mine) and (not mine or waiter_at(step.lock, mine)[GEN] <= gen)
 end
 
 -- An EXCLUSIVE grant has ended when any later one is made. Of an end nobody knows whether it was of a SHARED one.

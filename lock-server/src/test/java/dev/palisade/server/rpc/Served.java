@@ -29,7 +29,7 @@ import dev.palisade.server.engine.Timer;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
-import dev.palisade.server.store.embedded.StoreUnusable;
+import dev.palisade.server.store.StoreUnusable;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.inprocess.InProcessChannelBuilder;

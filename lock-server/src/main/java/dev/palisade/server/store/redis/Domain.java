@@ -22,6 +22,7 @@ final class Domain {
     final byte[] history;
     private final AtomicLong floor = new AtomicLong();
     private volatile @Nullable Epoch epoch;
+    private volatile boolean exhausted;
 
     /**
      * @param base every token of the epoch is larger
@@ -83,7 +84,18 @@ final class Domain {
         return epoch;
     }
 
-    void epoch(@Nullable Epoch now) {
+    void epoch(Epoch now) {
         epoch = now;
+        exhausted = false;
+    }
+
+    /** No epoch can begin above what was issued. */
+    void exhausted() {
+        epoch = null;
+        exhausted = true;
+    }
+
+    boolean isExhausted() {
+        return exhausted;
     }
 }

@@ -161,7 +161,7 @@ final class Epochs {
         }
 
         synchronized void exhausted(Domain domain) {
-            domain.epoch(null);
+            domain.exhausted();
             whys.merge("no token is left below 2^53", 1, Integer::sum);
         }
 

@@ -70,6 +70,8 @@ public final class RedisStore implements LockStore {
     private final byte[] settings;
     private final String channel;
     private final AtomicInteger inFlight = new AtomicInteger();
+    private final CompletableFuture<@Nullable Void> answered = new CompletableFuture<>();
+    private final long timeoutMillis;
     private final AtomicBoolean tellingLater = new AtomicBoolean();
     private volatile @Nullable Listener listener;
     private volatile boolean closed;
@@ -147,6 +149,7 @@ public final class RedisStore implements LockStore {
             EventLog events) {
         this.link = link;
         this.limits = limits;
+        this.timeoutMillis = config.link().timeout().toMillis();
         this.nowMillis = nowMillis;
         this.timer = timer;
         this.epochs = new Epochs(link, config, nowMillis, random, events);
@@ -191,9 +194,20 @@ public final class RedisStore implements LockStore {
                 epochs.told(now));
     }
 
+    /** What was sent to Redis is answered first, as long as Redis answers. */
     @Override
     public void close() {
         closed = true;
+        if (inFlight.get() == 0) {
+            answered.complete(null);
+        }
+        try {
+            answered.get(timeoutMillis, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException | ExecutionException e) {
+            // Redis does not answer; whoever waits is told that the outcome is unknown.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         link.close();
     }
 
@@ -218,7 +232,11 @@ public final class RedisStore implements LockStore {
             learn(reclaim.lock(), reclaim.token().value());
         }
         send(command, answer, REPEATS);
-        return answer.whenComplete((done, failure) -> inFlight.decrementAndGet());
+        return answer.whenComplete((done, failure) -> {
+            if (inFlight.decrementAndGet() == 0 && closed) {
+                answered.complete(null);
+            }
+        });
     }
 
     /** Only what is authentic comes here: a floor must not move on anything else. */
@@ -254,7 +272,12 @@ public final class RedisStore implements LockStore {
 
     private void putInOrder(Reply suspected, Command command, CompletableFuture<Answer> answer, int repeats) {
         var unused = epochs.open(suspected).whenComplete((opened, failure) -> {
-            if (failure == null) {
+            if (failure == null && epochs.of(command.lock()).isExhausted()) {
+                answer.complete(new Answer.Refused(new Rejection(
+                        Reason.TOKENS_EXHAUSTED,
+                        "no fencing token is left below 2^53; this store can grant no more",
+                        Map.of(Rejection.LOCK, command.lock().value()))));
+            } else if (failure == null) {
                 send(command, answer, repeats - 1);
             } else {
                 answer.complete(suspect(command, rootMessage(failure)));

@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -309,6 +310,31 @@ class RedisStoreTest {
             assertThat(a.execute(new Describe(LOCK))).as("no clock is so wrong").isInstanceOf(Answer.Described.class);
             assertThat(a.acquire(3, 1, 60_000)).isInstanceOf(Answer.Queued.class);
         }
+    }
+
+    @Test
+    void whereNoTokenIsLeftNobodyIsGrantedAndSoItIsSaid() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 0, true)) {
+            redis.ask("SET", "p:{" + LOCK.domain() + "}:token", Long.toString(FencingToken.MAX - 1));
+            assertThat(reason(a.acquire(1, 1, 0))).isEqualTo(Reason.TOKENS_EXHAUSTED);
+            assertThat(a.granted(1, 2, new LockName("elsewhere")).token().value())
+                    .isLessThan(FencingToken.MAX);
+        }
+    }
+
+    @Test
+    void whatWasSentBeforeTheStopIsAnswered() throws Exception {
+        List<CompletableFuture<Answer>> answers = new ArrayList<>();
+        try (OneOfSeveral a = server()) {
+            for (int i = 0; i < 2_000; i++) {
+                answers.add(a.store
+                        .execute(new Acquire(
+                                new LockName("stop/" + i), OneOfSeveral.request(1, i + 1), 0, 0, Long.MAX_VALUE))
+                        .toCompletableFuture());
+            }
+        }
+        assertThat(answers).allMatch(CompletableFuture::isDone).noneMatch(CompletableFuture::isCompletedExceptionally);
     }
 
     @Test
