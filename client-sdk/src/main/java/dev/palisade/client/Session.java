@@ -312,14 +312,17 @@ final class Session {
 
     /** An offer may overtake the answer to a repeated acquire: then this is the lease it made. */
     private void giveBackUnlessHeld(Granted granted) {
-        boolean held;
-        try {
-            held = leases.get(Wire.grantId(granted.getGrantId())) != null;
-        } catch (RejectedException e) {
-            held = false;
-        }
-        if (!held) {
+        if (!held(granted)) {
             giveBack(granted);
+        }
+    }
+
+    private boolean held(Granted granted) {
+        try {
+            HeldLease lease = leases.get(Wire.grantId(granted.getGrantId()));
+            return lease != null && lease.grant().token().value() == granted.getToken();
+        } catch (RejectedException e) {
+            return false;
         }
     }
 
@@ -327,7 +330,8 @@ final class Session {
         Acquire acquire = acquires.get(offer.getRequestId());
         if (acquire != null) {
             acquire.offered(offer, seen);
-        } else {
+        } else if (!held(
+                offer.getGranted())) { // Told twice, it is not declined: that would end the lease it has become.
             leave(offer.getGranted().getLock(), offer.getRequestId());
         }
     }

@@ -146,6 +146,22 @@ class OfferTest extends Fixture {
     }
 
     @Test
+    void anOfferThatIsToldTwiceIsNotDeclinedTheSecondTime() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        long requestId = last(CallCase.ACQUIRE).getAcquire().getRequestId();
+        Granted granted = offerFresh();
+        server.link().offer(requestId, granted, 2_000, server.link().newestSentNanos());
+        assertThat(count(CallCase.LEAVE))
+                .as("it would end the lease that was handed over")
+                .isZero();
+        assertThat(leaseOf(result).isValid()).isTrue();
+
+        Granted newer = granted.toBuilder().setToken(granted.getToken() + 1).build();
+        server.link().offer(requestId, newer, 2_000, server.link().newestSentNanos());
+        assertThat(count(CallCase.LEAVE)).as("another one is").isEqualTo(1);
+    }
+
+    @Test
     void anOfferToNobodyIsDeclined() {
         server.link().offer(77, server.grant(LOCK), 2_000, time.nanos());
         assertThat(last(CallCase.LEAVE).getLeave().getRequestId()).isEqualTo(77);
