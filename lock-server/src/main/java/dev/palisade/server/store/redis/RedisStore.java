@@ -365,10 +365,7 @@ public final class RedisStore implements LockStore {
             waiting.isOver(ended.tombstone().request());
         } else if (event instanceof LockEvent.Offered offered) {
             WaitingHere.@Nullable Waiting mine = waiting.of(offered.request());
-            if (mine == null) {
-                return false;
-            }
-            mine.toldToken = offered.token().value();
+            return mine != null && mine.isNews(offered.token().value());
         }
         return true;
     }
@@ -388,12 +385,7 @@ public final class RedisStore implements LockStore {
             long notBefore = mine == null ? nowMillis() : mine.waitedAtMillis;
             FunctionAnswer told = new FunctionAnswer(
                     lock, List.of(List.of(), FunctionAnswer.number(fields.get(1)), List.of(event)), notBefore);
-            FunctionAnswer.Changes changes = told.changes();
-            if (!offered
-                    || mine == null
-                    || mine.toldToken != changes.state().offers().get(0).token().value()) {
-                tell(changes);
-            }
+            tell(told.changes());
         });
     }
 
@@ -448,10 +440,7 @@ public final class RedisStore implements LockStore {
         if (answer instanceof Answer.Queued) {
             mine.waitedAtMillis = Math.max(mine.waitedAtMillis, sent);
         } else if (answer instanceof Answer.Promised promised) {
-            Grant grant = promised.grant();
-            if (mine.toldToken != grant.token().value()) {
-                tell(offered(mine, grant));
-            }
+            tell(offered(mine, promised.grant()));
         } else if (answer instanceof Answer.WaitEnded ended) {
             tell(ended(mine, ended.end(), sent));
         } else if (answer instanceof Answer.Refused refused

@@ -19,7 +19,7 @@ final class WaitingHere {
         /** When the last call was sent that was answered "waits": no offer that is unknown here is older. */
         volatile long waitedAtMillis;
         /** The token of the last offer that was told; 0 for none. */
-        volatile long toldToken;
+        private long toldToken;
 
         volatile boolean polled;
 
@@ -29,6 +29,16 @@ final class WaitingHere {
                     ? Long.MAX_VALUE
                     : sentMillis + acquire.waitMillis();
             this.waitedAtMillis = sentMillis;
+        }
+
+        /**
+         * Whether the offer of that token is to be told; once, though a message of another server, the answer to a poll and
+         * what a poll brings about itself may all say it: a client that has it already takes a second one for too much.
+         */
+        synchronized boolean isNews(long token) {
+            boolean news = token != toldToken;
+            toldToken = token;
+            return news;
         }
 
         /** The same request, once more, for a store that has lost it. */
