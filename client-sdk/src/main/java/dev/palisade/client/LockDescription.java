@@ -4,6 +4,7 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A lock as the server saw it when it answered. For people and dashboards: it is out of date when it arrives.
@@ -14,6 +15,7 @@ import java.util.List;
  * @param waiters the queue in its order, at most the first 100
  * @param waitersTotal all waiters, also those left out of {@code waiters}
  * @param lockDelayRemaining how long the lock stays closed after a holder's unclean end; zero: it is not
+ * @param epoch the epoch that the lock's tokens are of; empty in a list, from an older server, and when the server has not met it
  */
 public record LockDescription(
         LockName lock,
@@ -21,7 +23,8 @@ public record LockDescription(
         int holdersTotal,
         List<Waiter> waiters,
         int waitersTotal,
-        Duration lockDelayRemaining) {
+        Duration lockDelayRemaining,
+        Optional<StoreDescription.Epoch> epoch) {
     public LockDescription {
         holders = List.copyOf(holders);
         waiters = List.copyOf(waiters);

@@ -17,6 +17,7 @@ import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.SessionsRequest;
+import dev.palisade.proto.v1.StoreRequest;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -93,6 +94,11 @@ public final class Operations {
             return new Pages.Page<>(
                     page.getSessionsList().stream().map(Wire::session).toList(), page.getNextPageToken());
         });
+    }
+
+    /** How the store does behind the first of the servers that answers, also while the store is down. */
+    public StoreDescription store() {
+        return Wire.store(calls.ask("the store", stub -> stub.store(StoreRequest.getDefaultInstance())));
     }
 
     /** The last things that happened to {@code lock}, oldest first; what a restart of the server forgets is missing. */

@@ -11,12 +11,14 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.Epoch;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.HistoryEntry;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.Waiter;
 import java.time.Duration;
 import java.time.Instant;
@@ -98,7 +100,30 @@ final class Wire {
                 reply.getHoldersTotal(),
                 reply.getWaitersList().stream().map(Wire::waiter).toList(),
                 reply.getWaitersTotal(),
-                Duration.ofMillis(reply.getLockDelayRemainingMillis()));
+                Duration.ofMillis(reply.getLockDelayRemainingMillis()),
+                reply.hasEpoch() ? Optional.of(epoch(reply.getEpoch())) : Optional.empty());
+    }
+
+    static StoreDescription store(StoreReply reply) {
+        return new StoreDescription(
+                reply.getKind(),
+                reply.getWhere(),
+                reply.getDetail(),
+                reply.getUp(),
+                Instant.ofEpochMilli(reply.getSinceEpochMillis()),
+                reply.getWhy(),
+                reply.getDomains(),
+                reply.getEpochsList().stream().map(Wire::epoch).toList());
+    }
+
+    private static StoreDescription.Epoch epoch(Epoch epoch) {
+        return new StoreDescription.Epoch(
+                epoch.getDomain(),
+                epoch.getBaseToken(),
+                Instant.ofEpochMilli(epoch.getBeganAtEpochMillis()),
+                epoch.getWhy(),
+                Duration.ofMillis(epoch.getRecoveringMillis()),
+                Duration.ofMillis(epoch.getAheadMillis()));
     }
 
     static SessionDescription session(ListedSession session) {

@@ -66,6 +66,7 @@ class ArchitectureTest {
                         "Operations",
                         "PalisadeClient",
                         "ReleaseOutcome",
-                        "SessionDescription");
+                        "SessionDescription",
+                        "StoreDescription");
     }
 }

@@ -30,6 +30,8 @@ import dev.palisade.proto.v1.RevokeReply;
 import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.SessionsRequest;
+import dev.palisade.proto.v1.StoreReply;
+import dev.palisade.proto.v1.StoreRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.Status;
@@ -165,6 +167,25 @@ class OperationsTest {
         }
 
         @Override
+        public void store(StoreRequest request, StreamObserver<StoreReply> out) {
+            StoreReply.Builder reply = StoreReply.newBuilder()
+                    .setKind("redis")
+                    .setWhere("10.0.0.1:6379")
+                    .setDetail("Redis 7.0.15")
+                    .setSinceEpochMillis(2_000)
+                    .setWhy("no primary")
+                    .setDomains(256);
+            reply.addEpochsBuilder()
+                    .setDomain(17)
+                    .setBaseToken(5)
+                    .setBeganAtEpochMillis(1_000)
+                    .setWhy("the primary changed")
+                    .setRecoveringMillis(300)
+                    .setAheadMillis(7);
+            answer(request, reply.build(), out);
+        }
+
+        @Override
         public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
             HistoryEntry queued = HistoryEntry.newBuilder()
                     .setAtEpochMillis(1_000)
@@ -221,6 +242,22 @@ class OperationsTest {
                 .containsExactly(
                         SessionsRequest.getDefaultInstance(),
                         SessionsRequest.newBuilder().setPageToken("more").build());
+    }
+
+    @Test
+    void theStoreIsToldOfWithEverythingTheServerSaysOfIt() {
+        StoreDescription.Epoch epoch = new StoreDescription.Epoch(
+                17, 5, Instant.ofEpochSecond(1), "the primary changed", Duration.ofMillis(300), Duration.ofMillis(7));
+        assertThat(client.operations().store())
+                .isEqualTo(new StoreDescription(
+                        "redis",
+                        "10.0.0.1:6379",
+                        "Redis 7.0.15",
+                        false,
+                        Instant.ofEpochSecond(2),
+                        "no primary",
+                        256,
+                        List.of(epoch)));
     }
 
     @Test

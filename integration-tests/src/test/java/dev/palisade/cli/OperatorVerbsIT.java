@@ -48,6 +48,14 @@ class OperatorVerbsIT {
             assertThat(none.out()).isEmpty();
             assertThat(none.code()).isZero();
             assertThat(shell.run("sessions").out()).anyMatch(line -> line.contains("holder"));
+            JsonObject store = json("store", "--json");
+            assertThat(store.get("up").getAsBoolean()).isTrue();
+            assertThat(store.get("epochs").getAsJsonArray())
+                    .as("of this lock too")
+                    .containsExactly(json("describe", LOCK, "--json").get("epoch"));
+            assertThat(shell.run("store").out().get(0))
+                    .startsWith("embedded at ")
+                    .contains(": up since ");
             assertThat(json("check", lease.sequencer().toText(), "--json")
                             .get("alive")
                             .getAsBoolean())

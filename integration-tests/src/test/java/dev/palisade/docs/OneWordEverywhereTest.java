@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 
 /** A command, or a reason, has one name: in the machine, on the wire and in the reference. */
 class OneWordEverywhereTest {
-    private static final Set<String> SENT_BY_TIME_OR_THE_SERVER = Set.of("expire", "abandon");
+    private static final Set<String> SENT_BY_TIME_OR_THE_SERVER = Set.of("expire", "abandon", "poll", "reclaim");
     /** Looks that no rule of the machine decides. */
-    private static final Set<String> LOOKS = Set.of("list", "history", "sessions");
+    private static final Set<String> LOOKS = Set.of("list", "history", "sessions", "store");
     /** Whoever sends these need not hold or wait for anything, so they have no place on a holder's stream. */
     private static final Set<String> ASKED_BY_OTHERS = Set.of("revoke", "forcerelease", "checksequencer", "barrier");
 

@@ -8,7 +8,6 @@ import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.CallsInFlight;
-import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
@@ -17,7 +16,6 @@ import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
-import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
@@ -101,7 +99,10 @@ final class RunningServer {
         LocksRpc locks = new LocksRpc(engine, limits, Version.text(), CALLS_IN_FLIGHT_MAX, after);
         CallsInFlight inFlight = new CallsInFlight();
         HealthStatusManager health = new HealthStatusManager();
-        health.setStatus(LocksGrpc.SERVICE_NAME, ServingStatus.SERVING);
+        StoreHealth storeHealth = new StoreHealth(health, engine::store);
+        storeHealth.run();
+        var unusedLook = timer.scheduleAtFixedRate(
+                logged(storeHealth), StoreHealth.LOOK_MILLIS, StoreHealth.LOOK_MILLIS, TimeUnit.MILLISECONDS);
         Server server = NettyServerBuilder.forAddress(address)
                 .directExecutor()
                 .maxInboundMessageSize(FRAME_BYTES_MAX)

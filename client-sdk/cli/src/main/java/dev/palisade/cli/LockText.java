@@ -35,6 +35,7 @@ final class LockText {
         if (left > 0) {
             text.append("and ").append(left).append(" more\n");
         }
+        lock.epoch().ifPresent(epoch -> text.append('\n').append(StoreText.shown(epoch, clock)));
         return text.toString();
     }
 
@@ -83,6 +84,7 @@ final class LockText {
         json.add("waiters", waiters);
         json.addProperty("waiters_total", lock.waitersTotal());
         json.addProperty("lock_delay_millis", lock.lockDelayRemaining().toMillis());
+        lock.epoch().ifPresent(epoch -> json.add("epoch", StoreText.json(epoch)));
         return json;
     }
 

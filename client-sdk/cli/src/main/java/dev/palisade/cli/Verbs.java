@@ -58,6 +58,7 @@ final class Verbs {
         verbs.put("force-release", ForceReleaseCommand::new);
         verbs.put("revoke", RevokeCommand::new);
         verbs.put("sessions", SessionsCommand::new);
+        verbs.put("store", StoreCommand::new);
         verbs.put("check", CheckCommand::new);
         verbs.put("completion", CompletionCommand::new);
         return verbs;

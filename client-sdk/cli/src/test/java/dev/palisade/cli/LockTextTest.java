@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class LockTextTest {
@@ -28,7 +29,7 @@ class LockTextTest {
             new LockDescription.Waiter("b", "dump", Mode.SHARED, Duration.ofSeconds(20), true, "");
 
     private static LockDescription lock(List<HolderInfo> holders, int total, Duration delay) {
-        return new LockDescription(new LockName("x"), holders, total, List.of(WAITER), 3, delay);
+        return new LockDescription(new LockName("x"), holders, total, List.of(WAITER), 3, delay, Optional.empty());
     }
 
     @Test

@@ -31,6 +31,7 @@ import dev.palisade.server.core.Resume;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreStatus;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -90,6 +91,16 @@ public final class LockEngine implements LockStore.Listener {
 
     public EngineConfig config() {
         return config;
+    }
+
+    /** How the store does. */
+    public StoreStatus store() {
+        return store.status();
+    }
+
+    /** The present epoch of the domain that {@code lock} is in, if this server has met it. */
+    public Optional<StoreStatus.Epoch> epochOf(LockName lock) {
+        return store.status().epoch(store.domainOf(lock));
     }
 
     /** What operators are told. */

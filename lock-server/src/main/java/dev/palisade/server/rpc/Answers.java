@@ -11,6 +11,7 @@ import dev.palisade.proto.v1.BarrierReply;
 import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.CheckSequencerReply;
 import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.Epoch;
 import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.HistoryReply;
@@ -26,6 +27,7 @@ import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.ResumeReply;
 import dev.palisade.proto.v1.RevokeReply;
 import dev.palisade.proto.v1.SessionsReply;
+import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.TimedOut;
 import dev.palisade.proto.v1.WaitEnd;
 import dev.palisade.proto.v1.Waiter;
@@ -38,6 +40,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.SessionPage;
+import dev.palisade.server.store.StoreStatus;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -168,7 +171,33 @@ final class Answers {
         if (!(answer instanceof Answer.Described described)) {
             throw unexpected(answer);
         }
-        return described(described.state(), described.nowMillis());
+        DescribeReply.Builder reply = described(described.state(), described.nowMillis()).toBuilder();
+        engine.epochOf(described.state().name()).ifPresent(epoch -> reply.setEpoch(epoch(epoch)));
+        return reply.build();
+    }
+
+    static StoreReply store(StoreStatus status) {
+        StoreReply.Builder reply = StoreReply.newBuilder()
+                .setKind(status.kind())
+                .setWhere(status.where())
+                .setDetail(status.detail())
+                .setUp(status.up())
+                .setSinceEpochMillis(status.sinceMillis())
+                .setWhy(status.why())
+                .setDomains(status.domains());
+        status.epochs().forEach(epoch -> reply.addEpochs(epoch(epoch)));
+        return reply.build();
+    }
+
+    private static Epoch epoch(StoreStatus.Epoch epoch) {
+        return Epoch.newBuilder()
+                .setDomain(epoch.domain())
+                .setBaseToken(epoch.baseToken())
+                .setBeganAtEpochMillis(epoch.beganAtMillis())
+                .setWhy(epoch.why())
+                .setRecoveringMillis(epoch.recoveringMillis())
+                .setAheadMillis(epoch.aheadMillis())
+                .build();
     }
 
     /** A page that would be too long for a message ends early, and the next goes on from there. */

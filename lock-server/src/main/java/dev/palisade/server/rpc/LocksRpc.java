@@ -39,6 +39,8 @@ import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.SessionsRequest;
+import dev.palisade.proto.v1.StoreReply;
+import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Barrier;
@@ -252,6 +254,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 () -> CompletableFuture.completedFuture(engine.sessions(
                         PageToken.fingerprint(request.getPageToken()), ProtoCodec.pageSize(request.getPageSize()))),
                 Answers::sessions);
+    }
+
+    @Override
+    public void store(StoreRequest request, StreamObserver<StoreReply> out) {
+        unary(out, () -> CompletableFuture.completedFuture(engine.store()), Answers::store);
     }
 
     private <A, T> void unary(StreamObserver<T> out, Supplier<CompletionStage<A>> submit, Function<A, T> encode) {

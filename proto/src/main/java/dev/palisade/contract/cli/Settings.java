@@ -37,6 +37,7 @@ public final class Settings implements IDefaultValueProvider {
             "revoke",
             "force-release",
             "sessions",
+            "store",
             "check",
             "server",
             "objects",
