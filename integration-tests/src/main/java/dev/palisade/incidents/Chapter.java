@@ -12,6 +12,10 @@ import java.util.Random;
  */
 final class Chapter implements AutoCloseable {
     private static final int AFTERWARDS = 15;
+    /** 2024-01-01T00:00Z, from which tokens of the rule count. */
+    private static final long ERA_MILLIS = 1_704_067_200_000L;
+
+    private static final long TOKENS_PER_MILLI = 4_096;
 
     private final Subject subject;
     private final Topology topology;
@@ -46,6 +50,16 @@ final class Chapter implements AutoCloseable {
 
     int length() {
         return happened.size();
+    }
+
+    /**
+     * Whether a token is ahead of the clock: a step of a clock, or losses that came fast, leave that. No rule promises anything if all is
+     * lost before the clock has passed them, so that a new chapter has to begin.
+     */
+    boolean tokensAreAhead() {
+        long clock = (System.currentTimeMillis() - ERA_MILLIS) * TOKENS_PER_MILLI;
+        return subject.expected() != Subject.Expected.COMPARED
+                && ledger.issued().stream().anyMatch(issued -> issued.token() > clock);
     }
 
     /** What is at fault up to now, in words. */

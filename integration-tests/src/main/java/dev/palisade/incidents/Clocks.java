@@ -24,6 +24,7 @@ final class Clocks {
     static void aheadThenPromoted(Scene scene) {
         ahead(scene);
         Node next = scene.replica();
+        scene.topology().awaitReplica(next);
         scene.failOver(next, scene.dice().nextBoolean());
         scene.tokensAt(next, 10);
     }

@@ -62,14 +62,6 @@ enum Incident {
         return needs == Needs.PRELOAD;
     }
 
-    /** Whether it leaves tokens ahead of the clock: another loss soon after would be {@link #leftOver} as well. */
-    boolean lastInChapter() {
-        return switch (this) {
-            case CLOCK_FORWARD, CLOCK_BACK, CLOCK_AHEAD_THEN_PROMOTED, CLOCK_AHEAD_THEN_ALL_LOST -> true;
-            default -> false;
-        };
-    }
-
     /** Whether the rule does not promise anything for it: what is broken then is counted apart. */
     boolean leftOver() {
         return this == CLOCK_AHEAD_THEN_ALL_LOST;

@@ -9,6 +9,8 @@ import java.time.Duration;
 
 /** Does the incidents of a {@link State} to one issuer after another, and keeps what was found after each. One thread uses it. */
 final class IncidentRun {
+    private static final int FAULTS_TOLD = 10;
+
     private final Path directory;
     private final PrintStream out;
     private State state;
@@ -55,11 +57,12 @@ final class IncidentRun {
             chapter.happen(planned);
             state = state.with(subject.name(), before.plus(chapter.figures()));
             state.save(directory);
-            over = planned.kind().lastInChapter()
-                    || chapter.length() >= state.kinds().size();
+            over = chapter.tokensAreAhead() || chapter.length() >= state.kinds().size();
         }
         if (subject.expected() == Subject.Expected.SOUND) {
-            chapter.faults().forEach(fault -> out.println("FAILED: " + subject.name() + ": " + fault));
+            chapter.faults().stream()
+                    .limit(FAULTS_TOLD)
+                    .forEach(fault -> out.println("FAILED: " + subject.name() + ": " + fault));
         }
     }
 

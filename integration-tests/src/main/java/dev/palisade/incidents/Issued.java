@@ -7,8 +7,8 @@ import dev.palisade.check.Granted;
  *
  * @param granted to whom and when; its lock is the counter that the token is from
  * @param lock what was taken
- * @param node which Redis was asked
- * @param epoch the issuer's word, or the node's era where it has none; empty: not known
+ * @param node which Redis was asked; empty: not known
+ * @param epoch the era of that node: an epoch, or several that follow each other; empty: not known
  * @param incident the number of the incident in whose time it was taken
  */
 record Issued(Granted granted, String lock, String node, String epoch, int incident) {

@@ -33,7 +33,7 @@ final class NaiveIssuer implements TokenIssuer {
         try {
             Long token = open.commands()
                     .eval(ACQUIRE, ScriptOutputType.INTEGER, new String[] {lock, "token:" + lock}, owner, TTL_MILLIS);
-            return token == null ? Answer.HELD : new Answer.Taken(token, "", open.node());
+            return token == null ? Answer.HELD : new Answer.Taken(token, open.node());
         } catch (RedisCommandExecutionException e) {
             return new Answer.Refused(e.toString());
         } catch (RedisException e) {

@@ -42,6 +42,7 @@ final class Promotions {
         scene.topology().lag(next, scene.dice().nextBoolean());
         scene.tokens(scene.between(5, 40));
         scene.note("promoting " + next + "; " + former + " lives, and the near side stays there");
+        scene.near().issuer().cutOff();
         scene.topology().promote(next);
         scene.far().issuer().follow(next);
         scene.tokensAt(former, scene.between(5, 20));
@@ -84,12 +85,14 @@ final class Promotions {
             Node former = scene.primary();
             Node next = scene.replica();
             scene.note("promoting " + next + "; " + former + " lives, and the near side stays there");
+            scene.near().issuer().cutOff();
             scene.topology().promote(next);
             scene.far().issuer().follow(next);
             scene.tokensAt(next, scene.between(5, 10));
             scene.topology().link(former, next).freeze(Link.Way.values());
             scene.note(former + " is demoted and promoted at once");
             scene.topology().takeBack(former);
+            scene.near().issuer().follow(former);
             scene.tokensAt(former, 20);
             scene.far().issuer().follow(former);
             scene.tokensAt(former, 10);

@@ -52,7 +52,7 @@ final class RedissonIssuer implements TokenIssuer {
         try {
             Long token = await(
                     there.client().getFencedLock(lock).tryLockAndGetTokenAsync(0, TTL_MILLIS, TimeUnit.MILLISECONDS));
-            return token == null ? Answer.HELD : new Answer.Taken(token, "", there.node());
+            return token == null ? Answer.HELD : new Answer.Taken(token, there.node());
         } catch (RedisException e) {
             String why = String.valueOf(e.getMessage());
             return why.startsWith("ERR ") ? new Answer.Refused(why) : new Answer.Unknown(e.toString());

@@ -1,22 +1,43 @@
 package dev.palisade.incidents;
 
+import dev.palisade.scenario.Installation;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Objects;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
 
 /**
- * A rule by which tokens are minted, as the text of a library of functions: the whole rule, or one edit of it that makes it weaker, in
- * which the run must find something.
+ * The rule by which tokens are minted in Redis, as the lock server ships it: the text of those of its functions that do so, or the same with
+ * one edit that makes it weaker, in which the run must find something.
  */
 record Rule(String code) {
-    /** All of it. */
-    static Rule whole() {
-        try (InputStream text = Rule.class.getResourceAsStream("/incidents/tokens.lua")) {
-            return new Rule(new String(Objects.requireNonNull(text).readAllBytes(), StandardCharsets.UTF_8));
+    /** What the barrier, the shortest command that mints, and the epochs stand on, in this order. */
+    private static final List<String> FILES =
+            List.of("library", "clock", "tokens", "lock", "step", "barrier", "domain");
+
+    private static final String SERVER = "lock-server/target/palisade-server.jar";
+
+    /** All of it, out of the lock server's jar. */
+    static Rule shipped() {
+        Path jar = Path.of(System.getProperty(Installation.ROOT_PROPERTY, "."), SERVER);
+        try (ZipFile server = new ZipFile(jar.toFile())) {
+            StringBuilder code = new StringBuilder();
+            for (String file : FILES) {
+                ZipEntry entry = server.getEntry("redis/" + file + ".lua");
+                if (entry == null) {
+                    throw new IllegalStateException("redis/" + file + ".lua is not in " + jar);
+                }
+                try (InputStream text = server.getInputStream(entry)) {
+                    code.append(new String(text.readAllBytes(), StandardCharsets.UTF_8));
+                }
+            }
+            return new Rule(code.toString());
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            throw new UncheckedIOException(jar + " cannot be read; run: mvn package", e);
         }
     }
 

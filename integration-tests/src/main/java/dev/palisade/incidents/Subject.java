@@ -1,7 +1,6 @@
 package dev.palisade.incidents;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -21,52 +20,70 @@ record Subject(String name, Expected expected, Duration patience, Side.Maker mak
     }
 
     private static final Duration SOON = Duration.ofSeconds(2);
-    /** Redisson sends again for that long before it gives up. */
+    /** Processes that start, and clients that send again before they give up. */
     private static final Duration LATER = Duration.ofSeconds(6);
 
+    /** A passage of the shipped rule, and what stands in its place. */
+    private record Edit(String passage, String other) {}
+
+    private static final List<Subject> ALL = List.of(
+            new Subject("palisade", Expected.SOUND, LATER, PalisadeIssuer::new),
+            ruled("rule", Expected.SOUND),
+            new Subject(
+                    "naive",
+                    Expected.COMPARED,
+                    SOON,
+                    (topology, addresses) -> new NaiveIssuer(addresses, topology.primary())),
+            new Subject("redisson", Expected.COMPARED, LATER, RedissonIssuer::new),
+            ruled(
+                    "bare-incr",
+                    Expected.CAUGHT,
+                    new Edit(
+                            "local base = epoch_base(clock, math.max(stored or 0, known and known.last or 0, floor), "
+                                    + "tonumber(args[5]))",
+                            "local base = stored or 0"),
+                    new Edit("if epoch.last < floor then", "if false then")),
+            ruled(
+                    "whole-second-clock",
+                    Expected.CAUGHT,
+                    new Edit(
+                            "local clock = (clock_millis - ERA_MILLIS) * TOKENS_PER_MILLI",
+                            "local clock = math.floor((clock_millis - ERA_MILLIS) / 1000) * 1000 * TOKENS_PER_MILLI")),
+            ruled(
+                    "no-replication-id",
+                    Expected.CAUGHT,
+                    new Edit("if epoch.id ~= current_replication_id(now) then", "if false then")),
+            ruled(
+                    "id-read-each-10-ms",
+                    Expected.CAUGHT,
+                    new Edit(
+                            "if replication_id_millis ~= now then",
+                            "if not replication_id_millis or now - replication_id_millis >= 10 then")),
+            ruled(
+                    "floor-without-suspect",
+                    Expected.CAUGHT,
+                    new Edit(
+                            "local broken = break_of(epoch, stored_counter(counter), now, floor)",
+                            "if epoch and epoch.last < floor then epoch.last = floor; epoch.text = as_text(floor); "
+                                    + "redis.call('SET', counter, epoch.text) end "
+                                    + "local broken = break_of(epoch, stored_counter(counter), now, floor)")),
+            ruled("epochs-unconfirmed", Expected.CAUGHT, new Edit("if args[2] ~= '1' then", "if false then")));
+
     static List<Subject> all() {
-        List<Subject> all = new ArrayList<>();
-        all.add(new Subject(
-                "naive",
-                Expected.COMPARED,
-                SOON,
-                (topology, addresses) -> new NaiveIssuer(addresses, topology.primary())));
-        all.add(new Subject("redisson", Expected.COMPARED, LATER, RedissonIssuer::new));
-        Rule rule = Rule.whole();
-        all.add(ruled("rule", Expected.SOUND, rule));
-        all.add(ruled(
-                "bare-incr",
-                Expected.CAUGHT,
-                rule.with(
-                                "local continuous = stored == issued and issued > 0 and seen[counter] == current",
-                                "local continuous = true")
-                        .with("local known = issued >= floor", "local known = true")
-                        .with("local from = stored", "local from = stored; epoch[counter] = 0")));
-        all.add(ruled(
-                "whole-second-clock",
-                Expected.CAUGHT,
-                rule.with("local clock = ms * PER_MILLI", "local clock = math.floor(ms / 1000) * 1000 * PER_MILLI")));
-        all.add(ruled("no-replication-id", Expected.CAUGHT, rule.with(" and seen[counter] == current", "")));
-        all.add(ruled(
-                "id-read-each-10-ms",
-                Expected.CAUGHT,
-                rule.with("if ms ~= id_read then", "if ms - id_read >= 10 then")));
-        all.add(ruled(
-                "floor-without-suspect",
-                Expected.CAUGHT,
-                rule.with("if not known and not confirmed then", "if false then")));
-        all.add(ruled(
-                "epochs-unconfirmed",
-                Expected.CAUGHT,
-                rule.with("if not continuous and not confirmed then", "if false then")));
-        return List.copyOf(all);
+        return ALL;
     }
 
-    private static Subject ruled(String name, Expected expected, Rule rule) {
-        return new Subject(name, expected, SOON, (topology, addresses) -> new RuleIssuer(rule, topology, addresses));
+    private static Subject ruled(String name, Expected expected, Edit... edits) {
+        return new Subject(name, expected, SOON, (topology, addresses) -> {
+            Rule rule = Rule.shipped();
+            for (Edit edit : edits) {
+                rule = rule.with(edit.passage(), edit.other());
+            }
+            return new RuleIssuer(rule, topology, addresses);
+        });
     }
 
     static Optional<Subject> named(String name) {
-        return all().stream().filter(subject -> subject.name().equals(name)).findFirst();
+        return ALL.stream().filter(subject -> subject.name().equals(name)).findFirst();
     }
 }

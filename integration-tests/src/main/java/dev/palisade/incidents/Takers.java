@@ -88,13 +88,12 @@ final class Takers {
         if (answer instanceof Answer.Taken taken) {
             Node node = taken.node();
             // Asked in one era and answered in another, it is of either.
-            String era = node.era().equals(eras.get(node.name())) ? node.era() : "";
-            String counter = issuer.counter(place.lock());
+            boolean sameEra = node != null && node.era().equals(eras.get(node.name()));
             ledger.write(new Issued(
-                    new Granted(who, counter, false, taken.token(), owner, asked, answered),
+                    new Granted(who, issuer.counter(place.lock()), false, taken.token(), owner, asked, answered),
                     place.lock(),
-                    node.name(),
-                    taken.epoch().isEmpty() ? era : taken.epoch(),
+                    node == null ? "" : node.name(),
+                    node != null && sameEra ? node.era() : "",
                     place.incident()));
             LockSupport.parkNanos(HOLD_NANOS);
             giveBack(issuer, place.lock(), owner);

@@ -18,6 +18,9 @@ interface TokenIssuer extends AutoCloseable {
     /** From now on that one is the primary, as a sentinel would tell. */
     void follow(Node primary);
 
+    /** From now on, until it is told otherwise, it cannot find out who the primary is, and stays where it is. */
+    default void cutOff() {}
+
     /** Which counter a lock's tokens come from: tokens of one counter are compared. */
     String counter(String lock);
 

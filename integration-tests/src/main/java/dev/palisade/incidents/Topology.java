@@ -118,6 +118,19 @@ final class Topology implements AutoCloseable {
         });
     }
 
+    /** Returns when {@code replica} has all that the primary has by now. */
+    void awaitReplica(Node replica) {
+        Waiting.until(
+                replica + " has caught up",
+                PATIENCE,
+                () -> replica.process().info("master_link_status").equals("up"));
+        long offset = Long.parseLong(primary().process().info("master_repl_offset"));
+        Waiting.until(
+                replica + " has all",
+                PATIENCE,
+                () -> Long.parseLong(replica.process().info("slave_repl_offset")) >= offset);
+    }
+
     /** The way by which {@code replica} follows {@code primary}. */
     Link link(Node replica, Node primary) {
         return links.computeIfAbsent(
@@ -161,12 +174,7 @@ final class Topology implements AutoCloseable {
                 follow(node, primary);
             }
         }
-        for (Node replica : replicas()) {
-            Waiting.until(
-                    replica + " has caught up",
-                    PATIENCE,
-                    () -> replica.process().info("master_link_status").equals("up"));
-        }
+        replicas().forEach(this::awaitReplica);
     }
 
     @Override

@@ -1,0 +1,134 @@
+package dev.palisade.incidents;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Says who the primary is to one application, in the words of a Sentinel, because the run itself promotes: {@code SENTINEL MASTER} and
+ * nothing else. It can be out of reach. Thread-safe.
+ */
+final class Announcer implements AutoCloseable {
+    private final ServerSocket listening;
+    private final Queue<Socket> connections = new ConcurrentLinkedQueue<>();
+    private String address;
+    private int configEpoch = 1;
+    private boolean silent;
+
+    /** @param address HOST:PORT of the primary */
+    Announcer(String address) {
+        this.address = address;
+        try {
+            listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        start(this::accept);
+    }
+
+    String uri() {
+        return "redis-sentinel://127.0.0.1:" + listening.getLocalPort() + "#incidents";
+    }
+
+    /** From now on that one is the primary, and whoever asks is answered. */
+    synchronized void tell(String primary) {
+        if (!primary.equals(address)) {
+            address = primary;
+            configEpoch++;
+        }
+        silent = false;
+    }
+
+    /** From now on nobody is answered. */
+    synchronized void silence() {
+        silent = true;
+        for (Socket next = connections.poll(); next != null; next = connections.poll()) {
+            close(next);
+        }
+    }
+
+    private void accept() {
+        while (!listening.isClosed()) {
+            try {
+                Socket socket = listening.accept();
+                synchronized (this) {
+                    if (silent) {
+                        close(socket);
+                    } else {
+                        connections.add(socket);
+                        start(() -> answer(socket));
+                    }
+                }
+            } catch (IOException e) {
+                return; // Closed.
+            }
+        }
+    }
+
+    private void answer(Socket socket) {
+        try (socket) {
+            BufferedReader in =
+                    new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+            OutputStream out = socket.getOutputStream();
+            for (String head = in.readLine(); head != null; head = in.readLine()) {
+                List<String> words = new ArrayList<>();
+                for (int i = Integer.parseInt(head.substring(1)); i > 0; i--) {
+                    in.readLine(); // The length: no word of theirs has a line break.
+                    words.add(String.valueOf(in.readLine()));
+                }
+                out.write(reply(words).getBytes(StandardCharsets.UTF_8));
+                out.flush();
+            }
+        } catch (IOException e) {
+            // They went, or were sent away.
+        }
+    }
+
+    private synchronized String reply(List<String> words) {
+        if (words.size() < 2 || !(words.get(0) + words.get(1)).equalsIgnoreCase("SENTINELMASTER")) {
+            return words.get(0).equalsIgnoreCase("PING")
+                    ? "+PONG\r\n"
+                    : "-ERR unknown command '" + words.get(0) + "'\r\n";
+        }
+        String[] parts = address.split(":", 2);
+        StringBuilder reply = new StringBuilder("*6\r\n");
+        for (String part : List.of("ip", parts[0], "port", parts[1], "config-epoch", Integer.toString(configEpoch))) {
+            reply.append('$').append(part.length()).append("\r\n").append(part).append("\r\n");
+        }
+        return reply.toString();
+    }
+
+    private static void start(Runnable work) {
+        Thread thread = new Thread(work, "announcer");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void close(Socket socket) {
+        try {
+            socket.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        silence();
+        try {
+            listening.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

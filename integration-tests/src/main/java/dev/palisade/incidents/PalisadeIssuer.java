@@ -1,0 +1,147 @@
+package dev.palisade.incidents;
+
+import dev.palisade.client.AcquireOptions;
+import dev.palisade.client.AcquireResult;
+import dev.palisade.client.Lease;
+import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Installation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+
+/**
+ * A lock server of our own as a process, which keeps its locks in the Redis, and a client of it. Other than its defaults: no grace
+ * after a loss, so that tokens come at once and nothing but the token rule stands between them.
+ */
+final class PalisadeIssuer implements TokenIssuer {
+    private static final Duration TTL = Duration.ofSeconds(1);
+    private static final String LINKED = "event=store_linked primary=";
+    /** What a line of the server's log takes to come here, and more. */
+    private static final long LOG_LATE_NANOS = 150_000_000;
+
+    private final Addresses addresses;
+    private final Announcer announcer;
+    private final Installation home = Installation.fresh();
+    private final Child server;
+    private final PalisadeClient client;
+    private final Map<String, String> names = new ConcurrentHashMap<>();
+    private final Map<String, Lease> leases = new ConcurrentHashMap<>();
+    private volatile Followed followed;
+
+    /**
+     * Whom the server is to follow.
+     *
+     * @param sinceNanos since when it surely does, by its own word; {@link Long#MAX_VALUE}: it has not said so
+     */
+    private record Followed(Node node, long sinceNanos) {}
+
+    PalisadeIssuer(Topology topology, Addresses addresses) {
+        this.addresses = addresses;
+        followed = new Followed(topology.primary(), Long.MAX_VALUE);
+        announcer = new Announcer(addresses.of(followed.node()));
+        List<String> command = Child.java(
+                "-jar",
+                home.file("lock-server/target/palisade-server.jar").toString(),
+                "server",
+                "--port",
+                "0",
+                "--store",
+                announcer.uri(),
+                "--failover-grace",
+                "0s");
+        List<String> both = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
+        both.addAll(command);
+        server = Child.start(
+                "palisade server", both, Map.of("PALISADE_HOME", home.home().toString()), this::heard);
+        String listening = server.await(line -> line.contains("listening on "), Duration.ofSeconds(60));
+        client = PalisadeClient.builder(listening
+                        .substring(listening.indexOf("listening on ") + 13)
+                        .strip())
+                .owner("incidents")
+                .callTimeout(Duration.ofSeconds(3))
+                .build();
+    }
+
+    private void heard(String line) {
+        int at = line.indexOf(LINKED);
+        if (at >= 0) {
+            String primary = line.substring(at + LINKED.length()).split("[ \"]", 2)[0];
+            synchronized (this) {
+                if (primary.equals(addresses.of(followed.node())) && followed.sinceNanos() == Long.MAX_VALUE) {
+                    followed = new Followed(followed.node(), System.nanoTime() + LOG_LATE_NANOS);
+                }
+            }
+        }
+    }
+
+    @Override
+    public Answer acquire(String lock, String owner) {
+        Followed before = followed;
+        boolean sure = before.sinceNanos() < System.nanoTime();
+        AcquireResult result =
+                client.tryAcquire(name(lock), AcquireOptions.defaults().ttl(TTL));
+        if (result instanceof AcquireResult.Granted granted) {
+            leases.put(owner, granted.lease());
+            return new Answer.Taken(
+                    granted.lease().token().value(), sure && followed.equals(before) ? before.node() : null);
+        }
+        if (result instanceof AcquireResult.Unavailable unavailable) {
+            String why = unavailable.rejection().toString();
+            return unavailable.rejection().reason() == Reason.OUTCOME_UNKNOWN
+                    ? new Answer.Unknown(why)
+                    : new Answer.Refused(why);
+        }
+        return Answer.HELD;
+    }
+
+    /** All locks are of one domain, so that all tokens can be compared. */
+    private String name(String lock) {
+        return names.computeIfAbsent(
+                lock,
+                wanted -> IntStream.iterate(0, i -> i + 1)
+                        .mapToObj(i -> wanted + "/" + i)
+                        .filter(name -> new LockName(name).domain() == 0)
+                        .findFirst()
+                        .orElseThrow());
+    }
+
+    @Override
+    public void release(String lock, String owner) {
+        Lease lease = leases.remove(owner);
+        if (lease != null) {
+            lease.close();
+        }
+    }
+
+    @Override
+    public synchronized void follow(Node primary) {
+        if (primary != followed.node()) {
+            followed = new Followed(primary, Long.MAX_VALUE);
+        }
+        announcer.tell(addresses.of(primary));
+    }
+
+    @Override
+    public void cutOff() {
+        announcer.silence();
+    }
+
+    @Override
+    public String counter(String lock) {
+        return "domain 0";
+    }
+
+    @Override
+    public void close() {
+        client.close();
+        server.close();
+        announcer.close();
+        home.close();
+    }
+}

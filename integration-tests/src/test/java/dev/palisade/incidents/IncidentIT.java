@@ -1,0 +1,74 @@
+package dev.palisade.incidents;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.redis.RedisBinary;
+import dev.palisade.scenario.History;
+import dev.palisade.scenario.Preloaded;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Each incident by itself: that it harms what it says it harms is seen from what it does to a careful script; the shipped rule issues tokens
+ * all through it, and none is at fault.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+class IncidentIT {
+    /** A counter that nobody loses, or that cannot be used at all, does not fall; and the script does not look at any clock. */
+    private static final Set<Incident> HARMLESS_TO_A_COUNTER = EnumSet.of(
+            Incident.COUNTERS_OVERWRITTEN,
+            Incident.FUNCTIONS_FLUSHED,
+            Incident.LIBRARIES_REPLACED,
+            Incident.CLOCK_FORWARD,
+            Incident.CLOCK_BACK,
+            Incident.CLOCK_AHEAD_THEN_PROMOTED,
+            Incident.PUBLISHED_IS_LOST,
+            Incident.LINK_FROZEN,
+            Incident.REPLIES_LOST);
+
+    private final long seed = Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000);
+
+    @TempDir
+    private Path directory;
+
+    private Counts happens(Incident kind, String issuer) throws Exception {
+        boolean preload = Preloaded.possible() && !RedisBinary.find().bundled();
+        Assumptions.assumeTrue(preload || !kind.needsPreload(), "no cc, or no redis-server on the PATH: not tried");
+        Schedule schedule = new Schedule(seed, List.of(kind));
+        History file = History.silent("run", directory.resolve(issuer + ".jsonl"));
+        try (Chapter chapter = new Chapter(Subject.named(issuer).orElseThrow(), file, preload)) {
+            chapter.happen(schedule.next());
+            chapter.faults().stream().limit(5).forEach(fault -> System.out.println(issuer + ": " + fault));
+            return chapter.figures().all();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theRuleHoldsAndACounterFallsWhereItIsLost(Incident kind) throws Exception {
+        Counts ruled = happens(kind, "rule");
+        assertThat(ruled.violations())
+                .as("%s by the rule, seed %d: %s", kind, seed, ruled)
+                .isZero();
+        assertThat(ruled.grants()).as("%s, seed %d", kind, seed).isGreaterThan(30);
+
+        Counts naive = happens(kind, "naive");
+        if (HARMLESS_TO_A_COUNTER.contains(kind)) {
+            assertThat(naive.violations())
+                    .as("%s by a counter, seed %d: %s", kind, seed, naive)
+                    .isZero();
+        } else {
+            assertThat(naive.violations())
+                    .as("%s by a counter, seed %d: %s", kind, seed, naive)
+                    .isPositive();
+        }
+    }
+}

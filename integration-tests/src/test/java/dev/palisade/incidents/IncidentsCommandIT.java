@@ -1,0 +1,124 @@
+package dev.palisade.incidents;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Installation;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/** {@code palisade incidents}, short: few incidents, but each wrong rule is caught and our own server is not. */
+@Execution(ExecutionMode.CONCURRENT)
+class IncidentsCommandIT {
+    private static final Duration PATIENCE = Duration.ofMinutes(4);
+
+    private final String seed = Long.toString(Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000));
+
+    /** What it said, the last line of which is its exit code. */
+    private static List<String> incidents(String... options) {
+        String root = System.getProperty(Installation.ROOT_PROPERTY);
+        List<String> command = Child.java(
+                "-D" + Installation.ROOT_PROPERTY + "=" + root,
+                "-cp",
+                root + "/integration-tests/target/palisade-demo.jar",
+                Main.class.getName());
+        command.addAll(List.of(options));
+        List<String> said = new ArrayList<>();
+        try (Child run = Child.start("palisade incidents", command, Map.of(), said::add)) {
+            run.awaitEnd(PATIENCE);
+            said.add("exit code " + run.awaitExit());
+        }
+        said.forEach(System.out::println);
+        return said;
+    }
+
+    @Test
+    void ourServerHoldsAndRedissonDoesNot(@TempDir Path directory) {
+        List<String> said = incidents(
+                "--against",
+                "palisade,redisson",
+                "--only",
+                "KILLED_KEEPING_NOTHING,LAGGING_REPLICA",
+                "--seed",
+                seed,
+                "--out",
+                directory.resolve("run").toString());
+        assertThat(said).as("seed " + seed).endsWith("exit code 0");
+        assertThat(said).anyMatch(line -> line.matches("palisade +2 +[1-9][\\d,]+ +\\d+ +0 +0 +0 +0 +\\d+ +0"));
+        assertThat(said).noneMatch(line -> line.matches("redisson +2 .* 0 +0 +0 +0 +\\d+ +0"));
+    }
+
+    @Test
+    void everyWrongRuleIsCaught(@TempDir Path directory) {
+        assertThat(incidents(
+                        "--against",
+                        "bare-incr,whole-second-clock,no-replication-id,id-read-each-10-ms,floor-without-suspect,epochs-unconfirmed",
+                        "--only",
+                        "SPLIT_BRAIN,SPLIT_BRAIN_RELOADED,BACK_AT_ONCE,TWO_EPOCHS_IN_ONE_SECOND",
+                        "--seed",
+                        seed,
+                        "--out",
+                        directory.resolve("run").toString()))
+                .as("seed " + seed)
+                .noneMatch(line -> line.startsWith("FAILED"))
+                .endsWith("exit code 0");
+    }
+
+    @Test
+    void aWrongRuleThatIsNotCaughtFailsTheRun(@TempDir Path directory) {
+        assertThat(incidents(
+                        "--against",
+                        "bare-incr",
+                        "--only",
+                        "LINK_FROZEN",
+                        "--out",
+                        directory.resolve("run").toString()))
+                .contains("FAILED: bare-incr is wrong on purpose and was not caught in 1 incidents")
+                .endsWith("exit code 1");
+    }
+
+    @Test
+    void aRunGoesOnAndRunsAreAddedUp(@TempDir Path directory) throws Exception {
+        Path first = directory.resolve("first");
+        Path second = directory.resolve("second");
+        incidents(
+                "--against",
+                "naive",
+                "--only",
+                "FLUSHED",
+                "--incidents",
+                "2",
+                "--seed",
+                "1",
+                "--out",
+                first.toString());
+        // As if it had been ended after the second of three.
+        Path state = first.resolve("state.json");
+        Files.writeString(state, Files.readString(state).replace("\"incidents\": 2", "\"incidents\": 3"));
+        assertThat(incidents("--resume", first.toString())).anyMatch(line -> line.matches("naive +3 .*"));
+        incidents(
+                "--against",
+                "naive",
+                "--only",
+                "FLUSHED",
+                "--incidents",
+                "1",
+                "--seed",
+                "2",
+                "--out",
+                second.toString());
+
+        assertThat(incidents("sum", first.toString(), second.toString()))
+                .contains("seeds [1, 2]")
+                .anyMatch(line -> line.matches("naive +4 .*"));
+        assertThat(incidents("sum", first.toString(), first.toString())).endsWith("exit code 3");
+    }
+}
