@@ -8,6 +8,7 @@ import io.netty.channel.EventLoop;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -18,15 +19,17 @@ final class Channels {
 
     private final Dialer dialer;
     private final EventLoop loop;
+    private final Set<Address> primaries;
     private final Map<String, Consumer<byte[]>> heard = new HashMap<>();
-    private @Nullable Address where;
     private @Nullable StatefulRedisPubSubConnection<byte[], byte[]> connection;
     private @Nullable Address connectedTo;
     private boolean connecting;
     private boolean closed;
 
-    Channels(Dialer dialer) {
+    /** @param primaries those that are linked now: what is published at one of a cluster is heard at each */
+    Channels(Dialer dialer, Set<Address> primaries) {
         this.dialer = dialer;
+        this.primaries = primaries;
         loop = dialer.loop();
     }
 
@@ -40,26 +43,25 @@ final class Channels {
         }
     }
 
-    /** A primary is linked there. */
-    void listenAt(Address primary) {
-        where = primary;
-        if (!primary.equals(connectedTo)) {
+    /** A primary was linked, or left. */
+    void follow() {
+        if (connectedTo != null && !primaries.contains(connectedTo)) {
             leave();
         }
         connect();
     }
 
     private void connect() {
-        Address address = where;
-        if (closed || connecting || connection != null || heard.isEmpty() || address == null) {
+        if (closed || connecting || connection != null || heard.isEmpty() || primaries.isEmpty()) {
             return;
         }
+        Address address = primaries.iterator().next();
         connecting = true;
         var unusedEnd = dialer.dialPubSub(address).whenComplete((made, failure) -> {
             connecting = false;
             if (failure != null) {
                 retry();
-            } else if (closed || !address.equals(where)) {
+            } else if (closed || !primaries.contains(address)) {
                 var unused = made.closeAsync();
                 connect();
             } else {

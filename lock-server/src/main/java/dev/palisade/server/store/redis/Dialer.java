@@ -34,6 +34,9 @@ import java.util.concurrent.TimeoutException;
  * times nothing out here: what it does by itself, it would do twice. Closing it leaves no thread behind.
  */
 final class Dialer implements AutoCloseable {
+    /** The first connection of a process loads classes, on a machine that may be busy with a start. */
+    private static final Duration FIRST_TIMEOUT_MIN = Duration.ofSeconds(5);
+
     private static final Duration CLOSING_MAX = Duration.ofSeconds(2);
 
     private final StoreUri uri;
@@ -42,10 +45,12 @@ final class Dialer implements AutoCloseable {
     private final EventLoop loop;
     private final ClientResources resources;
     private final RedisClient client;
+    private Duration connectTimeout;
 
     Dialer(RedisLinkConfig config) throws StoreUnusable {
         uri = config.uri();
         timeout = config.timeout();
+        connectTimeout = timeout.compareTo(FIRST_TIMEOUT_MIN) > 0 ? timeout : FIRST_TIMEOUT_MIN;
         SslOptions ssl = ssl(uri);
         loops = new DefaultEventLoopGroupProvider(1, pool -> new DefaultThreadFactory("palisade-redis", true));
         loop = loops.allocate(Transports.eventLoopGroupClass()).next();
@@ -60,9 +65,16 @@ final class Dialer implements AutoCloseable {
                 .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
                 .maintNotificationsConfig(MaintNotificationsConfig.disabled())
                 .protocolVersion(ProtocolVersion.RESP2)
-                .socketOptions(SocketOptions.builder().connectTimeout(timeout).build())
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(RedisLinkConfig.TIMEOUT_MAX)
+                        .build())
                 .sslOptions(ssl)
                 .build());
+    }
+
+    /** From now on connections must come within the timeout. On the loop. */
+    void started() {
+        connectTimeout = timeout;
     }
 
     EventLoop loop() {
@@ -99,11 +111,11 @@ final class Dialer implements AutoCloseable {
     private <C extends StatefulConnection<byte[], byte[]>> CompletableFuture<C> within(
             Address address, CompletableFuture<C> connecting) {
         CompletableFuture<C> result = new CompletableFuture<>();
-        // Connected and greeted: the connect timeout alone does not see a process that is frozen.
+        // Ours alone, as the one for connecting does not see a process that is frozen.
+        long nanos = connectTimeout.toNanos();
         var late = loop.schedule(
-                () -> result.completeExceptionally(
-                        new Refusal(address, "no answer within " + Refusal.text(timeout.toNanos()))),
-                timeout.toNanos(),
+                () -> result.completeExceptionally(new Refusal(address, "no answer within " + Refusal.text(nanos))),
+                nanos,
                 TimeUnit.NANOSECONDS);
         var unusedEnd = connecting.whenCompleteAsync(
                 (connection, failure) -> {
@@ -120,7 +132,7 @@ final class Dialer implements AutoCloseable {
 
     private RedisURI redis(Address address, Login login) {
         RedisURI redis = RedisURI.create(address.host(), address.port());
-        redis.setTimeout(timeout);
+        redis.setTimeout(RedisLinkConfig.TIMEOUT_MAX); // Of the greeting; ours comes first.
         redis.setSsl(uri.tls());
         redis.setLibraryName(""); // Else it is sent, and a Redis before 7.2 answers with errors.
         redis.setLibraryVersion("");

@@ -15,9 +15,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps a {@link Wire} to each primary there is: one, or those of a cluster. It works in rounds: ask who they are, leave those who are
- * none any more, link the missing. A round follows whatever broke, and where the topology can change unseen, the one before. Belongs
- * to the loop.
+ * Keeps a {@link Wire} to each primary: one, or those of a cluster. Works in rounds: ask who they are, leave those who are none any more,
+ * link the missing. A round follows whatever broke, and where the topology can change unseen, the one before. Belongs to the loop.
  */
 final class Primaries {
     private static final long WATCH_MILLIS = 1_000;
@@ -25,6 +24,7 @@ final class Primaries {
     private static final long LASTED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final StoreUri uri;
+    private final Dialer dialer;
     private final Greeter greeter;
     private final EventLoop loop;
     private final Topology topology;
@@ -49,12 +49,13 @@ final class Primaries {
 
     Primaries(StoreUri uri, Dialer dialer, Loading loading, EventLog events) {
         this.uri = uri;
+        this.dialer = dialer;
         this.loading = loading;
         greeter = new Greeter(uri, dialer, loading, started::isDone, events);
         this.events = events;
         loop = dialer.loop();
         topology = Topology.of(uri, dialer);
-        channels = new Channels(dialer);
+        channels = new Channels(dialer, linked.keySet());
         condition = Condition.atFirst(now());
     }
 
@@ -166,7 +167,7 @@ final class Primaries {
                     info.version(),
                     "replication_id",
                     info.replicationId());
-            channels.listenAt(address);
+            channels.follow();
             tell();
         });
     }
@@ -188,7 +189,9 @@ final class Primaries {
         if (failure != null && started.completeExceptionally(failure)) {
             return;
         }
-        started.complete(null);
+        if (started.complete(null)) {
+            dialer.started();
+        }
         if (lookAgain) {
             lookAgain = false;
             look();
@@ -206,6 +209,7 @@ final class Primaries {
             return;
         }
         linked.remove(address);
+        channels.follow();
         lastFailure = why.startsWith("Redis ") ? why : "Redis " + address + " was lost (" + why + ")";
         events.tell("store_lost", "primary", address, "message", lastFailure);
         tell();

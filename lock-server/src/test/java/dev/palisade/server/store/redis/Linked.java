@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
 
 /** What the tests of the link share: a small library, and words for asking it. */
 final class Linked {
-    static final Duration TIMEOUT = Duration.ofSeconds(1);
+    static final Duration TIMEOUT = Duration.ofSeconds(2);
 
     private Linked() {}
 

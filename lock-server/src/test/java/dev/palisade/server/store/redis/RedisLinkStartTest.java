@@ -1,7 +1,10 @@
 package dev.palisade.server.store.redis;
 
+import static dev.palisade.server.store.redis.Linked.add;
+import static dev.palisade.server.store.redis.Linked.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.redis.RedisSetup;
@@ -39,7 +42,7 @@ class RedisLinkStartTest {
     void aServerThatDoesNotAnswer() {
         try (RedisProcess redis = RedisProcess.start()) {
             redis.freeze();
-            refused(redis.uri(), "Redis 127.0.0.1:PORT cannot be reached (no answer within 1 s)", redis.port());
+            refused(redis.uri(), "Redis 127.0.0.1:PORT cannot be reached (no answer within 5 s)", redis.port());
         }
     }
 
@@ -75,6 +78,19 @@ class RedisLinkStartTest {
                     "Redis 127.0.0.1:PORT refuses a right that this user needs; see its ACL (NOPERM ",
                     redis.port(),
                     "'" + right + "'");
+        }
+    }
+
+    /** As docs/guides/operate.md says, and what the functions call. */
+    @Test
+    void theRightsOfTheGuideAreEnough() throws Exception {
+        try (RedisProcess redis = RedisProcess.start(
+                        "user pali on >topsecret ~* &* -@all +info +fcall +function|load +subscribe +incrby");
+                RedisLink link = Linked.open("redis://pali:topsecret@127.0.0.1:" + redis.port())) {
+            link.subscribe("channel", message -> {});
+            await().until(() -> redis.ask("PUBSUB", "NUMSUB", "channel").endsWith("1"));
+            assertThat(get(add(link, "k"))).isEqualTo(List.of(1L));
+            assertThat(link.state().lastFailure()).isEmpty();
         }
     }
 

@@ -27,12 +27,12 @@ class RedisLinkTroubleTest {
 
             assertThat(failure(inFlight))
                     .hasMessage("Redis 127.0.0.1:" + redis.port()
-                            + " was asked, and it did not answer within 1 s: the outcome is unknown")
+                            + " was asked, and it did not answer within 2 s: the outcome is unknown")
                     .satisfies(failure -> assertThat(failure.isOutcomeUnknown()).isTrue());
             assertThat(Duration.ofNanos(System.nanoTime() - before))
                     .isBetween(Linked.TIMEOUT, Linked.TIMEOUT.multipliedBy(3));
             before = System.nanoTime();
-            assertUnavailable(failure(add(link, "k")), "was lost (it did not answer within 1 s)");
+            assertUnavailable(failure(add(link, "k")), "was lost (it did not answer within 2 s)");
             assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Linked.TIMEOUT);
 
             redis.thaw();
