@@ -19,8 +19,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The storage behind the door says nothing: it stands still, or its connection broke. */
+@Isolated("The door promises that a lost call ends within seconds.")
 class SilentStorageIT {
     private static final String KEY = "account/1";
 

@@ -8,11 +8,10 @@ import java.time.Duration;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** kill -9 of the lock server and a new one in its place: nothing that was answered is forgotten (requirement D2). */
-@Execution(ExecutionMode.CONCURRENT)
+@Isolated("A server has to be back within a lease.")
 class RestartIT {
     private static final String LOCK = "job/1";
     private static final long TTL_MILLIS = 6_000; // Longer than a server takes to start on a busy machine.

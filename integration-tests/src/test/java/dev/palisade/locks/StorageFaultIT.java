@@ -36,8 +36,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -45,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The lock server before a disk that fails it: each fault ends in one line and an exit code, and what had been answered
  * stands in the next life (requirement D2).
  */
-@Execution(ExecutionMode.CONCURRENT)
+@Isolated("On a busy machine another sync is the one that fails.")
 class StorageFaultIT {
     private static final int CANNOT_START = 3;
     private static final int NOT_DURABLE = 70;
