@@ -32,9 +32,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Several lock servers on one Redis, and a Redis that loses things. */
+@Tag("redis-smoke")
 class RedisStoreTest {
     private final String prefix = TestRedis.get().newPrefix();
 
