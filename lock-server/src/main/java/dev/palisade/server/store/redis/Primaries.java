@@ -70,11 +70,7 @@ final class Primaries {
     @Nullable
     Wire wire(FunctionCall call) {
         Address target = call.target();
-        if (target == null) {
-            return primary(call.slot);
-        }
-        Primary primary = linked.get(target);
-        return primary == null ? null : primary.wire();
+        return at(target != null ? target : route.primaryOf(call.slot));
     }
 
     boolean isCluster() {
@@ -92,7 +88,7 @@ final class Primaries {
         Wire wire = suspected.from();
         if (wire != null && isLinked(wire)) {
             leave(wire, "Redis " + wire.address() + " may not be the primary any more");
-        } else if (primary(suspected.slot()) != null) {
+        } else if (at(route.primaryOf(suspected.slot())) != null) {
             found.complete(null); // Left already, and found.
             return;
         }
@@ -180,7 +176,7 @@ final class Primaries {
         }
         tell();
         for (Finder finder : waiting) {
-            if (primary(finder.slot) != null) {
+            if (at(route.primaryOf(finder.slot)) != null) {
                 finder.found.complete(null);
             } else {
                 finder.found.completeExceptionally(StoreFailure.unavailable(why()));
@@ -287,12 +283,10 @@ final class Primaries {
     }
 
     private boolean isLinked(Wire wire) {
-        Primary primary = linked.get(wire.address());
-        return primary != null && primary.wire() == wire;
+        return at(wire.address()) == wire;
     }
 
-    private @Nullable Wire primary(int slot) {
-        Address address = route.primaryOf(slot);
+    private @Nullable Wire at(@Nullable Address address) {
         Primary primary = address == null ? null : linked.get(address);
         return primary == null ? null : primary.wire();
     }
