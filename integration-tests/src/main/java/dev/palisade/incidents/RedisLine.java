@@ -18,6 +18,7 @@ final class RedisLine implements AutoCloseable {
     private final Addresses addresses;
     private final RedisClient client = RedisClient.create();
     private Node followed;
+    private boolean closed;
     private @Nullable StatefulRedisConnection<String, String> connection;
 
     /** @param reconnecting whether Lettuce reconnects by itself, and sends again what was in flight: its default */
@@ -35,6 +36,9 @@ final class RedisLine implements AutoCloseable {
 
     /** @throws RedisException if there is no connection to be had */
     synchronized Open open() {
+        if (closed) {
+            throw new RedisException("closed");
+        }
         StatefulRedisConnection<String, String> there = connection;
         if (there == null) {
             String address = addresses.of(followed);
@@ -67,7 +71,8 @@ final class RedisLine implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
+        closed = true;
         drop();
         client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
     }

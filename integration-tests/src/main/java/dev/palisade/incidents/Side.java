@@ -3,6 +3,7 @@ package dev.palisade.incidents;
 import dev.palisade.faults.Link;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,11 +67,15 @@ final class Side implements AutoCloseable {
         takers = new Takers(this, topology, ledger);
     }
 
-    /** Without the pause between two tries, or with it again. */
-    void hurry(boolean hurry) {
-        if (takers != null) {
-            takers.hurry(hurry);
+    /** Takes tokens by the caller's own thread, while the threads of the application rest. */
+    void alone(Consumer<Takers> taking) {
+        Takers there = takers;
+        if (there == null) {
+            throw new IllegalStateException("side " + name + " takes no tokens yet");
         }
+        there.rest(true);
+        taking.accept(there);
+        there.rest(false);
     }
 
     void heal() {

@@ -13,6 +13,7 @@ final class Takers {
     private static final int THREADS = 2;
     private static final long PAUSE_NANOS = 2_000_000;
     private static final long HOLD_NANOS = 200_000;
+    private static final long REST_NANOS = 30_000_000;
 
     private final Side side;
     private final Topology topology;
@@ -20,7 +21,7 @@ final class Takers {
     private final AtomicLong tries = new AtomicLong();
     private final List<Thread> threads;
     private volatile boolean stopping;
-    private volatile boolean hurrying;
+    private volatile boolean resting;
 
     Takers(Side side, Topology topology, Ledger ledger) {
         this.side = side;
@@ -35,8 +36,19 @@ final class Takers {
         });
     }
 
-    void hurry(boolean hurry) {
-        hurrying = hurry;
+    /** Whether the threads take nothing from now on; returns when their last tries must have been answered. */
+    void rest(boolean rest) {
+        resting = rest;
+        if (rest) {
+            LockSupport.parkNanos(REST_NANOS);
+        }
+    }
+
+    /** One try by the caller's thread. */
+    void takeOne() {
+        long number = tries.incrementAndGet();
+        Ledger.Place place = ledger.place(number);
+        tryOnce(place, side.name(), side.name() + "-" + place.incident() + "-" + number);
     }
 
     /** Returns when the last of them has had its answer; one that hears none is left behind. */
@@ -55,9 +67,14 @@ final class Takers {
     private void work() {
         String who = Thread.currentThread().getName();
         while (!stopping) {
+            if (resting) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+                continue;
+            }
             long number = tries.incrementAndGet();
             Ledger.Place place = ledger.place(number);
             tryOnce(place, who, who + "-" + place.incident() + "-" + number);
+            LockSupport.parkNanos(PAUSE_NANOS);
         }
     }
 
@@ -101,9 +118,6 @@ final class Takers {
             ledger.write(place, who, "unknown", unknown.why(), asked, answered);
         } else if (answer instanceof Answer.Refused refused && !refused.equals(Answer.HELD)) {
             ledger.write(place, who, "refused", refused.why(), asked, answered);
-        }
-        if (!hurrying || !(answer instanceof Answer.Taken)) {
-            LockSupport.parkNanos(PAUSE_NANOS);
         }
     }
 }

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -29,7 +30,6 @@ class IncidentIT {
             Incident.LIBRARIES_REPLACED,
             Incident.CLOCK_FORWARD,
             Incident.CLOCK_BACK,
-            Incident.CLOCK_AHEAD_THEN_PROMOTED,
             Incident.PUBLISHED_IS_LOST,
             Incident.LINK_FROZEN,
             Incident.REPLIES_LOST);
@@ -61,6 +61,9 @@ class IncidentIT {
         assertThat(ruled.grants()).as("%s, seed %d", kind, seed).isGreaterThan(30);
 
         Counts naive = happens(kind, "naive");
+        if (kind == Incident.CLOCK_AHEAD_THEN_PROMOTED) {
+            return; // Its last tokens may or may not have come to the replica.
+        }
         if (HARMLESS_TO_A_COUNTER.contains(kind)) {
             assertThat(naive.violations())
                     .as("%s by a counter, seed %d: %s", kind, seed, naive)
@@ -70,5 +73,19 @@ class IncidentIT {
                     .as("%s by a counter, seed %d: %s", kind, seed, naive)
                     .isPositive();
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "bare-incr, OLD_BACKUP",
+        "whole-second-clock, TWO_EPOCHS_IN_ONE_SECOND",
+        "no-replication-id, BACK_TO_THE_FORMER",
+        "id-read-each-10-ms, BACK_AT_ONCE",
+        "floor-without-suspect, SPLIT_BRAIN",
+        "epochs-unconfirmed, SPLIT_BRAIN_RELOADED"
+    })
+    void eachWrongRuleIsCaughtByTheIncidentThatItsRuleIsFor(String rule, Incident kind) throws Exception {
+        Counts counts = happens(kind, rule);
+        assertThat(counts.violations()).as("seed %d: %s", seed, counts).isPositive();
     }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** {@code palisade incidents}, short: few incidents, but each wrong rule is caught and our own server is not. */
+/** {@code palisade incidents}, short: what it says, its exit codes, and that it goes on. {@link IncidentIT} has the incidents. */
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentsCommandIT {
     private static final Duration PATIENCE = Duration.ofMinutes(4);
@@ -46,30 +46,14 @@ class IncidentsCommandIT {
                 "--against",
                 "palisade,redisson",
                 "--only",
-                "KILLED_KEEPING_NOTHING,LAGGING_REPLICA",
+                "KILLED_KEEPING_NOTHING",
                 "--seed",
                 seed,
                 "--out",
                 directory.resolve("run").toString());
         assertThat(said).as("seed " + seed).endsWith("exit code 0");
-        assertThat(said).anyMatch(line -> line.matches("palisade +2 +[1-9][\\d,]+ +\\d+ +0 +0 +0 +0 +\\d+ +0"));
-        assertThat(said).noneMatch(line -> line.matches("redisson +2 .* 0 +0 +0 +0 +\\d+ +0"));
-    }
-
-    @Test
-    void everyWrongRuleIsCaught(@TempDir Path directory) {
-        assertThat(incidents(
-                        "--against",
-                        "bare-incr,whole-second-clock,no-replication-id,id-read-each-10-ms,floor-without-suspect,epochs-unconfirmed",
-                        "--only",
-                        "SPLIT_BRAIN,SPLIT_BRAIN_RELOADED,BACK_AT_ONCE,TWO_EPOCHS_IN_ONE_SECOND",
-                        "--seed",
-                        seed,
-                        "--out",
-                        directory.resolve("run").toString()))
-                .as("seed " + seed)
-                .noneMatch(line -> line.startsWith("FAILED"))
-                .endsWith("exit code 0");
+        assertThat(said).anyMatch(line -> line.matches("palisade +1 +[1-9][\\d,]+ +\\d+ +0 +0 +0 +0 +\\d+ +0"));
+        assertThat(said).noneMatch(line -> line.matches("redisson +1 .* 0 +0 +0 +0 +\\d+ +0"));
     }
 
     @Test
