@@ -5,5 +5,8 @@ package dev.palisade.check;
  *
  * @param request the session and the number of the request in it
  * @param grant the grant in hexadecimal digits
+ * @param askedNanos before it was asked, this time
+ * @param answeredNanos after it was answered
  */
-public record Answered(String client, String lock, String request, long token, String grant) {}
+public record Answered(
+        String client, String lock, String request, long token, String grant, long askedNanos, long answeredNanos) {}

@@ -2,14 +2,16 @@ package dev.palisade.check;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * P10: the lock is offered in the order in which its waiters came to the store, and nobody is granted it past them. Whoever let an
- * offer lapse is excepted from then on. Judged within each stretch of the lock server's own history: of who came
- * before a gap nothing is claimed.
+ * offer lapse is excepted from then on; whose offer was withdrawn is the first again. Judged within each stretch of the lock server's
+ * own history: of who came before a gap nothing is claimed.
  */
 public final class FirstComeFirst {
     private FirstComeFirst() {}
@@ -18,6 +20,7 @@ public final class FirstComeFirst {
 
     public static List<String> violations(List<LockEntry> entries) {
         Map<Stretch, Map<String, LockEntry>> queues = new HashMap<>();
+        Set<String> lapsed = new HashSet<>();
         List<String> found = new ArrayList<>();
         for (LockEntry entry : entries) {
             Map<String, LockEntry> queue = queues.computeIfAbsent(
@@ -32,13 +35,26 @@ public final class FirstComeFirst {
                     }
                 }
                 case "GRANTED" -> check(queue, entry, found);
-                case "LEFT", "TIMED_OUT", "DROPPED" -> queue.remove(entry.grant());
+                case "LAPSED" -> lapsed.add(entry.grant());
+                case "WITHDRAWN" -> {
+                    if (!lapsed.contains(entry.grant())) {
+                        putFirst(queue, entry);
+                    }
+                }
+                case "LEFT", "TIMED_OUT", "DROPPED", "RECLAIMED" -> queue.remove(entry.grant());
                 default -> {
                     // Not about the queue.
                 }
             }
         }
         return found;
+    }
+
+    private static void putFirst(Map<String, LockEntry> queue, LockEntry entry) {
+        Map<String, LockEntry> others = new LinkedHashMap<>(queue);
+        queue.clear();
+        queue.put(entry.grant(), entry);
+        others.forEach(queue::putIfAbsent);
     }
 
     private static void check(Map<String, LockEntry> queue, LockEntry next, List<String> found) {

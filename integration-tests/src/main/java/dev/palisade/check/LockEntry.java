@@ -8,8 +8,10 @@ package dev.palisade.check;
  * @param token 0: the request had none yet
  * @param grant the grant that the request had or would have had, in hexadecimal digits
  * @param detail the purpose of what was queued or granted
+ * @param seenNanos when the server told it, on this machine's monotonic clock
  */
-public record LockEntry(String lock, int stretch, String what, long token, String grant, String owner, String detail) {
+public record LockEntry(
+        String lock, int stretch, String what, long token, String grant, String owner, String detail, long seenNanos) {
     @Override
     public String toString() {
         return what + " of " + lock + " by " + owner + " (" + (token == 0 ? "no token yet" : "token " + token)

@@ -2,30 +2,40 @@ package dev.palisade.check;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
-/** P9: however often a request is asked, it is granted once: each answer names the same grant and token, and no grant begins twice. */
+/**
+ * P9: however often a request is asked, it is granted once: each answer names the same grant and token, and no grant begins
+ * twice; unless the store lost data between the two.
+ */
 public final class OneGrantPerRequest {
     private OneGrantPerRequest() {}
 
-    /** @param answered every answer that named a grant, repeated ones too */
-    public static List<String> violations(List<Answered> answered, List<LockEntry> entries) {
+    /** @param answered every answer that named a grant, repeated ones too, in the order of their times */
+    public static List<String> violations(List<Answered> answered, List<LockEntry> entries, List<DataLost> losses) {
         List<String> found = new ArrayList<>();
-        Map<String, Answered> first = new HashMap<>();
+        Map<String, Answered> last = new HashMap<>();
         for (Answered one : answered) {
-            Answered before = first.putIfAbsent(one.request(), one);
+            Answered before = last.put(one.request(), one);
             if (before != null
-                    && (before.token() != one.token() || !before.grant().equals(one.grant()))) {
+                    && (before.token() != one.token() || !before.grant().equals(one.grant()))
+                    && losses.stream()
+                            .noneMatch(loss -> loss.between(one.lock(), before.askedNanos(), one.answeredNanos()))) {
                 found.add("P9: " + one.client() + "'s request " + one.request() + " of " + one.lock()
                         + " was granted with token " + before.token() + " and with token " + one.token());
             }
         }
-        Set<String> begun = new HashSet<>();
+        Map<String, LockEntry> begun = new HashMap<>();
         for (LockEntry entry : entries) {
-            if ((entry.what().equals("GRANTED") || entry.what().equals("ACCEPTED")) && !begun.add(entry.grant())) {
+            if (!entry.what().equals("GRANTED") && !entry.what().equals("ACCEPTED")) {
+                continue;
+            }
+            LockEntry before = begun.put(entry.grant(), entry);
+            // One that was seen after a loss has outlived it.
+            if (before != null
+                    && losses.stream()
+                            .noneMatch(loss -> loss.between(entry.lock(), before.seenNanos(), entry.seenNanos()))) {
                 found.add("P9: a lease of grant " + entry.grant() + " began twice, the second time as " + entry);
             }
         }

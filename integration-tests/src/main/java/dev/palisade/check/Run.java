@@ -22,13 +22,22 @@ public record Run(
         counters = List.copyOf(counters);
     }
 
-    /** What is wrong, each beginning with the name of its property; empty: nothing. */
+    /** What is wrong where the lock servers' store lost nothing. */
     public List<String> violations() {
+        return violations(List.of());
+    }
+
+    /**
+     * What is wrong, each beginning with the name of its property; empty: nothing.
+     *
+     * @param losses of the lock servers' store, over which tokens need not rise; everything else must be so all the same
+     */
+    public List<String> violations(List<DataLost> losses) {
         List<String> coverage =
                 marks.isEmpty() ? List.of() : MarksRise.violations(marks.get(marks.size() - 1), applied);
         return Stream.of(
                         TokensUnique.violations(grants),
-                        TokensRise.violations(grants),
+                        TokensRise.violations(grants, losses),
                         WritesRise.violations(applied),
                         ReadsFence.violations(applied),
                         MarksRise.violations(marks),

@@ -8,15 +8,30 @@ import java.util.Map;
 
 /**
  * P2 and P4: of two grants of a lock, the one asked for after the other was answered has the larger token. Grants whose
- * times overlap may have been made in either order, so nothing is asked of them.
+ * times overlap may have been made in either order, so nothing is asked of them; nor of grants with a loss of data between them.
  */
 public final class TokensRise {
     private TokensRise() {}
 
-    public static List<String> violations(List<Granted> grants) {
-        return pairs(grants).stream()
-                .map(pair -> "P2: " + pair.later() + " was asked for after " + pair.earlier() + " had been answered")
-                .toList();
+    /** @param losses that a token need not outlive; of one lock's own data none is */
+    public static List<String> violations(List<Granted> grants, List<DataLost> losses) {
+        List<DataLost> ofAll =
+                losses.stream().filter(loss -> loss.lock().isEmpty()).toList();
+        List<String> found = new ArrayList<>();
+        for (Pair fall : pairs(grants)) {
+            Granted later = fall.later();
+            grants.stream()
+                    .filter(earlier -> earlier.lock().equals(later.lock())
+                            && earlier.answeredNanos() < later.askedNanos()
+                            && earlier.token() >= later.token()
+                            && ofAll.stream()
+                                    .noneMatch(loss -> loss.between(
+                                            later.lock(), earlier.askedNanos(), later.answeredNanos())))
+                    .max(Comparator.comparingLong(Granted::token))
+                    .ifPresent(earlier ->
+                            found.add("P2: " + later + " was asked for after " + earlier + " had been answered"));
+        }
+        return found;
     }
 
     /** Each grant whose token is not above that of an earlier one, with the largest of the earlier ones. */

@@ -3,8 +3,8 @@ package dev.palisade.check;
 /**
  * What a client was told about one of its grants. Times are one machine's monotonic clock.
  *
- * @param by who told: the lock server, including the SDK that speaks for it, or a guard, which each judge a grant by themselves
- * @param sentNanos before the question was sent
+ * @param by who told, each of whom judges a grant by itself
+ * @param sentNanos before the question was sent; 0 if that is not known
  * @param answeredNanos after it was answered
  * @param over whether the grant was refused for good; otherwise it was accepted
  * @param what for the reader
@@ -22,6 +22,8 @@ public record Told(
     /** Who tells. */
     public enum By {
         SERVER,
+        /** By itself, when time or the server ends a lease. */
+        SDK,
         GUARD
     }
 

@@ -12,6 +12,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
@@ -20,14 +21,15 @@ import java.util.Random;
  * session, until the line {@code stop}. It is careless on purpose: it never looks whether its lease is still valid.
  *
  * <pre>
- * BusyClient NAME SERVER OBJECTS HISTORY_FILE SEED LOGICAL_CLIENTS LOCKS
+ * BusyClient NAME SERVER[,SERVER] OBJECTS HISTORY_FILE SEED LOGICAL_CLIENTS LOCKS
  * </pre>
  */
 public final class BusyClient {
     private BusyClient() {}
 
     public static void main(String[] args) throws IOException, InterruptedException {
-        ManagedChannel server = channel(args[1]);
+        List<ManagedChannel> servers =
+                Arrays.stream(args[1].split(",")).map(BusyClient::channel).toList();
         ManagedChannel objects = channel(args[2]);
         History history = History.silent(args[0], Path.of(args[3]));
         try (PalisadeClient client =
@@ -50,10 +52,10 @@ public final class BusyClient {
                         stopping));
             }
             visitors.add(new UnaryVisitor(
-                    args[0] + "." + (logical - 1), server, history, locks, new Random(seed * 31 - 1), stopping));
+                    args[0] + "." + (logical - 1), servers, history, locks, new Random(seed * 31 - 1), stopping));
             run(visitors, stopping);
         } finally {
-            server.shutdownNow();
+            servers.forEach(ManagedChannel::shutdownNow);
             objects.shutdownNow();
         }
         System.out.println("done");

@@ -10,13 +10,18 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Who plays in a random run: the lock server, the object store, and client processes, each behind two links of its own.
+ * Who plays in a random run: the lock servers, the object store, and client processes, each behind links of its own.
  * Whoever does harm to one of them takes it first and gives it back, so that no two harm one process at once. Safe for many
  * threads.
  */
@@ -33,9 +38,9 @@ final class Cast implements AutoCloseable {
     private final List<Player> players = new ArrayList<>();
     private final Set<Taken> taken = new HashSet<>();
     private int started;
-    private final Semaphore serverTurn = new Semaphore(1);
-    private final Semaphore objectsTurn = new Semaphore(1);
-    private volatile Service server;
+    private final Map<String, Semaphore> turns = new ConcurrentHashMap<>();
+    private final @Nullable LockRedis redis;
+    private final List<Service> servers = new CopyOnWriteArrayList<>();
     private volatile Service objects;
 
     /** What harm can be done to, of one client, at one time. */
@@ -45,16 +50,10 @@ final class Cast implements AutoCloseable {
         OBJECTS_LINK
     }
 
-    /** The services. */
-    enum Role {
-        SERVER,
-        OBJECTS
-    }
-
     private record Taken(Player player, Part part) {}
 
-    /** A client process and its links. */
-    record Player(Child child, Link toServer, Link toObjects) implements AutoCloseable {
+    /** A client process and its links, one to each lock server. */
+    record Player(Child child, List<Link> toServers, Link toObjects) implements AutoCloseable {
         String name() {
             return child.name();
         }
@@ -62,24 +61,67 @@ final class Cast implements AutoCloseable {
         @Override
         public void close() {
             child.close();
-            toServer.close();
+            toServers.forEach(Link::close);
             toObjects.close();
         }
     }
 
-    /** Starts the services; clients join by {@link #join}. */
-    Cast(Installation installation, History history, Locks locks, boolean guard, Random random) {
+    /**
+     * Starts the services; clients join by {@link #join}.
+     *
+     * @param redis where two lock servers keep their locks; null: there is one, with a data directory
+     */
+    Cast(
+            Installation installation,
+            History history,
+            Locks locks,
+            boolean guard,
+            Random random,
+            @Nullable LockRedis redis) {
         this.installation = installation;
         this.history = history;
         this.locks = locks;
         this.guard = guard ? "enforce" : "off";
         this.random = random;
-        this.server = installation.server();
+        this.redis = redis;
+        for (int i = 0; i < (redis == null ? 1 : LockRedis.SERVERS); i++) {
+            servers.add(installation.server(environment(i, i == 0)));
+        }
         this.objects = installation.objects("--guard", this.guard);
     }
 
-    Service server() {
-        return server;
+    private Map<String, String> environment(int server, boolean first) {
+        return redis == null ? Map.of() : redis.environment(server, first);
+    }
+
+    int servers() {
+        return servers.size();
+    }
+
+    static String serverName(int number) {
+        return number == 0 ? "server" : "server " + (number + 1);
+    }
+
+    Service server(int number) {
+        return servers.get(number);
+    }
+
+    /** Of all lock servers, as a client is told them. */
+    String serverAddresses() {
+        return servers.stream().map(Service::address).collect(Collectors.joining(","));
+    }
+
+    /** The lock servers keep nothing in memory that a restart would lose. */
+    boolean isOnRedis() {
+        return redis != null;
+    }
+
+    /** @throws ScenarioFailed if the locks are in a data directory */
+    LockRedis redis() {
+        if (redis == null) {
+            throw new ScenarioFailed("this run has no Redis");
+        }
+        return redis;
     }
 
     Service objects() {
@@ -94,13 +136,15 @@ final class Cast implements AutoCloseable {
             number = ++started;
             seed = random.nextLong();
         }
-        Link toServer = new Link(server.address(), Link.Deaths.TOLD);
+        List<Link> toServers = servers.stream()
+                .map(server -> new Link(server.address(), Link.Deaths.TOLD))
+                .toList();
         Link toObjects = new Link(objects.address(), Link.Deaths.TOLD);
         long before = System.nanoTime();
         Child child = installation.busyClient(
                 "c" + number,
                 BusyClient.class,
-                toServer.address(),
+                toServers.stream().map(Link::address).collect(Collectors.joining(",")),
                 toObjects.address(),
                 Long.toString(seed),
                 Integer.toString(LOGICAL_CLIENTS),
@@ -111,7 +155,7 @@ final class Cast implements AutoCloseable {
         event.addProperty("who", child.name());
         history.write(event);
         synchronized (this) {
-            players.add(new Player(child, toServer, toObjects));
+            players.add(new Player(child, toServers, toObjects));
         }
     }
 
@@ -158,9 +202,9 @@ final class Cast implements AutoCloseable {
         join();
     }
 
-    /** Runs {@code harm} while nobody else harms that service. */
-    void alone(Role service, Runnable harm) {
-        Semaphore turn = service == Role.SERVER ? serverTurn : objectsTurn;
+    /** Runs {@code harm} while nobody else harms the service of that name. */
+    void alone(String service, Runnable harm) {
+        Semaphore turn = turns.computeIfAbsent(service, name -> new Semaphore(1));
         turn.acquireUninterruptibly();
         try {
             harm.run();
@@ -169,9 +213,24 @@ final class Cast implements AutoCloseable {
         }
     }
 
-    /** On the port and the data it had. */
-    void restartServer() {
-        server = installation.server("--port", server.port());
+    /** On the port and the data it had. One that finds Redis down or silent does not start, and is started again. */
+    void restartServer(int number) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (true) {
+            try {
+                servers.set(
+                        number,
+                        installation.server(
+                                environment(number, false),
+                                "--port",
+                                servers.get(number).port()));
+                return;
+            } catch (ScenarioFailed e) {
+                if (redis == null || System.nanoTime() > deadline) {
+                    throw e;
+                }
+            }
+        }
     }
 
     void restartObjects() {
@@ -199,7 +258,7 @@ final class Cast implements AutoCloseable {
     /** Ends the services in order. */
     void stopServices() {
         objects.child().terminate();
-        server.child().terminate();
+        servers.forEach(server -> server.child().terminate());
     }
 
     @Override
@@ -210,6 +269,6 @@ final class Cast implements AutoCloseable {
         }
         all.forEach(Player::close);
         objects.child().close();
-        server.child().close();
+        servers.forEach(server -> server.child().close());
     }
 }

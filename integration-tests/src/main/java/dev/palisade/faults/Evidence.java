@@ -8,6 +8,7 @@ import com.google.gson.JsonObject;
 import dev.palisade.check.Answered;
 import dev.palisade.check.AppliedCall;
 import dev.palisade.check.Counter;
+import dev.palisade.check.DataLost;
 import dev.palisade.check.EndsFinal;
 import dev.palisade.check.FirstComeFirst;
 import dev.palisade.check.FreeLocksGranted;
@@ -46,6 +47,7 @@ record Evidence(
         List<LockEntry> entries,
         List<Wait> waits,
         List<Listed> listed,
+        List<DataLost> losses,
         long quietNanos,
         long boundNanos) {
     private static final Set<String> NEEDS_THE_END = Set.of("P12:", "P14:", "P15:");
@@ -66,6 +68,7 @@ record Evidence(
                 entries(events),
                 waits(events),
                 listed(events),
+                losses(events),
                 quiet.has("at") ? number(quiet, "at") : Long.MAX_VALUE,
                 quiet.has("bound_millis") ? number(quiet, "bound_millis") * 1_000_000 : 0);
     }
@@ -83,10 +86,10 @@ record Evidence(
 
     private Stream<String> all() {
         return Stream.of(
-                        run.violations(),
+                        run.violations(losses),
                         LeasesDisjoint.violations(leases),
-                        EndsFinal.violations(told),
-                        OneGrantPerRequest.violations(answered, entries),
+                        EndsFinal.violations(told, losses),
+                        OneGrantPerRequest.violations(answered, entries, losses),
                         FirstComeFirst.violations(entries),
                         FreeLocksGranted.violations(waits, leases, quietNanos, boundNanos),
                         NothingLeft.violations(listed, boundNanos),
@@ -163,11 +166,12 @@ record Evidence(
                 }
                 case "valid", "granted-again" -> {
                     long asked = number(event, event.has("asked") ? "asked" : "at");
-                    told.add(told(event, Told.By.SERVER, asked, false, "renewal"));
+                    told.add(told(event, judge(event), asked, false, "renewal"));
                 }
                 case "lost" -> {
                     if (OVER.contains(text(event, "reason"))) {
-                        told.add(told(event, Told.By.SERVER, 0, true, "lease"));
+                        long asked = event.has("sent") ? number(event, "sent") : 0;
+                        told.add(told(event, judge(event), asked, true, "lease"));
                     }
                 }
                 default -> {
@@ -176,6 +180,11 @@ record Evidence(
             }
         }
         return told;
+    }
+
+    /** Who calls without a session hears the server itself. */
+    private static Told.By judge(JsonObject event) {
+        return event.has("request") ? Told.By.SERVER : Told.By.SDK;
     }
 
     private static Told told(JsonObject event, Told.By by, long sentNanos, boolean over, String what) {
@@ -199,7 +208,9 @@ record Evidence(
                         text(event, "lock"),
                         text(event, "request"),
                         number(event, "token"),
-                        text(event, "grant")))
+                        text(event, "grant"),
+                        number(event, "asked"),
+                        number(event, "at")))
                 .toList();
     }
 
@@ -213,7 +224,15 @@ record Evidence(
                         event.has("token") ? number(event, "token") : 0,
                         text(event, "grant"),
                         text(event, "owner"),
-                        text(event, "detail")))
+                        text(event, "detail"),
+                        number(event, "at")))
+                .toList();
+    }
+
+    private static List<DataLost> losses(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> is(event, "data-lost"))
+                .map(event -> new DataLost(number(event, "from"), number(event, "at"), text(event, "lock")))
                 .toList();
     }
 

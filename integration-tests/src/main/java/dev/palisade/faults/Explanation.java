@@ -58,7 +58,7 @@ final class Explanation {
                 .append("; ")
                 .append(PAGE)
                 .append('\n');
-        Set<String> who = new HashSet<>(Set.of("server", "objects"));
+        Set<String> who = new HashSet<>(Set.of("server", "server 2", "redis", "objects"));
         about.forEach(event -> who.add(text(event, "client")));
         long from = about.stream()
                 .filter(event -> !isAfterwards(event))
@@ -89,7 +89,7 @@ final class Explanation {
     }
 
     private static boolean isDone(JsonObject event, Set<String> who) {
-        return (is(event, "fault-began") || is(event, "fault-ended") || is(event, "killed"))
+        return (is(event, "fault-began") || is(event, "fault-ended") || is(event, "killed") || is(event, "data-lost"))
                 && who.contains(text(event, "who"));
     }
 
@@ -124,7 +124,7 @@ final class Explanation {
     }
 
     private String shown(String field, String said) {
-        if (Set.of("asked", "sent", "until", "answered").contains(field)) {
+        if (Set.of("asked", "sent", "from", "until", "answered").contains(field)) {
             return String.format(Locale.ROOT, "%.3fms", (Long.parseLong(said) - startNanos) / 1e6);
         }
         return printable(

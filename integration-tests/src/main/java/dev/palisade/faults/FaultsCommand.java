@@ -5,11 +5,14 @@ import dev.palisade.picture.Picture;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -38,6 +41,7 @@ final class FaultsCommand implements Callable<Integer> {
     private static final int CLIENTS_MIN = 8;
     private static final int CLIENTS_MAX = 16;
     private static final int SECONDS_MAX = 86_400;
+    private static final String OWN = "own";
 
     @Option(
             names = "--seconds",
@@ -72,8 +76,16 @@ final class FaultsCommand implements Callable<Integer> {
             description = "off: the object store admits everything, and the checkers must find it (${DEFAULT-VALUE}).")
     private String guard = "";
 
+    @Option(
+            names = "--store",
+            paramLabel = "own|URI",
+            description =
+                    "Two lock servers keep the locks in Redis. own: in one that is started for it, and harmed as well; redis://...: in "
+                            + "that one, which is not (one lock server and its data directory).")
+    private @Nullable String store;
+
     @Option(names = "--only", hidden = true, split = ",", description = "Kinds of faults. For the command's own test.")
-    private List<Schedule.Kind> only = List.of(Schedule.Kind.values());
+    private @Nullable List<Schedule.Kind> only;
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -83,24 +95,52 @@ final class FaultsCommand implements Callable<Integer> {
         require(clients >= CLIENTS_MIN && clients <= CLIENTS_MAX, "--clients is " + clients + "; use 8 to 16");
         require(seconds >= 0 && seconds <= SECONDS_MAX, "--seconds is " + seconds + "; use 0 to " + SECONDS_MAX);
         require(guard.equals("on") || guard.equals("off"), "--guard is '" + guard + "'; use on or off");
+        require(
+                store == null || store.equals(OWN) || isPlain(store),
+                "--store is neither own nor a plain redis://[USER:PASSWORD@]HOST[:PORT]; the run stands between, so TLS, Sentinel and "
+                        + "Cluster do not go");
         long chosen = seed == null ? System.nanoTime() % 1_000_000 : seed;
         Path directory = directory();
         System.out.println("palisade faults: seed " + chosen + ", " + clients + " clients, " + seconds + " s, guard "
                 + guard + "; everything is left in " + directory);
         try (Installation installation = Installation.at(directory)) {
-            Path history = new RandomRun(
-                            installation,
-                            System.out,
-                            chosen,
-                            clients,
-                            Duration.ofSeconds(seconds),
-                            guard.equals("on"),
-                            only)
-                    .run();
+            Path history = run(installation, chosen);
             return verdict(directory, history, chosen);
         } catch (ScenarioFailed e) {
             Histories.merge(directory.resolve("histories"), directory.resolve("history.jsonl"));
             throw new CannotStart("the run broke off: " + e.getMessage() + again(directory, chosen));
+        }
+    }
+
+    private Path run(Installation installation, long chosen) throws IOException, SQLException {
+        LockRedis redis = store == null ? null : redis(store, chosen);
+        try (redis) {
+            Optional<LockRedis> kept = Optional.ofNullable(redis);
+            Where where = kept.map(LockRedis::where).orElse(Where.DATA_DIR);
+            RandomRun.Plan plan = new RandomRun.Plan(
+                    chosen,
+                    clients,
+                    Duration.ofSeconds(seconds),
+                    guard.equals("on"),
+                    only == null ? Schedule.Kind.of(where) : only,
+                    kept);
+            return new RandomRun(installation, System.out, plan).run();
+        }
+    }
+
+    /** Under keys of its own: what an earlier run has left there must not be taken for this one's. */
+    private static LockRedis redis(String store, long chosen) {
+        return store.equals(OWN)
+                ? LockRedis.ofOurOwn()
+                : LockRedis.at(URI.create(store), "palisade-faults-" + chosen + "-" + System.currentTimeMillis());
+    }
+
+    private static boolean isPlain(String uri) {
+        try {
+            URI parsed = new URI(uri);
+            return "redis".equals(parsed.getScheme()) && parsed.getHost() != null;
+        } catch (URISyntaxException e) {
+            return false;
         }
     }
 
@@ -124,7 +164,8 @@ final class FaultsCommand implements Callable<Integer> {
 
     private String again(Path directory, long chosen) {
         return System.lineSeparator() + "  again:   ./palisade faults --seed " + chosen + " --seconds " + seconds
-                + " --clients " + clients + " --guard " + guard + System.lineSeparator()
+                + " --clients " + clients + " --guard " + guard
+                + (store == null ? "" : " --store " + (store.equals(OWN) ? OWN : "URI")) + System.lineSeparator()
                 + "  explain: ./palisade faults explain " + directory + System.lineSeparator()
                 + "  picture: " + directory.resolve("timeline.html");
     }

@@ -5,6 +5,7 @@ import static dev.palisade.scenario.Observed.text;
 
 import com.google.gson.JsonObject;
 import dev.palisade.check.AppliedCall;
+import dev.palisade.check.TokensRise;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,7 +22,7 @@ final class Figures {
     static Figures of(Evidence evidence) {
         Figures figures = new Figures();
         List<JsonObject> events = evidence.events();
-        for (Schedule.Kind kind : Schedule.Kind.values()) {
+        for (Schedule.Kind kind : Schedule.Kind.of(where(events))) {
             figures.need(
                     kind.name(),
                     1,
@@ -61,20 +62,37 @@ final class Figures {
                         event -> is(event, "forged")
                                 && (text(event, "outcome").equals("SEQUENCER_INVALID")
                                         || text(event, "outcome").equals("WRONG_RESOURCE"))));
-        figures.need(
-                "offers in the lock server's history",
-                20,
-                evidence.entries().stream()
-                        .filter(entry -> entry.what().equals("OFFERED"))
-                        .count());
+        figures.need("offers in the lock server's history", 20, entries(evidence, "OFFERED"));
         figures.need(
                 "waits after the last fault",
                 5,
                 evidence.waits().stream()
                         .filter(wait -> wait.untilNanos() > evidence.quietNanos())
                         .count());
+        if (where(events) != Where.DATA_DIR) {
+            figures.need("grants reclaimed", 0, entries(evidence, "RECLAIMED"));
+            figures.need("offers withdrawn", 0, entries(evidence, "WITHDRAWN"));
+            figures.need(
+                    "tokens that fell over a loss",
+                    0,
+                    TokensRise.violations(evidence.run().grants(), List.of()).size());
+        }
         figures.need("looks at what is left", 1, evidence.listed().size());
         return figures;
+    }
+
+    private static long entries(Evidence evidence, String what) {
+        return evidence.entries().stream()
+                .filter(entry -> entry.what().equals(what))
+                .count();
+    }
+
+    private static Where where(List<JsonObject> events) {
+        return events.stream()
+                .filter(event -> is(event, "run") && event.has("locks_in"))
+                .map(event -> Where.valueOf(text(event, "locks_in")))
+                .findFirst()
+                .orElse(Where.DATA_DIR);
     }
 
     private static long count(List<JsonObject> events, Predicate<JsonObject> wanted) {

@@ -6,7 +6,6 @@ import dev.palisade.client.Operations;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.faults.Cast.Part;
 import dev.palisade.faults.Cast.Player;
-import dev.palisade.faults.Cast.Role;
 import dev.palisade.faults.Schedule.Planned;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.History;
@@ -19,7 +18,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Does one planned fault, and undoes it: harms, writes down that it began, waits, heals, writes down that it ended. Each fault
+ * Does one planned fault, and undoes it, as a {@link Course}. Each fault
  * has a thread of its own. A fault whose clients others have already is left out and not counted; one of a service waits for its turn.
  */
 final class Harm {
@@ -29,9 +28,9 @@ final class Harm {
     private final Operations operations;
     private final LockHistories lockHistories;
     private final Path objectsDir;
-    private final Stopping healing;
+    private final Course course;
+    private final RedisHarm redisHarm;
 
-    /** @param healing ends every fault at once */
     Harm(
             Cast cast,
             History history,
@@ -39,14 +38,15 @@ final class Harm {
             Operations operations,
             LockHistories lockHistories,
             Path objectsDir,
-            Stopping healing) {
+            Course course) {
         this.cast = cast;
         this.history = history;
         this.locks = locks;
         this.operations = operations;
         this.lockHistories = lockHistories;
         this.objectsDir = objectsDir;
-        this.healing = healing;
+        this.course = course;
+        this.redisHarm = new RedisHarm(cast, locks, lockHistories, course);
     }
 
     void happen(Planned fault) {
@@ -54,39 +54,47 @@ final class Harm {
             case PAUSE_CLIENTS -> pause(fault);
             case KILL_CLIENT ->
                 cast.take(Part.PROCESS, 1, fault.dice())
-                        .forEach(player -> instant(fault, player.name(), () -> cast.replace(player)));
+                        .forEach(player -> course.instant(fault, player.name(), "", () -> cast.replace(player)));
             case FREEZE_SERVER_LINK, DELAY_SERVER_LINK, CUT_SERVER_LINK -> disturb(fault, Part.SERVER_LINK);
             case FREEZE_OBJECTS_LINK, DELAY_OBJECTS_LINK, CUT_OBJECTS_LINK -> disturb(fault, Part.OBJECTS_LINK);
-            case KILL_SERVER ->
-                cast.alone(Role.SERVER, () -> lasting(fault, "server", "", this::killServer, cast::restartServer));
-            case STOP_SERVER ->
-                cast.alone(Role.SERVER, () -> {
-                    Child child = cast.server().child();
-                    lasting(fault, "server", "", child::pause, child::resume);
-                });
+            case KILL_SERVER, STOP_SERVER -> harmServer(fault, fault.dice() % cast.servers());
             case KILL_OBJECTS ->
                 cast.alone(
-                        Role.OBJECTS,
-                        () -> lasting(fault, "objects", "", () -> killObjects(fault.number()), cast::restartObjects));
+                        "objects",
+                        () -> course.lasting(
+                                fault, "objects", "", () -> killObjects(fault.number()), cast::restartObjects));
             case STOP_OBJECTS ->
-                cast.alone(Role.OBJECTS, () -> {
+                cast.alone("objects", () -> {
                     Child child = cast.objects().child();
-                    lasting(fault, "objects", "", child::pause, child::resume);
+                    course.lasting(fault, "objects", "", child::pause, child::resume);
                 });
             case REVOKE, FORCE_RELEASE -> operate(fault);
+            default -> redisHarm.happen(fault);
         }
+    }
+
+    private void harmServer(Planned fault, int number) {
+        String name = Cast.serverName(number);
+        cast.alone(name, () -> {
+            if (fault.kind() == Schedule.Kind.KILL_SERVER) {
+                course.lasting(fault, name, "", () -> killServer(number), () -> cast.restartServer(number));
+            } else {
+                Child child = cast.server(number).child();
+                course.lasting(fault, name, "", child::pause, child::resume);
+            }
+        });
     }
 
     private void pause(Planned fault) {
         List<Player> taken = cast.take(Part.PROCESS, 1 + fault.dice() % 3, fault.dice());
         for (Player player : taken) {
             player.child().pause();
-            write("fault-began", fault, player.name(), "");
+            course.write("fault-began", fault, player.name(), "");
         }
-        healing.within(fault.forMillis());
+        course.await(fault);
         for (Player player : taken) {
             // What it does once it goes on is done after this moment.
-            write("fault-ended", fault, player.name(), "");
+            course.write("fault-ended", fault, player.name(), "");
             player.child().resume();
             cast.giveBack(player, Part.PROCESS);
         }
@@ -94,39 +102,64 @@ final class Harm {
 
     private void disturb(Planned fault, Part part) {
         for (Player player : cast.take(part, 1, fault.dice())) {
-            disturb(fault, player.name(), part == Part.SERVER_LINK ? player.toServer() : player.toObjects());
+            disturb(
+                    fault,
+                    player.name(),
+                    part == Part.SERVER_LINK ? some(player.toServers(), fault.dice()) : List.of(player.toObjects()));
             cast.giveBack(player, part);
         }
     }
 
-    private void disturb(Planned fault, String who, Link link) {
+    /** One of them, or all. */
+    private static List<Link> some(List<Link> links, int dice) {
+        int which = dice / 3 % (links.size() + 1);
+        return which == links.size() ? links : List.of(links.get(which));
+    }
+
+    private void disturb(Planned fault, String who, List<Link> links) {
         int way = fault.dice() % 3;
         switch (fault.kind()) {
             case FREEZE_SERVER_LINK, FREEZE_OBJECTS_LINK ->
-                lasting(
+                course.lasting(
                         fault,
                         who,
-                        new String[] {"both ways", "onward", "back"}[way],
-                        () -> {
-                            if (way != 2) {
-                                link.freeze(Link.Way.ONWARD);
-                            }
-                            if (way != 1) {
-                                link.freeze(Link.Way.BACK);
-                            }
-                        },
-                        link::heal);
+                        wayName(way),
+                        () -> links.forEach(link -> freeze(link, way)),
+                        () -> links.forEach(Link::heal));
             case DELAY_SERVER_LINK, DELAY_OBJECTS_LINK -> {
                 int millis = 20 + fault.dice() % 380;
-                lasting(fault, who, millis + " ms", () -> link.delay(Duration.ofMillis(millis)), link::heal);
+                course.lasting(
+                        fault,
+                        who,
+                        millis + " ms",
+                        () -> links.forEach(link -> link.delay(Duration.ofMillis(millis))),
+                        () -> links.forEach(Link::heal));
             }
-            default -> instant(fault, who, link::cut);
+            default -> course.instant(fault, who, "", () -> links.forEach(Link::cut));
         }
     }
 
-    private void killServer() {
+    static String wayName(int way) {
+        return new String[] {"both ways", "onward", "back"}[way];
+    }
+
+    /** @param way 0 both, 1 onward, 2 back */
+    static void freeze(Link link, int way) {
+        if (way != 2) {
+            link.freeze(Link.Way.ONWARD);
+        }
+        if (way != 1) {
+            link.freeze(Link.Way.BACK);
+        }
+    }
+
+    private void killServer(int number) {
+        if (cast.isOnRedis()) {
+            cast.server(number).child().kill();
+            return;
+        }
         lockHistories.poll(); // What it remembers of its locks dies with it.
-        cast.server().child().kill();
+        cast.server(number).child().kill();
         lockHistories.forget();
     }
 
@@ -143,7 +176,7 @@ final class Harm {
 
     private void operate(Planned fault) {
         String lock = locks.names().get(fault.dice() % 3);
-        JsonObject event = event("operated", fault, lock, "");
+        JsonObject event = course.event("operated", fault, lock, "");
         event.addProperty("lock", lock);
         String outcome;
         try {
@@ -158,33 +191,6 @@ final class Harm {
         }
         event.addProperty("leases", outcome);
         event.addProperty("answered", System.nanoTime());
-        history.write(event);
-    }
-
-    private void instant(Planned fault, String who, Runnable what) {
-        write("fault-began", fault, who, "");
-        what.run();
-        write("fault-ended", fault, who, "");
-    }
-
-    private void lasting(Planned fault, String who, String how, Runnable harm, Runnable heal) {
-        write("fault-began", fault, who, how);
-        harm.run();
-        healing.within(fault.forMillis());
-        heal.run();
-        write("fault-ended", fault, who, how);
-    }
-
-    private void write(String name, Planned fault, String who, String how) {
-        history.write(event(name, fault, who, how));
-    }
-
-    private JsonObject event(String name, Planned fault, String who, String how) {
-        JsonObject event = history.event(name);
-        event.addProperty("fault", fault.kind().name());
-        event.addProperty("number", fault.number());
-        event.addProperty("who", who);
-        event.addProperty("how", how);
-        return event;
+        course.write(event);
     }
 }

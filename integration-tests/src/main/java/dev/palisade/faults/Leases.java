@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The leases of a run as their clients believed in them, read from its events. A lease counts as freed early when the lock server
  * or its client says so. Where the server's word is missing, because it died with what it had not told yet, and the client was
- * cut off, stopped or slow at the time, nothing is claimed of the lease: it counts as freed early too.
+ * cut off, stopped or slow at the time, nothing is claimed of the lease: it counts as freed early too. So does the lease of a lock
+ * whose own key was deleted.
  */
 final class Leases {
     private static final long EARLIER_NANOS = 8_000_000_000L;
@@ -116,9 +117,15 @@ final class Leases {
                 }
             } else if (is(event, "operated") && text(event, "fault").equals("FORCE_RELEASE")) {
                 forced.add(new Trouble(text(event, "lock"), number(event, "at"), number(event, "answered")));
+            } else if (is(event, "data-lost") && !text(event, "lock").isEmpty()) {
+                forced.add(new Trouble(text(event, "lock"), number(event, "from"), number(event, "at")));
             } else if (is(event, "lock-history")) {
                 JsonObject before = last.put(text(event, "lock"), event);
-                if (before != null && number(before, "stretch") != number(event, "stretch")) {
+                // Up to a loss of data it was read; what is granted after one waits until nobody believes in anything
+                // older.
+                if (before != null
+                        && number(before, "stretch") != number(event, "stretch")
+                        && !event.has("after_loss")) {
                     gaps.add(new Trouble(text(event, "lock"), number(before, "at"), number(event, "at")));
                 }
             }
@@ -131,7 +138,9 @@ final class Leases {
         String grant = text(lease.granted, "grant");
         long from = number(lease.granted, "at");
         long until = lease.untilNanos();
-        boolean wasForced = forced.stream().anyMatch(trouble -> trouble.touches(lock, from, until));
+        // It may be older than its client's knowledge of it.
+        long asked = number(lease.granted, "asked");
+        boolean wasForced = forced.stream().anyMatch(trouble -> trouble.touches(lock, asked, until));
         boolean unsaid = gaps.stream().anyMatch(gap -> gap.touches(lock, from, until + LATER_NANOS))
                 && troubles.stream().anyMatch(trouble -> trouble.touches(client, from - EARLIER_NANOS, until));
         return new Held(

@@ -12,8 +12,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The lock server's own history of each lock, asked for again and again because it remembers the last 50 entries only and
- * none after a restart. Each unbroken piece is a <i>stretch</i>: between two of them something may be missing. Safe for many threads.
+ * The lock servers' own history of each lock, asked for again and again because they remember the last 50 entries only and, where they
+ * keep it in memory, none after a restart. Each unbroken piece is a <i>stretch</i>: between two of them something may be missing. Safe
+ * for many threads.
  */
 final class LockHistories {
     private static final long EVERY_MILLIS = 150;
@@ -21,9 +22,10 @@ final class LockHistories {
     private final Operations operations;
     private final History history;
     private final List<String> locks;
-    private final Map<String, HistoryEntry> newest = new HashMap<>();
+    private final Map<String, List<HistoryEntry>> known = new HashMap<>();
     private final Map<String, Integer> stretches = new HashMap<>();
-    private final Set<Object> forced = new HashSet<>();
+    private final Set<String> afterLoss = new HashSet<>();
+    private final Set<String> forced = new HashSet<>();
 
     LockHistories(Operations operations, History history, Locks locks) {
         this.operations = operations;
@@ -37,42 +39,85 @@ final class LockHistories {
         }
     }
 
-    /** Asks for all locks once; what cannot be had now is had later, or missing. */
-    synchronized void poll() {
+    /** Asks for all locks once; what cannot be had now is had later, or missing: then it returns false. */
+    synchronized boolean poll() {
         for (String lock : locks) {
             try {
                 take(lock, operations.history(lock));
             } catch (LockUnavailableException e) {
-                return; // It is down, or stopped.
+                return false; // It is down, or stopped.
             }
         }
+        return true;
     }
 
     /** The server has forgotten: what comes is a new stretch. */
     synchronized void forget() {
-        newest.clear();
+        known.clear();
         locks.forEach(lock -> stretches.merge(lock, 1, Integer::sum));
     }
 
+    /** Runs {@code loss}, by which the store may forget some or all of the past of those locks: what comes is a new stretch. */
+    synchronized void around(List<String> ofLocks, Runnable loss) {
+        boolean whole = poll();
+        loss.run();
+        for (String lock : ofLocks) {
+            stretches.merge(lock, 1, Integer::sum);
+            if (whole) {
+                afterLoss.add(lock);
+            }
+        }
+    }
+
     private void take(String lock, List<HistoryEntry> entries) {
-        HistoryEntry last = newest.get(lock);
-        int from = last == null ? 0 : entries.lastIndexOf(last) + 1;
-        if (last != null && from == 0) {
+        List<HistoryEntry> before = known.getOrDefault(lock, List.of());
+        int told = overlap(before, entries);
+        if (told == 0 && !before.isEmpty() && !entries.isEmpty()) {
             stretches.merge(lock, 1, Integer::sum);
         }
-        for (HistoryEntry entry : entries.subList(from, entries.size())) {
-            newest.put(lock, entry);
-            // Forced releases are remembered across restarts and told again.
-            if (!entry.what().equals("FORCE_RELEASED") || forced.add(List.of(lock, entry))) {
+        for (HistoryEntry entry : entries.subList(told, entries.size())) {
+            // After a gap some of it may be old all the same. Forced releases are remembered across restarts and told
+            // again.
+            if ((told > 0 || before.stream().noneMatch(old -> isSame(old, entry)))
+                    && (!entry.what().equals("FORCE_RELEASED") || forced.add(lock + " " + entry.grant()))) {
                 write(lock, entry);
             }
         }
+        if (!entries.isEmpty()) {
+            known.put(lock, entries);
+        }
+    }
+
+    /** How many of {@code entries} were told before, as its newest: the most that can be. */
+    static int overlap(List<HistoryEntry> before, List<HistoryEntry> entries) {
+        for (int same = Math.min(before.size(), entries.size()); same > 0; same--) {
+            boolean all = true;
+            for (int i = 0; all && i < same; i++) {
+                all = isSame(before.get(before.size() - same + i), entries.get(i));
+            }
+            if (all) {
+                return same;
+            }
+        }
+        return 0;
+    }
+
+    /** But for the time: two servers on one Redis tell it by their own clocks, and one tells it differently each time. */
+    private static boolean isSame(HistoryEntry one, HistoryEntry other) {
+        return one.what().equals(other.what())
+                && one.grant().equals(other.grant())
+                && one.token().equals(other.token())
+                && one.owner().equals(other.owner())
+                && one.detail().equals(other.detail());
     }
 
     private void write(String lock, HistoryEntry entry) {
         JsonObject event = history.event("lock-history");
         event.addProperty("lock", lock);
         event.addProperty("stretch", stretches.getOrDefault(lock, 0));
+        if (afterLoss.remove(lock)) {
+            event.addProperty("after_loss", true);
+        }
         event.addProperty("what", entry.what());
         event.addProperty("at_millis", entry.at().toEpochMilli());
         entry.token().ifPresent(token -> event.addProperty("token", token.value()));

@@ -24,6 +24,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -45,47 +46,56 @@ final class RandomRun {
 
     private final Installation installation;
     private final PrintStream out;
-    private final long seed;
-    private final int clients;
-    private final Duration lasting;
-    private final boolean guard;
-    private final List<Schedule.Kind> kinds;
+    private final Plan plan;
     private final Locks locks = new Locks(LOCKS);
     private final Stopping healing = new Stopping();
     private final Queue<RuntimeException> failures = new ConcurrentLinkedQueue<>();
 
-    RandomRun(
-            Installation installation,
-            PrintStream out,
+    /**
+     * What is to be run.
+     *
+     * @param kinds what can happen at all
+     * @param redis where the locks are; empty: in a data directory
+     */
+    record Plan(
             long seed,
             int clients,
             Duration lasting,
             boolean guard,
-            List<Schedule.Kind> kinds) {
+            List<Schedule.Kind> kinds,
+            Optional<LockRedis> redis) {
+        Where where() {
+            return redis.map(LockRedis::where).orElse(Where.DATA_DIR);
+        }
+    }
+
+    RandomRun(Installation installation, PrintStream out, Plan plan) {
         this.installation = installation;
         this.out = out;
-        this.seed = seed;
-        this.clients = clients;
-        this.lasting = lasting;
-        this.guard = guard;
-        this.kinds = kinds;
+        this.plan = plan;
     }
 
     /** Returns the merged history's file. */
     Path run() throws IOException, SQLException {
         History history = History.silent("run", installation.histories().resolve("run.jsonl"));
         begin(history);
-        Random random = new Random(seed);
+        Random random = new Random(plan.seed());
         ManagedChannel objects = null;
-        try (Cast cast = new Cast(installation, history, locks, guard, random);
-                PalisadeClient operator = PalisadeClient.builder(cast.server().address())
+        try (Cast cast = new Cast(
+                        installation,
+                        history,
+                        locks,
+                        plan.guard(),
+                        random,
+                        plan.redis().orElse(null));
+                PalisadeClient operator = PalisadeClient.builder(cast.serverAddresses())
                         .owner("operator")
                         .callTimeout(Duration.ofSeconds(2))
                         .build()) {
             objects = Grpc.newChannelBuilder(cast.objects().address(), InsecureChannelCredentials.create())
                     .build();
             LockHistories lockHistories = new LockHistories(operator.operations(), history, locks);
-            Forger forger = new Forger(keys(), objects, history, locks, new Random(seed));
+            Forger forger = new Forger(keys(), objects, history, locks, new Random(plan.seed()));
             startClients(cast);
             Stopping watching = new Stopping();
             Thread watcher = thread("lock-histories", () -> lockHistories.watch(watching));
@@ -97,7 +107,7 @@ final class RandomRun {
                     operator.operations(),
                     lockHistories,
                     installation.home().resolve("objects"),
-                    healing));
+                    new Course(history, healing)));
             settle(cast, operator, history);
             watching.stop();
             join(watcher);
@@ -116,9 +126,9 @@ final class RandomRun {
 
     /** A few at a time: each is a JVM that starts. */
     private void startClients(Cast cast) {
-        for (int started = 0; started < clients; started += STARTED_AT_ONCE) {
+        for (int started = 0; started < plan.clients(); started += STARTED_AT_ONCE) {
             List<Thread> starting = new ArrayList<>();
-            for (int i = started; i < Math.min(clients, started + STARTED_AT_ONCE); i++) {
+            for (int i = started; i < Math.min(plan.clients(), started + STARTED_AT_ONCE); i++) {
                 starting.add(thread("start", cast::join));
             }
             starting.forEach(RandomRun::join);
@@ -128,10 +138,11 @@ final class RandomRun {
 
     private void begin(History history) {
         JsonObject event = history.event("run");
-        event.addProperty("seed", seed);
-        event.addProperty("clients", clients);
-        event.addProperty("seconds", lasting.toSeconds());
-        event.addProperty("guard", guard ? "on" : "off");
+        event.addProperty("seed", plan.seed());
+        event.addProperty("clients", plan.clients());
+        event.addProperty("seconds", plan.lasting().toSeconds());
+        event.addProperty("guard", plan.guard() ? "on" : "off");
+        event.addProperty("locks_in", plan.where().name());
         event.addProperty("epoch_millis", System.currentTimeMillis());
         history.write(event);
     }
@@ -146,8 +157,8 @@ final class RandomRun {
 
     /** Until the time is over and every kind has had its turn; then all are healed at once. */
     private void faults(Harm harm) {
-        Schedule schedule = new Schedule(seed, kinds);
-        long end = System.nanoTime() + lasting.toNanos();
+        Schedule schedule = new Schedule(plan.seed(), plan.kinds());
+        long end = System.nanoTime() + plan.lasting().toNanos();
         List<Thread> going = new ArrayList<>();
         Stopping never = new Stopping();
         Planned next = schedule.next();
@@ -169,9 +180,16 @@ final class RandomRun {
 
     /** Everything is well again: nobody may wait for long, and when all have ended nothing may be left. */
     private void settle(Cast cast, PalisadeClient operator, History history) {
-        long dead =
-                clients * (long) Cast.LOGICAL_CLIENTS / 8; // At most that many can have died within the last seconds.
-        long bound = TTL_MAX_MILLIS + LOCK_DELAY_MAX_MILLIS + TTL_MAX_MILLIS + dead * OFFER_MILLIS + MACHINE_MILLIS;
+        long dead = plan.clients()
+                * (long) Cast.LOGICAL_CLIENTS
+                / 8; // At most that many can have died within the last seconds.
+        long recovering = plan.redis().isPresent() ? LockRedis.FAILOVER_GRACE_MILLIS : 0;
+        long bound = recovering
+                + TTL_MAX_MILLIS
+                + LOCK_DELAY_MAX_MILLIS
+                + TTL_MAX_MILLIS
+                + dead * OFFER_MILLIS
+                + MACHINE_MILLIS;
         JsonObject quiet = history.event("quiet");
         quiet.addProperty("bound_millis", bound);
         history.write(quiet);

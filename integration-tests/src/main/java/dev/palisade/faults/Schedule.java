@@ -2,6 +2,7 @@ package dev.palisade.faults;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
@@ -31,7 +32,7 @@ final class Schedule {
         FREEZE_OBJECTS_LINK(300, 7_000),
         DELAY_OBJECTS_LINK(1_000, 6_000),
         CUT_OBJECTS_LINK(0, 0),
-        /** kill -9 of the lock server; it is started again on its data after that long. */
+        /** kill -9 of a lock server; it is started again on its data after that long. */
         KILL_SERVER(0, 1_500),
         STOP_SERVER(100, 10_000),
         KILL_OBJECTS(0, 1_500),
@@ -39,18 +40,50 @@ final class Schedule {
         /** An operator asks the holders of a lock to give it up. */
         REVOKE(0, 0),
         /** An operator ends the leases of a lock. */
-        FORCE_RELEASE(0, 0);
+        FORCE_RELEASE(0, 0),
+        /** Nothing goes one way, the other, or both, between a lock server and Redis. */
+        FREEZE_REDIS_LINK(300, 5_000, Where.REDIS),
+        /** All connections of a lock server to Redis are reset. */
+        CUT_REDIS_LINK(0, 0, Where.REDIS),
+        STOP_REDIS(500, 5_000, Where.OWN_REDIS),
+        /** kill -9 of Redis; it is started again on its data after that long. */
+        KILL_REDIS(0, 1_500, Where.OWN_REDIS),
+        /** kill -9 of Redis; it is started again with nothing. */
+        EMPTY_REDIS(0, 1_500, Where.OWN_REDIS),
+        FLUSH_REDIS(0, 0, Where.OWN_REDIS),
+        FLUSH_FUNCTIONS(0, 0, Where.OWN_REDIS),
+        /** The token counter of a lock's domain. */
+        DELETE_COUNTER(0, 0, Where.OWN_REDIS),
+        /** The key of a lock. */
+        DELETE_LOCK(0, 0, Where.OWN_REDIS);
 
         private final int shortestMillis;
         private final int longestMillis;
+        private final Where where;
 
         Kind(int shortestMillis, int longestMillis) {
+            this(shortestMillis, longestMillis, Where.DATA_DIR);
+        }
+
+        Kind(int shortestMillis, int longestMillis, Where where) {
             this.shortestMillis = shortestMillis;
             this.longestMillis = longestMillis;
+            this.where = where;
         }
 
         private boolean ofService() {
-            return this == KILL_SERVER || this == STOP_SERVER || this == KILL_OBJECTS || this == STOP_OBJECTS;
+            return this == KILL_SERVER
+                    || this == STOP_SERVER
+                    || this == KILL_OBJECTS
+                    || this == STOP_OBJECTS
+                    || where != Where.DATA_DIR;
+        }
+
+        /** What can happen to a run that keeps its locks there. */
+        static List<Kind> of(Where where) {
+            return Arrays.stream(values())
+                    .filter(kind -> kind.where.compareTo(where) <= 0)
+                    .toList();
         }
     }
 
@@ -70,12 +103,17 @@ final class Schedule {
     Schedule(long seed, List<Kind> kinds) {
         this.random = new Random(seed);
         this.kinds = List.copyOf(kinds);
-        shuffle(4);
+        shuffle(firstPauses());
     }
 
     /** How many faults there are until every kind has had its turn. */
     int firstRound() {
-        return kinds.size() + 4;
+        return kinds.size() + firstPauses();
+    }
+
+    /** The more else there is, the less often the lock that a stopped client holds is free for somebody. */
+    private int firstPauses() {
+        return Math.max(4, kinds.size() / 3);
     }
 
     /** The fault that this is all about comes more often. */

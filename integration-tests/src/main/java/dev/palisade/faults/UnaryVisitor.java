@@ -19,6 +19,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -32,17 +33,24 @@ final class UnaryVisitor implements Runnable {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private final String name;
-    private final ManagedChannel channel;
+    private final List<ManagedChannel> channels;
     private final History history;
     private final Locks locks;
     private final Random random;
     private final Stopping stopping;
     private final byte[] session = new byte[SessionId.BYTES];
     private long requests;
+    private int calls;
 
-    UnaryVisitor(String name, ManagedChannel channel, History history, Locks locks, Random random, Stopping stopping) {
+    UnaryVisitor(
+            String name,
+            List<ManagedChannel> channels,
+            History history,
+            Locks locks,
+            Random random,
+            Stopping stopping) {
         this.name = name;
-        this.channel = channel;
+        this.channels = List.copyOf(channels);
         this.history = history;
         this.locks = locks;
         this.random = random;
@@ -164,6 +172,7 @@ final class UnaryVisitor implements Runnable {
             boolean over = reason.equals(Reason.LEASE_EXPIRED.name());
             event.addProperty("event", over ? "lost" : "renew-failed");
             event.addProperty("reason", over ? ended(e) : reason);
+            event.addProperty("sent", sent);
             event.addProperty("at", System.nanoTime());
         }
         history.write(event);
@@ -218,7 +227,9 @@ final class UnaryVisitor implements Runnable {
         return event;
     }
 
+    /** Of the servers in turn, so that what one was told is asked of another. */
     private LocksGrpc.LocksBlockingStub stub(long waitMillis) {
+        ManagedChannel channel = channels.get(calls++ % channels.size());
         channel.resetConnectBackoff();
         return LocksGrpc.newBlockingStub(channel)
                 .withWaitForReady()

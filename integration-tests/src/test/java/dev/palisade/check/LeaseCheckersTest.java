@@ -72,23 +72,27 @@ class LeaseCheckersTest {
 
     @Test
     void acceptedBeforeTheEndAndSentBeforeItAndOtherGrantsPass() {
-        assertThat(EndsFinal.violations(List.of(
-                        told("a", By.GUARD, 1, 2, false),
-                        told("a", By.GUARD, 3, 6, false),
-                        told("a", By.GUARD, 0, 4, true),
-                        told("b", By.GUARD, 5, 6, false))))
+        assertThat(EndsFinal.violations(
+                        List.of(
+                                told("a", By.GUARD, 1, 2, false),
+                                told("a", By.GUARD, 3, 6, false),
+                                told("a", By.GUARD, 0, 4, true),
+                                told("b", By.GUARD, 5, 6, false)),
+                        List.of()))
                 .isEmpty();
     }
 
     @Test
     void anEndAtTheServerDoesNotBindAGuard() {
-        assertThat(EndsFinal.violations(List.of(told("a", By.SERVER, 0, 4, true), told("a", By.GUARD, 5, 6, false))))
+        assertThat(EndsFinal.violations(
+                        List.of(told("a", By.SERVER, 0, 4, true), told("a", By.GUARD, 5, 6, false)), List.of()))
                 .isEmpty();
     }
 
     @Test
     void aCallThatIsAcceptedAfterTheGrantWasStaleIsFound() {
-        assertThat(EndsFinal.violations(List.of(told("a", By.GUARD, 5, 6, false), told("a", By.GUARD, 0, 4, true))))
+        assertThat(EndsFinal.violations(
+                        List.of(told("a", By.GUARD, 5, 6, false), told("a", By.GUARD, 0, 4, true)), List.of()))
                 .singleElement()
                 .asString()
                 .startsWith("P8: c's write of l under token 7 was accepted 1000 ms after");
@@ -96,10 +100,45 @@ class LeaseCheckersTest {
 
     @Test
     void theFirstEndCountsNotTheLast() {
-        assertThat(EndsFinal.violations(List.of(
-                        told("a", By.SERVER, 0, 9, true),
-                        told("a", By.SERVER, 0, 4, true),
-                        told("a", By.SERVER, 5, 6, false))))
+        assertThat(EndsFinal.violations(
+                        List.of(
+                                told("a", By.SERVER, 0, 9, true),
+                                told("a", By.SERVER, 0, 4, true),
+                                told("a", By.SERVER, 5, 6, false)),
+                        List.of()))
+                .hasSize(1);
+    }
+
+    @Test
+    void aServerMayForgetWhatItSaidOverALossAndAGuardAndTheSdkMayNot() {
+        DataLost loss = new DataLost(4 * SECOND, 5 * SECOND, "");
+        for (By by : By.values()) {
+            assertThat(EndsFinal.violations(
+                            List.of(told("a", by, 1, 3, true), told("a", by, 6, 7, false)), List.of(loss)))
+                    .as("%s", by)
+                    .hasSize(by == By.SERVER ? 0 : 1);
+        }
+    }
+
+    @Test
+    void aLossBeforeOrAfterBothOrOfAnotherLockExcusesNothing() {
+        List<Told> told = List.of(told("a", By.SERVER, 2, 3, true), told("a", By.SERVER, 6, 7, false));
+        for (DataLost loss : List.of(
+                new DataLost(0, SECOND, ""),
+                new DataLost(8 * SECOND, 9 * SECOND, ""),
+                new DataLost(4 * SECOND, 5 * SECOND, "m"))) {
+            assertThat(EndsFinal.violations(told, List.of(loss))).as("%s", loss).hasSize(1);
+        }
+    }
+
+    @Test
+    void whatIsSaidAfterTheLossIsFinalAgain() {
+        assertThat(EndsFinal.violations(
+                        List.of(
+                                told("a", By.SERVER, 2, 3, true),
+                                told("a", By.SERVER, 6, 7, true),
+                                told("a", By.SERVER, 8, 9, false)),
+                        List.of(new DataLost(4 * SECOND, 5 * SECOND, ""))))
                 .hasSize(1);
     }
 }

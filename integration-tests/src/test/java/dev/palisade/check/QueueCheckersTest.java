@@ -3,6 +3,7 @@ package dev.palisade.check;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.check.NothingLeft.Listed;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -14,7 +15,7 @@ class QueueCheckersTest {
     }
 
     private static LockEntry entry(int stretch, String what, String grant) {
-        return new LockEntry("l", stretch, what, 0, grant, "c", "");
+        return new LockEntry("l", stretch, what, 0, grant, "c", "", 0);
     }
 
     private static Wait waiting(long asked, long until) {
@@ -26,7 +27,15 @@ class QueueCheckersTest {
     }
 
     private static Answered answered(String request, long token, String grant) {
-        return new Answered("c", "l", request, token, grant);
+        return answered(request, token, grant, 0, 0);
+    }
+
+    private static Answered answered(String request, long token, String grant, long asked, long at) {
+        return new Answered("c", "l", request, token, grant, asked * SECOND, at * SECOND);
+    }
+
+    private static List<DataLost> lost(long from, long until, String lock) {
+        return List.of(new DataLost(from * SECOND, until * SECOND, lock));
     }
 
     // ---- P9
@@ -35,27 +44,74 @@ class QueueCheckersTest {
     void oneRequestAskedAgainWithTheSameAnswerPasses() {
         assertThat(OneGrantPerRequest.violations(
                         List.of(answered("s 1", 5, "a"), answered("s 1", 5, "a"), answered("s 2", 6, "b")),
-                        List.of(entry("GRANTED", "a"), entry("OFFERED", "b"), entry("ACCEPTED", "b"))))
+                        List.of(entry("GRANTED", "a"), entry("OFFERED", "b"), entry("ACCEPTED", "b")),
+                        List.of()))
                 .isEmpty();
     }
 
     @Test
     void oneRequestWithTwoGrantsOrTwoTokensIsFound() {
-        assertThat(OneGrantPerRequest.violations(List.of(answered("s 1", 5, "a"), answered("s 1", 5, "b")), List.of()))
+        assertThat(OneGrantPerRequest.violations(
+                        List.of(answered("s 1", 5, "a"), answered("s 1", 5, "b")), List.of(), List.of()))
                 .singleElement()
                 .asString()
                 .startsWith("P9: c's request s 1 of l");
-        assertThat(OneGrantPerRequest.violations(List.of(answered("s 1", 5, "a"), answered("s 1", 6, "a")), List.of()))
+        assertThat(OneGrantPerRequest.violations(
+                        List.of(answered("s 1", 5, "a"), answered("s 1", 6, "a")), List.of(), List.of()))
                 .hasSize(1);
     }
 
     @Test
     void aGrantWhoseLeaseBeginsTwiceIsFoundInTheServersHistory() {
         assertThat(OneGrantPerRequest.violations(
-                        List.of(), List.of(entry("GRANTED", "a"), entry("RELEASED", "a"), entry("ACCEPTED", "a"))))
+                        List.of(),
+                        List.of(entry("GRANTED", "a"), entry("RELEASED", "a"), entry("ACCEPTED", "a")),
+                        List.of()))
                 .singleElement()
                 .asString()
                 .startsWith("P9: a lease of grant a began twice");
+    }
+
+    @Test
+    void aSecondGrantOfARequestIsExcusedByALossOfItsLocksDataBetweenTheTwoOnly() {
+        List<Answered> twice = List.of(answered("s 1", 5, "a", 1, 2), answered("s 1", 6, "b", 6, 7));
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4, "")))
+                .isEmpty();
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4, "l")))
+                .isEmpty();
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4, "m")))
+                .hasSize(1);
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(8, 9, "")))
+                .hasSize(1);
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(0, 0, "")))
+                .hasSize(1);
+    }
+
+    @Test
+    void afterALossARequestIsHeldToItsNewGrant() {
+        assertThat(OneGrantPerRequest.violations(
+                        List.of(
+                                answered("s 1", 5, "a", 1, 2),
+                                answered("s 1", 6, "b", 6, 7),
+                                answered("s 1", 7, "c", 8, 9)),
+                        List.of(),
+                        lost(3, 4, "")))
+                .hasSize(1);
+    }
+
+    @Test
+    void aLeaseThatBeginsTwiceInTheServersHistoryIsExcusedByALossBetweenTheTwoOnly() {
+        List<LockEntry> entries = List.of(seen("GRANTED", 2), seen("ACCEPTED", 6));
+        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(3, 4, "")))
+                .isEmpty();
+        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(7, 8, "")))
+                .hasSize(1);
+        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(0, 1, "")))
+                .hasSize(1);
+    }
+
+    private static LockEntry seen(String what, long at) {
+        return new LockEntry("l", 0, what, 0, "a", "c", "", at * SECOND);
     }
 
     // ---- P10
@@ -106,6 +162,44 @@ class QueueCheckersTest {
                         entry(1, "OFFERED", "unseen"),
                         entry(1, "OFFERED", "b"))))
                 .isEmpty();
+    }
+
+    @Test
+    void whoseOfferWasWithdrawnIsTheFirstAgain() {
+        List<LockEntry> withdrawn =
+                List.of(entry("QUEUED", "a"), entry("QUEUED", "b"), entry("OFFERED", "a"), entry("WITHDRAWN", "a"));
+        assertThat(FirstComeFirst.violations(with(withdrawn, entry("OFFERED", "a"), entry("OFFERED", "b"))))
+                .isEmpty();
+        assertThat(FirstComeFirst.violations(with(withdrawn, entry("OFFERED", "b"))))
+                .singleElement()
+                .asString()
+                .contains("grant b", "past", "grant a");
+    }
+
+    @Test
+    void whoLetAnOfferLapseIsExceptedThoughALaterOneIsWithdrawn() {
+        assertThat(FirstComeFirst.violations(List.of(
+                        entry("QUEUED", "a"),
+                        entry("OFFERED", "a"),
+                        entry("LAPSED", "a"),
+                        entry("OFFERED", "a"),
+                        entry("WITHDRAWN", "a"),
+                        entry("QUEUED", "b"),
+                        entry("OFFERED", "b"))))
+                .isEmpty();
+    }
+
+    @Test
+    void whoReclaimedWhatItHadWaitsNoMore() {
+        assertThat(FirstComeFirst.violations(List.of(
+                        entry("QUEUED", "a"), entry("QUEUED", "b"), entry("RECLAIMED", "a"), entry("OFFERED", "b"))))
+                .isEmpty();
+    }
+
+    private static List<LockEntry> with(List<LockEntry> entries, LockEntry... more) {
+        List<LockEntry> all = new ArrayList<>(entries);
+        all.addAll(List.of(more));
+        return all;
     }
 
     // ---- P11

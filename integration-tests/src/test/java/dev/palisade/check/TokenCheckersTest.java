@@ -16,7 +16,7 @@ class TokenCheckersTest {
                 List.of(granted("l", 1, "a", 0, 1), granted("l", 2, "b", 2, 3), granted("m", 1, "c", 4, 5));
 
         assertThat(TokensUnique.violations(clean)).isEmpty();
-        assertThat(TokensRise.violations(clean)).isEmpty();
+        assertThat(TokensRise.violations(clean, List.of())).isEmpty();
     }
 
     @Test
@@ -45,7 +45,7 @@ class TokenCheckersTest {
 
     @Test
     void aLaterGrantWithASmallerTokenIsFound() {
-        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 1), granted("l", 4, "b", 2, 3))))
+        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 1), granted("l", 4, "b", 2, 3)), List.of()))
                 .singleElement()
                 .asString()
                 .startsWith("P2");
@@ -54,19 +54,43 @@ class TokenCheckersTest {
     @Test
     void aTokenThatRepeatsAfterOthersIsFound() {
         assertThat(TokensRise.violations(
-                        List.of(granted("l", 5, "a", 0, 1), granted("l", 6, "b", 2, 3), granted("l", 6, "c", 4, 5))))
+                        List.of(granted("l", 5, "a", 0, 1), granted("l", 6, "b", 2, 3), granted("l", 6, "c", 4, 5)),
+                        List.of()))
                 .hasSize(1);
     }
 
     @Test
     void grantsWhoseTimesOverlapMayComeInEitherOrder() {
-        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 10), granted("l", 4, "b", 2, 3))))
+        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 10), granted("l", 4, "b", 2, 3)), List.of()))
                 .isEmpty();
     }
 
     @Test
     void tokensOfDifferentLocksAreNotCompared() {
-        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 1), granted("m", 4, "b", 2, 3))))
+        assertThat(TokensRise.violations(List.of(granted("l", 5, "a", 0, 1), granted("m", 4, "b", 2, 3)), List.of()))
                 .isEmpty();
+    }
+
+    @Test
+    void overALossOfAllDataTokensMayFallAndWithinWhatFollowsTheyMayNot() {
+        Granted before = granted("l", 9, "a", 1, 2);
+        Granted after = granted("l", 5, "b", 6, 7);
+        DataLost loss = new DataLost(3, 4, "");
+        assertThat(TokensRise.violations(List.of(before, after), List.of(loss))).isEmpty();
+        assertThat(TokensRise.violations(List.of(before, after, granted("l", 4, "c", 8, 9)), List.of(loss)))
+                .singleElement()
+                .asString()
+                .startsWith("P2")
+                .contains("token 4", "token 5");
+    }
+
+    @Test
+    void aLossBeforeOrAfterBothOrOfOneLockExcusesNoFallOfTokens() {
+        List<Granted> fall = List.of(granted("l", 9, "a", 3, 4), granted("l", 5, "b", 6, 7));
+        for (DataLost loss : List.of(new DataLost(1, 2, ""), new DataLost(8, 9, ""), new DataLost(5, 5, "l"))) {
+            assertThat(TokensRise.violations(fall, List.of(loss)))
+                    .as("%s", loss)
+                    .hasSize(1);
+        }
     }
 }

@@ -128,7 +128,7 @@ class FaultRunIT {
         List<Granted> grants = Histories.read(installation.histories()).grants();
         List<String> said = new ArrayList<>(List.of(String.valueOf(failure.getMessage()), "histories: " + file));
         said.addAll(TokensUnique.violations(grants));
-        said.addAll(TokensRise.violations(grants));
+        said.addAll(TokensRise.violations(grants, List.of()));
         return new AssertionError(String.join(System.lineSeparator(), said), failure);
     }
 }

@@ -67,6 +67,18 @@ class RandomRunIT {
     }
 
     @Test
+    void withTheLocksInRedisAndRedisHarmedTooNothingIsWrong(@TempDir Path directory) {
+        List<String> said = faults(to(directory.resolve("run"), "--seed", Long.toString(seed), "--store", "own"));
+        said.forEach(System.out::println);
+
+        assertThat(said)
+                .as("seed " + seed)
+                .noneMatch(line -> line.startsWith("FAILED"))
+                .anyMatch(line -> line.matches(" +EMPTY_REDIS +[1-9][0-9]*"))
+                .endsWith("exit code 0");
+    }
+
+    @Test
     void withTheGuardOffItIsCaughtAndExplained(@TempDir Path directory) {
         Path kept = directory.resolve("run");
         List<String> said =

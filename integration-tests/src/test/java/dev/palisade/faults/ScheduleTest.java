@@ -11,10 +11,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ScheduleTest {
-    private static final int ROUND = new Schedule(0, List.of(Kind.values())).firstRound();
+    private static final List<Kind> KINDS = Kind.of(Where.OWN_REDIS);
+    private static final int ROUND = new Schedule(0, KINDS).firstRound();
 
     private static List<Planned> planned(long seed, int total) {
-        Schedule schedule = new Schedule(seed, List.of(Kind.values()));
+        Schedule schedule = new Schedule(seed, KINDS);
         return Stream.generate(schedule::next).limit(total).toList();
     }
 
@@ -29,6 +30,18 @@ class ScheduleTest {
         for (List<Planned> round : List.of(planned.subList(0, ROUND), planned.subList(ROUND, planned.size()))) {
             assertThat(round.stream().map(Planned::kind)).contains(Kind.values());
         }
+    }
+
+    @Test
+    void aRedisIsHarmedOnlyIfItIsTheRunsOwnAndOnlyTheWayToItIfItIsGiven() {
+        assertThat(Kind.of(Where.DATA_DIR))
+                .hasSize(14)
+                .noneMatch(kind -> kind.name().contains("REDIS"));
+        assertThat(Kind.of(Where.REDIS))
+                .containsAll(Kind.of(Where.DATA_DIR))
+                .contains(Kind.FREEZE_REDIS_LINK, Kind.CUT_REDIS_LINK)
+                .hasSize(16);
+        assertThat(KINDS).containsExactly(Kind.values());
     }
 
     @Test

@@ -17,7 +17,7 @@ final class Story {
         told.addProperty("client", client);
         told.addProperty("event", event);
         told.addProperty("at", nanos(millis));
-        for (String time : List.of("asked", "sent", "until", "answered")) {
+        for (String time : List.of("asked", "sent", "from", "until", "answered")) {
             if (told.has(time)) {
                 told.addProperty(time, nanos(told.get(time).getAsLong()));
             }

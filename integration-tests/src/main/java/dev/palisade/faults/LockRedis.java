@@ -1,0 +1,149 @@
+package dev.palisade.faults;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.scenario.ScenarioFailed;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The Redis in which the lock servers of a run keep their locks, and a link to it for each of them. Only one that the run has started
+ * itself is ever harmed. One thread at a time harms it.
+ */
+final class LockRedis implements AutoCloseable {
+    static final int SERVERS = 2;
+    /** Longer than the longest lease, so that P5 holds over every loss of data. */
+    static final long FAILOVER_GRACE_MILLIS = 3_000;
+
+    private static final int PORT = 6379;
+
+    private final @Nullable RedisProcess own;
+    private final URI uri;
+    private final String prefix;
+    private final List<Link> links;
+
+    private LockRedis(@Nullable RedisProcess own, URI uri, String prefix) {
+        this.own = own;
+        this.uri = uri;
+        this.prefix = prefix;
+        String address = uri.getHost() + ":" + (uri.getPort() < 0 ? PORT : uri.getPort());
+        this.links = IntStream.range(0, SERVERS)
+                .mapToObj(i -> new Link(address, Link.Deaths.TOLD))
+                .toList();
+    }
+
+    /** Starts one that keeps its data as most are told to: each second on disk, so that a crash may lose the last ones. */
+    static LockRedis ofOurOwn() {
+        RedisProcess process = RedisProcess.start("appendonly yes", "appendfsync everysec");
+        return new LockRedis(process, URI.create(process.uri()), "palisade-faults");
+    }
+
+    /** @param uri {@code redis://[USER:PASSWORD@]HOST[:PORT]} */
+    static LockRedis at(URI uri, String prefix) {
+        return new LockRedis(null, uri, prefix);
+    }
+
+    Where where() {
+        return own == null ? Where.REDIS : Where.OWN_REDIS;
+    }
+
+    /**
+     * What the lock server of that number is started with.
+     *
+     * @param first whether this Redis is new to all of them
+     */
+    Map<String, String> environment(int server, boolean first) {
+        String user = uri.getRawUserInfo() == null ? "" : uri.getRawUserInfo() + "@";
+        return Map.of(
+                "PALISADE_SERVER_STORE",
+                "redis://" + user + link(server).address(),
+                "PALISADE_SERVER_STORE_PREFIX",
+                prefix,
+                "PALISADE_SERVER_FAILOVER_GRACE",
+                FAILOVER_GRACE_MILLIS + "ms",
+                "PALISADE_SERVER_INIT",
+                Boolean.toString(first));
+    }
+
+    /** Between the lock server of that number and this Redis. */
+    Link link(int server) {
+        return links.get(server);
+    }
+
+    /** kill -9. */
+    void kill() {
+        process().kill9();
+    }
+
+    /** Starts it again with what it had kept. */
+    void start() {
+        process().restart();
+    }
+
+    /** Starts it again with nothing. */
+    void startEmpty() {
+        try (Stream<Path> files = Files.walk(process().folder().resolve("appendonlydir"))) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        start();
+    }
+
+    /** SIGSTOP. */
+    void stop() {
+        process().freeze();
+    }
+
+    void goOn() {
+        process().thaw();
+    }
+
+    void flush() {
+        process().ask("FLUSHALL");
+    }
+
+    void flushFunctions() {
+        process().ask("FUNCTION", "FLUSH");
+    }
+
+    /** Deletes the counter of the lock's domain. */
+    void deleteCounter(String lock) {
+        process().ask("DEL", key(lock, "token"));
+    }
+
+    /** Deletes all that is known of the lock itself. */
+    void deleteLock(String lock) {
+        process().ask("DEL", key(lock, "lock:" + lock));
+    }
+
+    private String key(String lock, String of) {
+        return prefix + ":{" + new LockName(lock).domain() + "}:" + of;
+    }
+
+    private RedisProcess process() {
+        if (own == null) {
+            throw new ScenarioFailed("a Redis that the run has not started is not harmed");
+        }
+        return own;
+    }
+
+    @Override
+    public void close() {
+        links.forEach(Link::close);
+        if (own != null) {
+            own.close();
+        }
+    }
+}
