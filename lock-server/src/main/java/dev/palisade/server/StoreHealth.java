@@ -1,7 +1,7 @@
 package dev.palisade.server;
 
 import dev.palisade.proto.v1.LocksGrpc;
-import dev.palisade.server.store.StoreStatus;
+import dev.palisade.server.core.StoreStatus;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.protobuf.services.HealthStatusManager;
 import java.util.function.Supplier;

@@ -7,6 +7,7 @@ import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.StoreStatus;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 

@@ -152,7 +152,8 @@ class SessionsRpcTest {
         await().until(() -> !only().getConnected());
         served.nanos.addAndGet(1_000_000_000L);
         assertThat(describe("a").getHoldersTotal()).isZero();
-        assertThat(all()).allMatch(session -> session.getLeases() == 1);
+        // The sessions hear of it after whoever asked has the answer.
+        await().untilAsserted(() -> assertThat(all()).allMatch(session -> session.getLeases() == 1));
     }
 
     @Test

@@ -12,6 +12,7 @@ import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockMachine;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.StoreStatus;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -2,7 +2,7 @@ package dev.palisade.server.store.redis;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.LockName;
-import dev.palisade.server.store.StoreStatus;
+import dev.palisade.server.core.StoreStatus;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

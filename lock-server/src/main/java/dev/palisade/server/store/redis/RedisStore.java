@@ -26,7 +26,7 @@ import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
-import dev.palisade.server.store.StoreStatus;
+import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.store.StoreUnusable;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.Barrier;
-import dev.palisade.server.store.StoreStatus;
+import dev.palisade.server.core.StoreStatus;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

@@ -1,4 +1,4 @@
-package dev.palisade.server.store;
+package dev.palisade.server.core;
 
 import java.util.List;
 import java.util.Optional;
