@@ -97,6 +97,17 @@ class ReclaimTest {
     }
 
     @Test
+    void aStreamSpeaksForItselfWhateverNewerOneTheGrantWasLastToldOf() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 7_000, 0);
+        session.holds(new Grant(held.request().withSessionGen(5), held.token(), 0, 0), LOCK);
+        store.losesAll(10_000);
+        assertThat(now(engine.keepAlive(session))).isEmpty();
+        Reclaim reclaim = (Reclaim) store.asked().get(store.asked().size() - 1);
+        assertThat(reclaim.request().sessionGen()).isEqualTo(1);
+    }
+
+    @Test
     void aLeaseThatExpiredIsNotReclaimed() {
         Session session = attach(SESSION, 1);
         Grant held = acquire(session, 5_000, 0);
