@@ -22,11 +22,11 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Poll;
 import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
-import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.store.StoreUnusable;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -133,7 +133,8 @@ public final class RedisStore implements LockStore {
                 .map(FunctionAnswer::string)
                 .toList();
         if (!missing.isEmpty()) {
-            throw new StoreUnusable("Redis " + config.link().uri() + " does not let this user do " + String.join(" ", missing)
+            throw new StoreUnusable("Redis " + config.link().uri() + " does not let this user do "
+                    + String.join(" ", missing)
                     + "; give it these rights on the keys " + config.prefix() + ":* and the channels " + config.prefix()
                     + ":*");
         }

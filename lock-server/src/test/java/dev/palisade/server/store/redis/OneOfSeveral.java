@@ -48,7 +48,7 @@ final class OneOfSeveral implements AutoCloseable {
         EventLog log = new EventLog(events::add, System::nanoTime, 1_000);
         store = RedisStore.open(
                 new RedisStoreConfig(
-                        new RedisLinkConfig(StoreUri.parse(uri), Duration.ofSeconds(1)), prefix, graceMillis, init),
+                        new RedisLinkConfig(StoreUri.parse(uri), Duration.ofSeconds(5)), prefix, graceMillis, init),
                 Limits.DEFAULTS,
                 System::currentTimeMillis,
                 timer,

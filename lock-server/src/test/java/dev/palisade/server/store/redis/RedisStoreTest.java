@@ -190,10 +190,10 @@ class RedisStoreTest {
     void aMissingRightIsFoundAtTheStart() throws Exception {
         try (RedisProcess redis = RedisProcess.start()) {
             redis.ask("ACL", "SETUSER", "pal", "on", ">x", "~p:*", "&p:*", "+@all", "-zadd", "-publish");
-            assertThatThrownBy(() ->
-                            new OneOfSeveral(redis.uri().replace("redis://", "redis://pal:x@"), "p", 0, true))
+            assertThatThrownBy(() -> new OneOfSeveral(redis.uri().replace("redis://", "redis://pal:x@"), "p", 0, true))
                     .isInstanceOf(StoreUnusable.class)
-                    .hasMessageContaining("does not let this user do +zadd +publish; give it these rights on the keys p:*")
+                    .hasMessageContaining(
+                            "does not let this user do +zadd +publish; give it these rights on the keys p:*")
                     .hasMessageNotContaining("pal:x");
         }
     }
