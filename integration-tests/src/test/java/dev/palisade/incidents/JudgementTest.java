@@ -105,6 +105,17 @@ class JudgementTest {
     }
 
     @Test
+    void aDeposedPrimaryIsBelowAllOfItsSuccessorsNotTheNextAlone() {
+        taken("n1", "a", 30, 530);
+        taken("n2", "b", 40, 540);
+        taken("n3", "c", 20, 720);
+        List<Reign> three =
+                List.of(new Reign("n1", 0, 500), new Reign("n2", 510, 700), new Reign("n3", 710, Long.MAX_VALUE));
+        Counts counts = Judgement.of(record, three).counts(Map.of()).getOrDefault(7, Counts.NONE);
+        assertThat(counts.aboveNewer()).isEqualTo(1);
+    }
+
+    @Test
     void whileAReplicaIsPromotedNothingIsClaimedButThatTokensAreUnique() {
         taken("n1", "a", 30, 498);
         taken("n2", "b", 20, 520);
