@@ -47,7 +47,8 @@ redis.register_function('palisade_epoch', function(keys, args)
   end
   local started, recovering, why = now, now + grace, broken
   if only_reloaded(known, record, id, stored, floor) then
-    started, recovering, why = tonumber(record.started), tonumber(record.recovering), 'the function library was loaded again'
+    started, recovering, why = tonumber(record.started), math.min(tonumber(record.recovering), now + grace),
+      'the function library was loaded again'
   elseif not text and not record.id then
     why = 'the domain was not known here'
     if args[6] == '1' then

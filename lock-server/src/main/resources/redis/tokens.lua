@@ -52,6 +52,11 @@ local function epoch_in_order(counter, now, floor)
   if broken then
     return nil, broken
   end
+  if now < epoch.began then
+    -- The clock was set back: holders are not waited for any longer than they were to be.
+    epoch.recovering = now + math.max(0, epoch.recovering - epoch.began)
+    epoch.began = now
+  end
   return epoch
 end
 

@@ -15,7 +15,7 @@ end)
 redis.register_function('palisade_test_epoch', function(keys, args)
   redis.call('SET', keys[1], args[1])
   issued[keys[1]] = {
-    text = args[1], last = tonumber(args[1]), id = current_replication_id(virtual_millis), base = 0, started = tonumber(args[2]),
+    text = args[1], last = tonumber(args[1]), id = current_replication_id(virtual_millis), base = 0, began = 0, started = tonumber(args[2]),
     recovering = tonumber(args[3]), why = 'test',
   }
   return 'OK'

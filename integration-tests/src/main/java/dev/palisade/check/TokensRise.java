@@ -25,8 +25,8 @@ public final class TokensRise {
                             && earlier.answeredNanos() < later.askedNanos()
                             && earlier.token() >= later.token()
                             && ofAll.stream()
-                                    .noneMatch(loss -> loss.between(
-                                            later.lock(), earlier.askedNanos(), later.answeredNanos())))
+                                    .noneMatch(loss ->
+                                            loss.between(later.lock(), earlier.askedNanos(), later.answeredNanos())))
                     .max(Comparator.comparingLong(Granted::token))
                     .ifPresent(earlier ->
                             found.add("P2: " + later + " was asked for after " + earlier + " had been answered"));

@@ -86,6 +86,20 @@ class ConformanceTest {
         coverage.requireAll(FLOOR);
     }
 
+    @Test
+    void aClockThatIsSetBackMakesNobodyWaitLongerForHoldersThanWasMeant() {
+        Domain domain = new Domain(redis.newPrefix(), 7);
+        try (FunctionMachine machine = machine()) {
+            List<byte[]> keys = List.of(domain.token, domain.epochKey);
+            long now = 1_800_000_000_000L;
+            assertThat(machine.recoversUntil(keys, now, 5_000)).isEqualTo(now + 5_000);
+            assertThat(machine.recoversUntil(keys, now + 1_000, 5_000)).isEqualTo(now + 5_000);
+            long back = now - 3_600_000;
+            assertThat(machine.recoversUntil(keys, back, 5_000)).isEqualTo(back + 5_000);
+            assertThat(machine.recoversUntil(keys, back + 4_000, 5_000)).isEqualTo(back + 5_000);
+        }
+    }
+
     /** A function cannot take back what it wrote before an error: so each is stopped at each of its calls, in each situation of a walk. */
     @Test
     void anErrorAtAnyCallLeavesALockAsItWasOrAsItShallBe() {

@@ -350,6 +350,16 @@ final class FunctionMachine implements Machine, AutoCloseable {
                 words.toArray(new byte[0][]));
     }
 
+    /** Until when a domain recovers that has an epoch, or begins one at {@code nowMillis}. */
+    long recoversUntil(List<byte[]> keys, long nowMillis, long graceMillis) {
+        get(send("test_now", List.of(), List.of(number(nowMillis), number(0))));
+        List<Object> told = get(call(
+                "epoch",
+                keys,
+                List.of(number(0), number(1), number(graceMillis), number(Long.MAX_VALUE), number(1), number(0))));
+        return FunctionAnswer.number(FunctionAnswer.list(told.get(2)).get(3));
+    }
+
     void load(String code) {
         get(redis.functionLoad(code, true));
     }

@@ -32,7 +32,7 @@ import java.util.concurrent.TimeUnit;
 /** One lock server's store, of several on one Redis, and what it was told. Sessions are numbers. */
 final class OneOfSeveral implements AutoCloseable {
     static final LockName LOCK = new LockName("orders/7");
-    static final long TTL_MILLIS = 5_000;
+    static final long TTL_MILLIS = 30_000;
 
     final RedisStore store;
     final Queue<Offered> offered = new ConcurrentLinkedQueue<>();
