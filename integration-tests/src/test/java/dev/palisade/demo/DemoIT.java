@@ -2,6 +2,7 @@ package dev.palisade.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.redis.TestRedis;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -35,6 +36,18 @@ class DemoIT {
         assertThat(demo.out())
                 .contains("TOKEN_STALE, token " + tokens.get(0) + " presented, " + tokens.get(1) + " is the mark")
                 .contains("in stock: 39");
+    }
+
+    @Test
+    void withItsLocksInRedisItIsTheSame() throws Exception {
+        DemoRun demo = DemoRun.of("--store", TestRedis.get().uri());
+
+        assertThat(demo.code()).as(demo.toString()).isZero();
+        List<String> tokens = tokens(demo.out());
+        assertThat(tokens).hasSize(2);
+        assertThat(demo.out())
+                .contains("locks in Redis")
+                .contains("TOKEN_STALE, token " + tokens.get(0) + " presented, " + tokens.get(1) + " is the mark");
     }
 
     @Test
