@@ -95,7 +95,7 @@ class SentinelsTest {
             await().until(() -> primary.info("role").equals("slave"));
 
             primary.ask("REPLICAOF", "NO", "ONE");
-            sentinels.forEach(sentinel -> monitorAnew(sentinel, primary));
+            monitorAnew(sentinels, primary);
             awaitLinkedTo(link, primary);
             assertThat(replica.info("role")).isEqualTo("master");
         }
@@ -109,7 +109,7 @@ class SentinelsTest {
             sentinels.get(0).kill9();
             sentinels.get(1).kill9();
             primary.ask("REPLICAOF", "NO", "ONE");
-            monitorAnew(sentinels.get(2), primary);
+            monitorAnew(List.of(sentinels.get(2)), primary);
 
             await().until(() -> link.state()
                     .lastFailure()
@@ -135,10 +135,14 @@ class SentinelsTest {
         }
     }
 
-    /** From now on it knows {@code redis} as the primary, by a configuration older than any that a failover made. */
-    private static void monitorAnew(RedisProcess sentinel, RedisProcess redis) {
-        sentinel.ask("SENTINEL", "REMOVE", "main");
-        sentinel.ask("SENTINEL", "MONITOR", "main", redis.host(), String.valueOf(redis.port()), "2");
+    /**
+     * From now on they know {@code redis} as the primary, by a configuration older than any that a failover made. First all
+     * forget, or one that has not yet would tell the others of the newer one.
+     */
+    private static void monitorAnew(List<RedisProcess> sentinels, RedisProcess redis) {
+        sentinels.forEach(sentinel -> sentinel.ask("SENTINEL", "REMOVE", "main"));
+        sentinels.forEach(sentinel ->
+                sentinel.ask("SENTINEL", "MONITOR", "main", redis.host(), String.valueOf(redis.port()), "2"));
     }
 
     private String uri() {
