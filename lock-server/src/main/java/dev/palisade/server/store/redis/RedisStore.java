@@ -41,6 +41,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -216,6 +217,11 @@ public final class RedisStore implements LockStore {
 
     @Override
     public CompletionStage<Answer> execute(Command command) {
+        return execute(command, true);
+    }
+
+    /** @param asked by a client; what the store asks by itself ends no wait before its client is told */
+    private CompletableFuture<Answer> execute(Command command, boolean asked) {
         CompletableFuture<Answer> answer = new CompletableFuture<>();
         if (closed) {
             answer.completeExceptionally(StoreFailure.unavailable("the lock server is stopping; try another or later"));
@@ -232,7 +238,7 @@ public final class RedisStore implements LockStore {
         } else if (command instanceof Reclaim reclaim) {
             learn(reclaim.lock(), reclaim.token().value());
         }
-        send(command, answer, REPEATS);
+        send(command, asked, answer, REPEATS);
         return answer.whenComplete((done, failure) -> {
             if (inFlight.decrementAndGet() == 0 && closed) {
                 answered.complete(null);
@@ -248,7 +254,7 @@ public final class RedisStore implements LockStore {
         }
     }
 
-    private void send(Command command, CompletableFuture<Answer> answer, int repeats) {
+    private void send(Command command, boolean asked, CompletableFuture<Answer> answer, int repeats) {
         Domain domain = epochs.of(command.lock());
         long openings = epochs.openings();
         long sent = nowMillis();
@@ -260,18 +266,24 @@ public final class RedisStore implements LockStore {
             if (failure != null) {
                 answer.completeExceptionally(failure);
             } else if (!FunctionAnswer.isSuspect(reply)) {
-                decided(command, domain, new FunctionAnswer(command.lock(), reply, sent), sent, answer);
+                FunctionAnswer told = new FunctionAnswer(command.lock(), reply, sent);
+                decided(told, domain, answer, decided -> {
+                    if (asked) {
+                        keepWaiting(command, decided, sent);
+                    }
+                });
             } else if (repeats == 0) {
                 answer.complete(suspect(command, FunctionAnswer.suspicion(reply)));
             } else if (epochs.openings() != openings) {
-                send(command, answer, repeats - 1);
+                send(command, asked, answer, repeats - 1);
             } else {
-                putInOrder(called, command, answer, repeats);
+                putInOrder(called, command, asked, answer, repeats);
             }
         });
     }
 
-    private void putInOrder(Reply suspected, Command command, CompletableFuture<Answer> answer, int repeats) {
+    private void putInOrder(
+            Reply suspected, Command command, boolean asked, CompletableFuture<Answer> answer, int repeats) {
         var unused = epochs.open(suspected).whenComplete((opened, failure) -> {
             if (failure == null && epochs.of(command.lock()).isExhausted()) {
                 answer.complete(new Answer.Refused(new Rejection(
@@ -279,7 +291,7 @@ public final class RedisStore implements LockStore {
                         "no fencing token is left below 2^53; this store can grant no more",
                         Map.of(Rejection.LOCK, command.lock().value()))));
             } else if (failure == null) {
-                send(command, answer, repeats - 1);
+                send(command, asked, answer, repeats - 1);
             } else {
                 answer.complete(suspect(command, rootMessage(failure)));
             }
@@ -297,7 +309,7 @@ public final class RedisStore implements LockStore {
     }
 
     private void decided(
-            Command command, Domain domain, FunctionAnswer told, long sent, CompletableFuture<Answer> future) {
+            FunctionAnswer told, Domain domain, CompletableFuture<Answer> future, Consumer<Answer> beforeItIsTold) {
         Answer answer;
         FunctionAnswer.Changes changes;
         try {
@@ -311,7 +323,7 @@ public final class RedisStore implements LockStore {
             return;
         }
         learnIssued(domain, answer, changes);
-        keepWaiting(command, answer, sent);
+        beforeItIsTold.accept(answer);
         future.complete(answer);
         tell(changes);
     }
@@ -425,7 +437,7 @@ public final class RedisStore implements LockStore {
         mine.polled = true;
         long sent = nowMillis();
         Poll poll = new Poll(mine.acquire.lock(), mine.acquire.request().id(), sent + RedisStoreConfig.ALIVE_MILLIS);
-        var unused = execute(poll).whenComplete((answer, failure) -> {
+        var unused = execute(poll, false).whenComplete((answer, failure) -> {
             mine.polled = false;
             if (failure == null) {
                 safely(() -> polled(mine, answer, sent));
@@ -442,12 +454,18 @@ public final class RedisStore implements LockStore {
             mine.waitedAtMillis = Math.max(mine.waitedAtMillis, sent);
         } else if (answer instanceof Answer.Promised promised) {
             tell(offered(mine, promised.grant()));
+        } else if (answer instanceof Answer.Granted granted) {
+            // Its client has it, through another server; or it was granted to what was asked below, and nobody has
+            // heard of it.
+            tell(offered(mine, granted.grant()));
+            waiting.isOver(request);
         } else if (answer instanceof Answer.WaitEnded ended) {
             tell(ended(mine, ended.end(), sent));
         } else if (answer instanceof Answer.Refused refused
                 && refused.rejection().reason() == Reason.NOT_HOLDER) {
             // The store lost it; its client waits on.
-            var unused = execute(mine.again(sent));
+            long again = nowMillis();
+            var unused = execute(mine.again(again), false).thenAccept(anew -> safely(() -> polled(mine, anew, again)));
         }
     }
 

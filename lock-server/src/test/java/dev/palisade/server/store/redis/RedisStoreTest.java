@@ -270,6 +270,27 @@ class RedisStoreTest {
         }
     }
 
+    /** Nobody holds it as far as Redis knows, so the repeated acquire is granted at once: its client waits for an offer. */
+    @Test
+    void aWaiterWhoseLockWasForgottenWithItIsToldThatItHasIt() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 0, true)) {
+            a.granted(1, 1);
+            assertThat(a.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
+            long lost = System.currentTimeMillis();
+            redis.ask("FLUSHALL");
+            await().atMost(Duration.ofSeconds(10)).until(() -> !a.offered.isEmpty());
+            OneOfSeveral.Offered told = a.offered.remove();
+            assertThat(told.promised().request().owner()).isEqualTo("owner 2");
+            assertThat(told.decidedAtMillis())
+                    .as("before it was granted")
+                    .isLessThanOrEqualTo(System.currentTimeMillis());
+            assertThat(told.promised().expiresAtMillis()).isGreaterThan(lost);
+            assertThat(a.accept(told.promised())).isInstanceOf(Answer.Granted.class);
+            assertThat(a.acquire(3, 1, 0)).isInstanceOf(Answer.Busy.class);
+        }
+    }
+
     @Test
     void tokensRiseAcrossEveryLoss() throws Exception {
         try (RedisProcess redis = RedisProcess.start();
