@@ -146,6 +146,13 @@ final class HeldLease {
         return session.waiting().uninterruptibly(released, session.settings().callTimeout(), ReleaseOutcome.UNKNOWN);
     }
 
+    CompletableFuture<ReleaseOutcome> releaseAsync() {
+        session.loop().execute(this::giveBack);
+        CompletableFuture<ReleaseOutcome> forUser = new ClientFuture<>(session.callbacks(), session.waiting());
+        var unused = released.thenAccept(outcome -> session.callbacks().run(() -> forUser.complete(outcome)));
+        return forUser;
+    }
+
     /** @param where it is told: the callbacks, or at once in the loop for a listener of the client's own that is brief */
     void onLost(LeaseHandle handle, Executor where, Consumer<LostReason> listener) {
         session.loop().execute(() -> {

@@ -9,6 +9,7 @@ import io.grpc.ClientInterceptor;
 import io.grpc.stub.AbstractStub;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -67,6 +68,13 @@ public interface Lease extends AutoCloseable {
      * may settle; never throws for a lost lease.
      */
     ReleaseOutcome release();
+
+    /**
+     * {@link #release} without blocking: over from the call on, completed when the server has answered, with UNKNOWN at the end of the lease's
+     * ttl at the latest. The future is completed on the callback executor; cancelling it takes nothing back. Waiting for it, or for
+     * what is derived from it, in a callback on the client's own thread throws IllegalStateException.
+     */
+    CompletableFuture<ReleaseOutcome> releaseAsync();
 
     /** Releases, whatever comes of it. */
     @Override

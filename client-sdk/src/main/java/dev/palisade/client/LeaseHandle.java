@@ -8,6 +8,7 @@ import dev.palisade.contract.SignedSequencer;
 import io.grpc.ClientInterceptor;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -89,13 +90,28 @@ final class LeaseHandle implements Lease {
             throw lease.lostException();
         }
         if (!lease.addHandle()) {
-            throw closed();
+            throw closedException();
         }
         return new LeaseHandle(lease);
     }
 
     @Override
     public ReleaseOutcome release() {
+        State now = closed();
+        return now == State.RELEASED ? lease.release() : withoutRelease(now);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseOutcome> releaseAsync() {
+        State now = closed();
+        return now == State.RELEASED ? lease.releaseAsync() : CompletableFuture.completedFuture(withoutRelease(now));
+    }
+
+    private static ReleaseOutcome withoutRelease(State closed) {
+        return closed == State.LOST ? ReleaseOutcome.ALREADY_LOST : ReleaseOutcome.STILL_HELD;
+    }
+
+    private State closed() {
         boolean wasOpen = open();
         // Takes note of a deadline that has passed; not inside the monitor, as it may run what waits for the loop.
         long unused = wasOpen ? lease.leftNanos() : 0;
@@ -103,11 +119,7 @@ final class LeaseHandle implements Lease {
         if (wasOpen && now != State.RELEASED) {
             lease.forget(this);
         }
-        return switch (now) {
-            case RELEASED -> lease.release();
-            case LOST -> ReleaseOutcome.ALREADY_LOST;
-            case CLOSED, OPEN -> ReleaseOutcome.STILL_HELD;
-        };
+        return now;
     }
 
     /** Closes it, and says why what was done under it until then was not covered; null when it was. */
@@ -162,11 +174,11 @@ final class LeaseHandle implements Lease {
 
     private void requireOpen() {
         if (!open() && lease.lostReason().isEmpty()) {
-            throw closed();
+            throw closedException();
         }
     }
 
-    private IllegalStateException closed() {
+    private IllegalStateException closedException() {
         return new IllegalStateException(
                 "this handle of the lease of " + lock() + " (token " + token() + ") is closed; acquire again");
     }

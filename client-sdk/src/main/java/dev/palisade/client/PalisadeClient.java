@@ -163,7 +163,7 @@ public final class PalisadeClient implements AutoCloseable {
      */
     public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
         Acquire acquire = session.acquire(new LockName(lock), options);
-        CompletableFuture<AcquireResult> forUser = new AcquireFuture<>(callbacks, session.waiting());
+        CompletableFuture<AcquireResult> forUser = new ClientFuture<>(callbacks, session.waiting());
         Runnable abandon = () -> session.loop().execute(acquire::abandon);
         var unusedTold = acquire.result()
                 .whenComplete((result, failure) -> callbacks.run(() -> {

@@ -5,6 +5,7 @@ import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.embedded.Durability;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
 import dev.palisade.server.store.redis.RedisLinkConfig;
@@ -50,6 +51,7 @@ record OpenedStore(LockStore store, String where, BooleanSupplier isClosed) {
         EmbeddedStore store = EmbeddedStore.open(
                 new EmbeddedConfig(
                         config.dataDir,
+                        config.durability,
                         config.locksMax,
                         defaults.waitersMax(),
                         defaults.unusedMax(),
@@ -61,8 +63,12 @@ record OpenedStore(LockStore store, String where, BooleanSupplier isClosed) {
                 random.nextInt(),
                 fatal);
         events.tell("epoch_started", "tokens_above", store.epochBase());
+        String survives =
+                config.durability == Durability.PROCESS ? ", not synced: a power cut loses the last grants" : "";
         return new OpenedStore(
-                store, "data directory " + config.dataDir + ", tokens above " + store.epochBase(), store::isClosed);
+                store,
+                "data directory " + config.dataDir + ", tokens above " + store.epochBase() + survives,
+                store::isClosed);
     }
 
     private static OpenedStore redis(

@@ -6,6 +6,7 @@ import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
+import dev.palisade.server.store.embedded.Durability;
 import dev.palisade.server.store.redis.RedisLinkConfig;
 import dev.palisade.server.store.redis.RedisStoreConfig;
 import java.net.InetSocketAddress;
@@ -64,6 +65,15 @@ final class ServerCommand implements Callable<Integer> {
             paramLabel = "DIR",
             description = "Where locks are kept. Default: $PALISADE_HOME/server, or ~/.palisade/server")
     Path dataDir = Defaults.home().resolve("server");
+
+    @Option(
+            names = "--durability",
+            paramLabel = "synced|process",
+            defaultValue = "synced",
+            description =
+                    "What a grant in the data directory survives: synced, a power cut; process, a kill -9, and with less waiting. "
+                            + "Default: ${DEFAULT-VALUE}")
+    Durability durability = Durability.SYNCED;
 
     @Option(
             names = "--store",

@@ -25,6 +25,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -36,8 +37,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Kills the server's process in the middle of its work, again and again on one directory. What it had answered must stand
@@ -242,11 +244,13 @@ class KillTest {
         }
     }
 
-    @Test
-    void whatWasAnsweredStandsAfterEveryKill(@TempDir Path home) throws Exception {
+    /** A kill is not a power cut: what the kernel has is enough. */
+    @ParameterizedTest
+    @ValueSource(strings = {"synced", "process"})
+    void whatWasAnsweredStandsAfterEveryKill(String durability, @TempDir Path home) throws Exception {
         List<UnaryClient> unary = new ArrayList<>();
         List<StreamClient> streams = new ArrayList<>();
-        ServerProcess server = ServerProcess.server(home);
+        ServerProcess server = server(home, durability);
         ManagedChannel channel = channel(server.port());
         for (int i = 0; i < 3; i++) {
             unary.add(new UnaryClient(i, LocksGrpc.newBlockingStub(channel)));
@@ -296,7 +300,7 @@ class KillTest {
                 client.locks.forEach(known -> floors.merge(known.lock, known.token, Math::max));
             }
             assertThat(wrong).as("round " + round).isEmpty();
-            server = ServerProcess.server(home);
+            server = server(home, durability);
         }
         ManagedChannel last = channel(server.port());
         check(ROUNDS, last, unary, streams, first);
@@ -306,6 +310,10 @@ class KillTest {
         assertThat(floors).isNotEmpty();
         last.shutdownNow();
         server.kill();
+    }
+
+    private static ServerProcess server(Path home, String durability) throws IOException {
+        return ServerProcess.start(home, Map.of(), "server", "--port", "0", "--durability", durability);
     }
 
     private static void park(ManagedChannel channel, int waiter) {

@@ -19,13 +19,21 @@ import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
 final class DurableFile extends NIOSequentialFile {
     private final Path path;
     private final int fileBytes;
+    private final Durability durability;
     private final Consumer<String> broke;
 
     /** @param broke hears of every failure */
-    DurableFile(NIOSequentialFileFactory factory, Path path, String name, int fileBytes, Consumer<String> broke) {
+    DurableFile(
+            NIOSequentialFileFactory factory,
+            Path path,
+            String name,
+            int fileBytes,
+            Durability durability,
+            Consumer<String> broke) {
         super(factory, path.toFile(), name, 1);
         this.path = path;
         this.fileBytes = fileBytes;
+        this.durability = durability;
         this.broke = broke;
     }
 
@@ -61,7 +69,9 @@ final class DurableFile extends NIOSequentialFile {
             broke.accept("journal " + getFile() + ": closed before it was synced");
             throw new ClosedChannelException();
         }
-        super.sync();
+        if (durability == Durability.SYNCED) {
+            super.sync();
+        }
     }
 
     @Override

@@ -155,7 +155,7 @@ public final class EmbeddedStore implements LockStore {
         if (directory.isMarked() && !directory.hasJournal()) {
             throw lostJournal();
         }
-        this.journal = new Journal(directory.journal(), fatal);
+        this.journal = new Journal(directory.journal(), config.durability(), fatal);
         Restored restored = new Restored();
         try {
             journal.load(restored);

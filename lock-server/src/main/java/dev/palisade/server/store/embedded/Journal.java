@@ -70,12 +70,12 @@ final class Journal implements AutoCloseable {
     /**
      * @param fatal ends the process; does not return
      */
-    Journal(Path path, Consumer<String> fatal) throws IOException {
-        this(path, FILE_BYTES, fatal);
+    Journal(Path path, Durability durability, Consumer<String> fatal) throws IOException {
+        this(path, FILE_BYTES, durability, fatal);
     }
 
     /** @param fileBytes of each file; a record can have a quarter of it */
-    Journal(Path path, int fileBytes, Consumer<String> fatal) throws IOException {
+    Journal(Path path, int fileBytes, Durability durability, Consumer<String> fatal) throws IOException {
         this.path = path;
         this.fileBytes = fileBytes;
         this.fatal = fatal;
@@ -88,7 +88,7 @@ final class Journal implements AutoCloseable {
                         path.toFile(), true, fileBytes / 4, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {
                     @Override
                     public SequentialFile createSequentialFile(String name) {
-                        return new DurableFile(this, path, name, fileBytes, Journal.this::broke);
+                        return new DurableFile(this, path, name, fileBytes, durability, Journal.this::broke);
                     }
                 };
         OrderedExecutorFactory ordered = new OrderedExecutorFactory(background);
@@ -176,7 +176,7 @@ final class Journal implements AutoCloseable {
         }
     }
 
-    /** Returns when everything appended so far is on disk. */
+    /** Returns when everything appended so far is as durable as it is to be. */
     void sync() {
         try {
             files.flush();

@@ -315,7 +315,7 @@ class EmbeddedStoreTest {
             await().untilAsserted(() -> assertThat(namesKnown(store)).isZero());
         }
         AtomicInteger records = new AtomicInteger();
-        try (Journal journal = new Journal(directory.resolve("journal"), why -> {})) {
+        try (Journal journal = new Journal(directory.resolve("journal"), Durability.SYNCED, why -> {})) {
             java.util.Set<Long> live = new java.util.HashSet<>();
             journal.load(new Journal.Loader() {
                 @Override
@@ -382,7 +382,8 @@ class EmbeddedStoreTest {
 
     @Test
     void aBusyLockPushesNoOtherOutOfMemory(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 100_000, 10, 1_000, 1_000);
+        asking.config =
+                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 100, 100_000, 10, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             ask(store, release(name("quiet"), granted(store, acquire("quiet", 1, 1, TRY))));
             for (int i = 0; i < 50; i++) {
@@ -396,7 +397,8 @@ class EmbeddedStoreTest {
 
     @Test
     void forgettingEarlyMakesOldDuplicatesRefusedAlsoAfterARestart(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 100_000, 3, 1_000, 1_000);
+        asking.config =
+                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 100, 100_000, 3, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             for (int i = 1; i <= 6; i++) {
                 asking.pass(Duration.ofSeconds(1));
@@ -419,7 +421,8 @@ class EmbeddedStoreTest {
 
     @Test
     void anotherNameThanLocksMaxIsRefusedAndKnownOnesGoOn(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 2, 100_000, 10, 1_000, 1_000);
+        asking.config =
+                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 2, 100_000, 10, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             granted(store, acquire("a", 1, 1, TRY));
             granted(store, acquire("b", 1, 2, TRY));
@@ -433,7 +436,7 @@ class EmbeddedStoreTest {
     @Test
     void waitersOfAllLocksTogetherAreBoundedAcrossARestartAndMakeRoomWhenTheyLeave(@TempDir Path directory)
             throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100, 2, 100, 1_000, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 100, 2, 100, 1_000, 1_000);
         try (EmbeddedStore store = asking.open(directory)) {
             granted(store, acquire("a", 1, 1, TRY));
             granted(store, acquire("b", 1, 2, TRY));
@@ -459,7 +462,7 @@ class EmbeddedStoreTest {
 
     @Test
     void moreCommandsThanQueueMaxAreRefusedAsNotDone(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 10, 100_000, 10, 5, 1_000);
+        asking.config = config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 10, 100_000, 10, 5, 1_000);
         CountDownLatch stuck = new CountDownLatch(1);
         CountDownLatch go = new CountDownLatch(1);
         LockStore.Listener blocking = new LockStore.Listener() {

@@ -148,7 +148,8 @@ class HistoryTest {
 
     @Test
     void onlyTheLastFiftyOfALockAreToldAndABusyLockPushesNoOtherOut(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 1_000, 100_000, 1_000, 1_000, 60);
+        asking.config =
+                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 1_000, 100_000, 1_000, 1_000, 60);
         try (EmbeddedStore store = asking.open(directory)) {
             ask(store, release(name("quiet"), granted(store, acquire("quiet", 1, 1, TRY))));
             long last = 0;
@@ -199,7 +200,8 @@ class HistoryTest {
     @Test
     void aForcedReleaseIsOnRecordForEverWhateverHappensToItsLockAndWhateverElseHappens(@TempDir Path directory)
             throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), 1_000, 100_000, 1_000, 1_000, 10);
+        asking.config =
+                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 1_000, 100_000, 1_000, 1_000, 10);
         HistoryEntry forced;
         try (EmbeddedStore store = asking.open(directory)) {
             Grant held = granted(store, acquire("a", 1, 1, TRY));
@@ -271,7 +273,8 @@ class HistoryTest {
     @Test
     void onlyTheNewestForcedReleasesAreKept(@TempDir Path directory) throws Exception {
         int more = 5;
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100_000, 100_000, 1_000, 200_000, 10);
+        asking.config = config ->
+                new EmbeddedConfig(config.directory(), Durability.SYNCED, 100_000, 100_000, 1_000, 200_000, 10);
         for (int life = 0; life < 2; life++) {
             try (EmbeddedStore store = asking.open(directory)) {
                 if (life == 0) {
@@ -295,7 +298,7 @@ class HistoryTest {
         try (EmbeddedStore store = asking.open(directory)) {
             held = granted(store, acquire("a", 1, 1, TRY));
         }
-        try (Journal journal = new Journal(directory.resolve("journal"), why -> {
+        try (Journal journal = new Journal(directory.resolve("journal"), Durability.SYNCED, why -> {
             throw new AssertionError(why);
         })) {
             Restored restored = new Restored();

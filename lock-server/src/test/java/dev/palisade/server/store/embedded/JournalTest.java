@@ -57,7 +57,7 @@ class JournalTest {
         final Random random;
 
         Modelled(Path directory, long seed) throws Exception {
-            journal = new Journal(directory, FILE_BYTES, JournalTest::mustNotFail);
+            journal = new Journal(directory, FILE_BYTES, Durability.SYNCED, JournalTest::mustNotFail);
             random = new Random(seed);
             journal.load(contents);
             states.add(contents.live.hashCode());
@@ -115,7 +115,7 @@ class JournalTest {
 
     private static Map<Long, List<Integer>> load(Path directory) throws Exception {
         Contents contents = new Contents();
-        try (Journal journal = new Journal(directory, FILE_BYTES, JournalTest::mustNotFail)) {
+        try (Journal journal = new Journal(directory, FILE_BYTES, Durability.SYNCED, JournalTest::mustNotFail)) {
             journal.load(contents);
         }
         return contents.live;
@@ -242,7 +242,7 @@ class JournalTest {
     /** Journal passes three executors to the library by the order in which it is asked; this pins that order. */
     @Test
     void appendsRunOnTheCallersThreadAndFilesAreMadeOnAnother(@TempDir Path directory) throws Exception {
-        try (Journal journal = new Journal(directory, FILE_BYTES, JournalTest::mustNotFail)) {
+        try (Journal journal = new Journal(directory, FILE_BYTES, Durability.SYNCED, JournalTest::mustNotFail)) {
             journal.load(new Contents());
             assertThat(threadOf(journal, "appendExecutor")).isSameAs(Thread.currentThread());
             assertThat(threadOf(journal, "filesExecutor")).isNotSameAs(Thread.currentThread());
@@ -395,7 +395,7 @@ class JournalTest {
     @Test
     void aFailedWriteIsReportedAndSyncNeverReturnsAfterIt(@TempDir Path directory) throws Exception {
         List<String> reported = new ArrayList<>();
-        Journal journal = new Journal(directory, FILE_BYTES, why -> {
+        Journal journal = new Journal(directory, FILE_BYTES, Durability.SYNCED, why -> {
             synchronized (reported) {
                 reported.add(why);
             }
@@ -429,7 +429,7 @@ class JournalTest {
     @Test
     void anInterruptedWriterIsAFailureAndNotASuccess(@TempDir Path directory) throws Exception {
         List<String> reported = new ArrayList<>();
-        Journal journal = new Journal(directory, FILE_BYTES, reported::add);
+        Journal journal = new Journal(directory, FILE_BYTES, Durability.SYNCED, reported::add);
         journal.load(new Contents());
         journal.add(new byte[100]);
         Thread.currentThread().interrupt();

@@ -124,7 +124,8 @@ class ListTest {
     @Test
     void manyListsAtOnceEachGetOnAndTogetherLookAtFewNames(@TempDir Path directory) throws Exception {
         int locks = 30_000;
-        asking.config = config -> new EmbeddedConfig(config.directory(), 100_000, 100_000, 100_000, 200_000, 10);
+        asking.config = config ->
+                new EmbeddedConfig(config.directory(), Durability.SYNCED, 100_000, 100_000, 100_000, 200_000, 10);
         try (EmbeddedStore store = asking.open(directory)) {
             CompletableFuture<?> last = CompletableFuture.completedFuture(null);
             for (int i = 1; i <= locks; i++) {

@@ -8,21 +8,21 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an asynchronous acquire gives, and what is derived from it: a future that refuses to be waited for by the one thread that
+ * What an asynchronous acquire or release gives, and what is derived from it: a future that refuses to be waited for by the one thread that
  * would have to complete it. That wait would never end, and would take every callback of the client with it.
  */
-final class AcquireFuture<T extends @Nullable Object> extends CompletableFuture<T> {
+final class ClientFuture<T extends @Nullable Object> extends CompletableFuture<T> {
     private final Callbacks callbacks;
     private final Waiting waiting;
 
-    AcquireFuture(Callbacks callbacks, Waiting waiting) {
+    ClientFuture(Callbacks callbacks, Waiting waiting) {
         this.callbacks = callbacks;
         this.waiting = waiting;
     }
 
     @Override
     public <U extends @Nullable Object> CompletableFuture<U> newIncompleteFuture() {
-        return new AcquireFuture<>(callbacks, waiting);
+        return new ClientFuture<>(callbacks, waiting);
     }
 
     @Override
