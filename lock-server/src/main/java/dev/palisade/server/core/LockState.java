@@ -24,13 +24,13 @@ public record LockState(
         List<Grant> holders,
         List<Offer> offers,
         List<Waiter> waiters,
-        List<Tombstone> tombstones,
+        Tombstones tombstones,
         long closedUntilMillis,
         long forgottenUntilMillis) {
 
     /** A lock nobody has used, or whose last use is forgotten. */
     public static LockState unused(LockName name, long forgottenUntilMillis) {
-        return new LockState(name, List.of(), List.of(), List.of(), List.of(), 0, forgottenUntilMillis);
+        return new LockState(name, List.of(), List.of(), List.of(), Tombstones.NONE, 0, forgottenUntilMillis);
     }
 
     /**
@@ -114,11 +114,11 @@ public record LockState(
 
     /** The newest recorded end. */
     Optional<Tombstone> tombstone(RequestId id) {
-        return last(tombstones, tombstone -> tombstone.request().equals(id));
+        return tombstones.of(id);
     }
 
     Optional<Tombstone> tombstone(GrantId id) {
-        return last(tombstones, tombstone -> tombstone.grant().equals(id));
+        return tombstones.of(id);
     }
 
     /** 1 for the head. */
@@ -171,10 +171,8 @@ public record LockState(
             }
             gone++;
         }
-        List<Tombstone> kept = new ArrayList<>(tombstones.size() - gone + 1);
-        kept.addAll(tombstones.subList(gone, tombstones.size()));
-        kept.add(tombstone);
-        return new LockState(name, holders, offers, waiters, List.copyOf(kept), closedUntilMillis, forgotten);
+        return new LockState(
+                name, holders, offers, waiters, tombstones.with(tombstone, gone), closedUntilMillis, forgotten);
     }
 
     static <T> List<T> with(List<T> list, T added) {
@@ -206,15 +204,6 @@ public record LockState(
         for (T item : list) {
             if (wanted.test(item)) {
                 return Optional.of(item);
-            }
-        }
-        return Optional.empty();
-    }
-
-    private static <T> Optional<T> last(List<T> list, Predicate<T> wanted) {
-        for (int i = list.size() - 1; i >= 0; i--) {
-            if (wanted.test(list.get(i))) {
-                return Optional.of(list.get(i));
             }
         }
         return Optional.empty();

@@ -160,7 +160,9 @@ final class Judge {
                 replayed.holders(),
                 replayed.offers(),
                 replayed.waiters(),
-                replayed.tombstones().stream().filter(t -> t.end() != End.BUSY).toList(),
+                Tombstones.of(replayed.tombstones().stream()
+                        .filter(t -> t.end() != End.BUSY)
+                        .toList()),
                 replayed.closedUntilMillis(),
                 replayed.forgottenUntilMillis());
         forgottenAtFirst = replayed.forgottenUntilMillis();

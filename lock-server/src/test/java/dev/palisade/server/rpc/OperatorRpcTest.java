@@ -41,6 +41,7 @@ import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
+import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -422,7 +423,7 @@ class OperatorRpcTest {
                     "p".repeat(256));
             waiters.add(new Waiter(request, 1, 2, 2, Waiter.Lapse.NONE));
         }
-        return new LockState(new LockName(lock), List.of(), List.of(), waiters, List.of(), 0, 0);
+        return new LockState(new LockName(lock), List.of(), List.of(), waiters, Tombstones.NONE, 0, 0);
     }
 
     @Test

@@ -14,6 +14,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.embedded.format.Accepted;
 import dev.palisade.server.store.embedded.format.Ended;
@@ -161,7 +162,9 @@ final class EventCodec {
                         .map(w -> new Offer(waiter(w), new FencingToken(w.getOfferedToken()), 0))
                         .toList(),
                 state.getWaitersList().stream().map(w -> waiter(w)).toList(),
-                state.getTombstonesList().stream().map(EventCodec::tombstone).toList(),
+                Tombstones.of(state.getTombstonesList().stream()
+                        .map(EventCodec::tombstone)
+                        .toList()),
                 state.getClosedUntilMillis(),
                 state.getForgottenUntilMillis());
     }

@@ -16,6 +16,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -93,7 +94,9 @@ final class FunctionAnswer {
             events.add(event(list(event), offers));
         }
         return new Changes(
-                new LockState(lock, List.of(), List.copyOf(offers), List.of(), List.of(), 0, 0), events, sentMillis);
+                new LockState(lock, List.of(), List.copyOf(offers), List.of(), Tombstones.NONE, 0, 0),
+                events,
+                sentMillis);
     }
 
     /**
@@ -161,7 +164,7 @@ final class FunctionAnswer {
                 list(fields.get(1)).stream().map(this::grant).toList(),
                 list(fields.get(2)).stream().map(offer -> offer(list(offer))).toList(),
                 list(fields.get(3)).stream().map(waiter -> waiter(list(waiter))).toList(),
-                List.of(),
+                Tombstones.NONE,
                 time(fields.get(4)),
                 time(fields.get(5)));
     }

@@ -24,6 +24,7 @@ import dev.palisade.server.core.Poll;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
@@ -477,7 +478,7 @@ public final class RedisStore implements LockStore {
                 List.of(),
                 List.of(new Offer(waiter, promised.token(), promised.expiresAtMillis())),
                 List.of(),
-                List.of(),
+                Tombstones.NONE,
                 0,
                 0);
         return new FunctionAnswer.Changes(

@@ -29,6 +29,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
@@ -619,7 +620,8 @@ class EmbeddedStoreTest {
                     Asking.START,
                     "by " + "é".repeat(128) + ": " + "é".repeat(128)));
         }
-        LockState state = new LockState(lock, holders, List.of(), waiters, ends, Asking.START, Asking.START);
+        LockState state =
+                new LockState(lock, holders, List.of(), waiters, Tombstones.of(ends), Asking.START, Asking.START);
         dev.palisade.server.store.embedded.format.Entry entry = EventCodec.entry(Asking.START, state);
         assertThat(entry.getSerializedSize())
                 .as("the journal's buffer is 4 MiB")

@@ -24,6 +24,7 @@ import dev.palisade.server.core.Poll;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Telling;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisFuture;
@@ -201,7 +202,7 @@ final class FunctionMachine implements Machine, AutoCloseable {
                     all.holders(),
                     all.offers(),
                     all.waiters(),
-                    List.of(),
+                    Tombstones.NONE,
                     all.closedUntilMillis(),
                     all.forgottenUntilMillis());
         }
@@ -323,7 +324,7 @@ final class FunctionMachine implements Machine, AutoCloseable {
                 state.holders(),
                 state.offers(),
                 state.waiters(),
-                ends,
+                Tombstones.of(ends),
                 state.closedUntilMillis(),
                 state.forgottenUntilMillis());
     }
