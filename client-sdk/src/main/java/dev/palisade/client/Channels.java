@@ -23,12 +23,19 @@ final class Channels {
     }
 
     /** @throws RejectedException MALFORMED_REQUEST when it is not {@code host:port[,host:port...]} */
+    static void check(String addresses) {
+        parts(addresses).forEach(Channels::checkOne);
+    }
+
+    /** @param addresses {@link #check checked} */
     static Channels open(String addresses, Function<String, ManagedChannel> factory) {
         List<ManagedChannel> opened = new ArrayList<>();
-        List<String> parts = List.of(addresses.split(",", -1));
-        parts.forEach(Channels::check);
-        parts.forEach(part -> opened.add(factory.apply(part.strip())));
+        parts(addresses).forEach(part -> opened.add(factory.apply(part.strip())));
         return new Channels(opened, addresses);
+    }
+
+    private static List<String> parts(String addresses) {
+        return List.of(addresses.split(",", -1));
     }
 
     ManagedChannel next() {
@@ -70,7 +77,7 @@ final class Channels {
         return addresses;
     }
 
-    private static void check(String address) {
+    private static void checkOne(String address) {
         String text = address.strip();
         int colon = text.lastIndexOf(':');
         int port = -1;

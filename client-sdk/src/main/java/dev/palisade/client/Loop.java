@@ -18,15 +18,14 @@ final class Loop implements Executor {
     private final Alarm alarm;
     private final Timeline timeline = new Timeline();
     private final SynchronizationContext context;
-    private final Executor entry;
+    private final Entry entry;
     private long armedForNanos;
     private boolean armed;
 
     /**
-     * @param entry runs at once, on the same thread, whatever brings a task; it may have something to do afterwards
      * @param onBug told of what a task threw, in the loop
      */
-    Loop(Clocks clocks, Alarm alarm, Executor entry, Consumer<Throwable> onBug) {
+    Loop(Clocks clocks, Alarm alarm, Entry entry, Consumer<Throwable> onBug) {
         this.clocks = clocks;
         this.alarm = alarm;
         this.entry = entry;
@@ -39,7 +38,12 @@ final class Loop implements Executor {
     /** At once if nobody is in, else when those before are done. Inside the loop: after the present task. */
     @Override
     public void execute(Runnable task) {
-        entry.execute(() -> context.execute(task));
+        entry.enter(() -> context.execute(task));
+    }
+
+    /** After all that was brought by now, also by other threads. */
+    void behind(Runnable task) {
+        entry.behind(() -> context.execute(task));
     }
 
     Moment now() {

@@ -7,11 +7,11 @@ import dev.palisade.contract.Texts;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.DescribeRequest;
 import io.grpc.ManagedChannel;
-import io.grpc.ManagedChannelBuilder;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Deque;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PalisadeClient implements AutoCloseable {
     private final Session session;
+    private final Optional<EventLoop> eventLoop;
     private final Channels channels;
     private final Alarm alarm;
     private final Callbacks callbacks;
@@ -35,13 +36,16 @@ public final class PalisadeClient implements AutoCloseable {
 
     private PalisadeClient(Builder builder) {
         Settings settings = builder.settings();
-        this.channels = Channels.open(builder.addresses, builder.channelFactory);
+        Channels.check(builder.addresses);
+        Function<String, ManagedChannel> factory = builder.channelFactory;
+        this.eventLoop = factory == null ? Optional.of(new EventLoop()) : Optional.empty();
+        this.channels = Channels.open(builder.addresses, factory == null ? eventLoop.orElseThrow()::channel : factory);
         this.alarm = builder.alarm == null ? new DaemonAlarm() : builder.alarm;
         this.callbacks = new Callbacks(builder.callbackExecutor);
         this.session = new Session(
                 builder.clocks,
                 alarm,
-                builder.entry,
+                eventLoop.map(loop -> (Entry) loop).orElseGet(() -> Entry.of(builder.entry)),
                 new Waiting(builder.meanwhile),
                 settings,
                 callbacks,
@@ -223,6 +227,7 @@ public final class PalisadeClient implements AutoCloseable {
         session.waiting().settle(session.close(), session.settings().callTimeout());
         session.stop();
         channels.close();
+        eventLoop.ifPresent(EventLoop::stop);
         alarm.stop();
         callbacks.close();
     }
@@ -245,7 +250,9 @@ public final class PalisadeClient implements AutoCloseable {
         @Nullable
         private Executor callbackExecutor;
 
-        private Function<String, ManagedChannel> channelFactory = Builder::plaintext;
+        @Nullable
+        private Function<String, ManagedChannel> channelFactory;
+
         private Clocks clocks = new Clocks(System::nanoTime, System::currentTimeMillis);
 
         @Nullable
@@ -316,7 +323,7 @@ public final class PalisadeClient implements AutoCloseable {
         /**
          * For tests.
          *
-         * @param newEntry see {@link Loop}
+         * @param newEntry see {@link Entry#of}
          * @param newMeanwhile see {@link Waiting}
          * @param newJitter 0 to 1, of what is repeated
          */
@@ -341,15 +348,6 @@ public final class PalisadeClient implements AutoCloseable {
                 throw RejectedException.malformed(what + " is " + value + "; use a positive duration");
             }
             return value;
-        }
-
-        private static ManagedChannel plaintext(String address) {
-            // The loop does no blocking work, so gRPC's own threads may run it; and it does its own retries.
-            return ManagedChannelBuilder.forTarget("dns:///" + address)
-                    .usePlaintext()
-                    .directExecutor()
-                    .disableRetry()
-                    .build();
         }
     }
 }

@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -48,7 +47,7 @@ final class Session {
     Session(
             Clocks clocks,
             Alarm alarm,
-            Executor entry,
+            Entry entry,
             Waiting waiting,
             Settings settings,
             Callbacks callbacks,

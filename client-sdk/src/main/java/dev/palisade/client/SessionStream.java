@@ -193,10 +193,10 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     }
 
     private void postFlush() {
-        // Behind whatever else is queued for the loop, so that one frame takes all of it.
+        // One frame takes whatever else is brought by then.
         if (!flushPosted) {
             flushPosted = true;
-            loop.execute(this::flush);
+            loop.behind(this::flush);
         }
     }
 

@@ -10,7 +10,7 @@ class LoopTest {
     private final FakeTime time = new FakeTime();
     private final List<Throwable> bugs = new ArrayList<>();
     private final List<String> ran = new ArrayList<>();
-    private final Loop loop = new Loop(time.clocks(), time, Runnable::run, bugs::add);
+    private final Loop loop = new Loop(time.clocks(), time, Entry.of(Runnable::run), bugs::add);
 
     @Test
     void aTaskThatThrowsIsReportedAndTakesNothingWithIt() {
