@@ -209,6 +209,11 @@ public final class LockEngine implements LockStore.Listener {
 
     // ---- commands ----
 
+    /** Runs {@code asks}, all that a frame says: the store may decide it as one. On a thread of the transport. */
+    public void together(Runnable asks) {
+        store.together(asks);
+    }
+
     /** What an acquire says, checked, whoever sent it. */
     public record Asked(
             LockName lock,

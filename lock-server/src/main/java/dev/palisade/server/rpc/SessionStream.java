@@ -88,7 +88,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 throw RejectedException.malformed("hello came twice; it belongs in the first frame only");
             }
             engine.frameArrived(attached, frame.getSentNanos());
-            take(attached, frame);
+            Session asking = attached;
+            engine.together(() -> take(asking, frame));
             flush();
         } catch (RejectedException e) {
             end(e.rejection());

@@ -21,6 +21,14 @@ public interface LockStore extends AutoCloseable {
     CompletionStage<Answer> execute(Command command);
 
     /**
+     * Runs {@code asks}, which executes several commands; a store may begin with them only at its end, and decide them on this thread. Not
+     * for a thread that may be interrupted.
+     */
+    default void together(Runnable asks) {
+        asks.run();
+    }
+
+    /**
      * The past of a lock, oldest first, at most {@link HistoryEntry#LISTED_MAX}. Of a lock nobody remembers: none.
      *
      * @return completes with nothing that can be taken back, or with {@link StoreFailure}
@@ -52,7 +60,7 @@ public interface LockStore extends AutoCloseable {
     @Override
     void close();
 
-    /** Hears of changes, on the store's own thread and in order per lock: be brief, do not block. */
+    /** Hears of changes, on one thread at a time and in order per lock: be brief, do not block. */
     interface Listener {
         /**
          * A decision took effect and is durable. Called after the command that caused it was answered.

@@ -30,11 +30,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -43,12 +40,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Locks in memory, events in a journal. One thread takes whatever has come in while the last batch was synced, decides
+ * Locks in memory, events in a journal. One thread at a time takes whatever has come in while the last batch was synced, decides
  * all of it, writes what must last, syncs once, and only then answers: nothing is told that a {@code kill -9} can undo.
  */
 public final class EmbeddedStore implements LockStore {
     private static final Logger LOG = LoggerFactory.getLogger(EmbeddedStore.class);
-    private static final int BATCH_MAX = 4_096;
+    /** The writer looks at the time this often in any case. */
+    private static final long LOOK_MILLIS = 1_000;
+
     /** Looked at for all lists of one turn. */
     private static final int NAMES_PER_TURN = 10_000;
 
@@ -61,15 +60,14 @@ public final class EmbeddedStore implements LockStore {
     private final Journal journal;
     private final StoreClock clock;
     private final TokenCounter tokens;
-    private final BlockingQueue<Pending<?>> queue;
-    private final Thread writer = new Thread(this::run, "palisade-store");
+    private final Turns<Pending<?>> turns;
     private final long openedAtMillis;
     private volatile boolean closing;
     private volatile long closingAtMillis;
     private volatile boolean closed;
     private volatile @Nullable Listener listener;
 
-    // Touched by the writer thread only, once it runs.
+    // Touched in turns only, once there are any.
     private final Map<LockName, Slot> slots;
     private final Deadlines deadlines = new Deadlines();
     /** Idle slots, the one that was touched longest ago first. */
@@ -151,7 +149,12 @@ public final class EmbeddedStore implements LockStore {
         this.limits = limits;
         this.fatal = fatal;
         this.directory = directory;
-        this.queue = new LinkedBlockingQueue<>(config.queueMax());
+        this.turns = new Turns<>(
+                "palisade-store",
+                config.queueMax(),
+                config.durability() == Durability.PROCESS,
+                LOOK_MILLIS,
+                new Writer());
         if (directory.isMarked() && !directory.hasJournal()) {
             throw lostJournal();
         }
@@ -205,11 +208,16 @@ public final class EmbeddedStore implements LockStore {
         });
     }
 
+    @Override
+    public void together(Runnable asks) {
+        turns.together(asks);
+    }
+
     private <T> CompletionStage<T> submit(Function<Turn, T> work) {
         CompletableFuture<T> future = new CompletableFuture<>();
         if (closing) {
             future.completeExceptionally(StoreFailure.unavailable("the lock server is stopping; try another or later"));
-        } else if (!queue.offer(new Pending<>(work, future))) {
+        } else if (!turns.ask(new Pending<>(work, future))) {
             future.completeExceptionally(StoreFailure.unavailable(
                     "the lock server is overloaded (queueMax is " + config.queueMax() + "); try later"));
         } else if (closed) {
@@ -251,7 +259,7 @@ public final class EmbeddedStore implements LockStore {
     @Override
     public void listen(Listener listener) {
         this.listener = listener;
-        writer.start();
+        turns.start();
     }
 
     /** Decides what has come in, then stops. Not interruptible: the journal's writer must not be. */
@@ -259,21 +267,11 @@ public final class EmbeddedStore implements LockStore {
     public void close() {
         closingAtMillis = clock.nowMillis();
         closing = true;
-        boolean interrupted = false;
-        while (writer.isAlive()) {
-            try {
-                writer.join();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
+        turns.stop();
         closed = true;
         failLate();
         journal.close();
         directory.close();
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     /** Whether {@link #close} has come to its end. */
@@ -282,45 +280,37 @@ public final class EmbeddedStore implements LockStore {
     }
 
     private void failLate() {
-        for (Pending<?> late = queue.poll(); late != null; late = queue.poll()) {
+        for (Pending<?> late = turns.withdraw(); late != null; late = turns.withdraw()) {
             late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
         }
     }
 
     // ---- the writer ----
 
-    private void run() {
-        List<Pending<?>> batch = new ArrayList<>();
-        try {
-            while (!closing || !queue.isEmpty()) {
-                take(batch);
-                decide(batch);
-                batch.clear();
+    private final class Writer implements Turns.Decider<Pending<?>> {
+        @Override
+        public long decide(List<Pending<?>> asked) {
+            try {
+                EmbeddedStore.this.decide(asked);
+            } catch (RuntimeException | Error e) {
+                // A half-decided batch must not be answered, and the state in memory is no longer the one on disk.
+                fatal.accept("the store's writer failed: " + e);
+                for (Pending<?> pending : asked) {
+                    pending.future().completeExceptionally(StoreFailure.outcomeUnknown("the lock server stopped"));
+                }
+                throw e;
             }
-        } catch (RuntimeException | Error e) {
-            // A half-decided batch must not be answered, and the state in memory is no longer the one on disk.
-            fatal.accept("the store's writer failed: " + e);
-            throw e;
-        } finally {
-            for (Pending<?> pending : batch) {
-                pending.future().completeExceptionally(StoreFailure.outcomeUnknown("the lock server stopped"));
-            }
+            return Math.min(deadlines.nextMillis(), nextForgettableMillis());
         }
-    }
 
-    private void take(List<Pending<?>> batch) {
-        long now = clock.nowMillis();
-        long next = Math.min(deadlines.nextMillis(), nextForgettableMillis());
-        // Wakes at least this often to see that it is to stop.
-        long waitMillis = Math.max(0, Math.min(next - now, 100));
-        try {
-            Pending<?> first = queue.poll(waitMillis, TimeUnit.MILLISECONDS);
-            if (first != null) {
-                batch.add(first);
-                queue.drainTo(batch, BATCH_MAX - 1);
-            }
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("nobody may interrupt the store's writer", e);
+        @Override
+        public long nowMillis() {
+            return clock.nowMillis();
+        }
+
+        @Override
+        public void failed(RuntimeException failure) {
+            fatal.accept("the store's writer failed: " + failure);
         }
     }
 

@@ -1,0 +1,200 @@
+package dev.palisade.server.store.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The thread of its own sleeps for an hour unless somebody wakes it: who is forgotten, hangs. */
+@Timeout(30)
+class TurnsTest {
+    private record Turn(Thread by, List<Integer> asked) {}
+
+    private final BlockingQueue<Turn> taken = new LinkedBlockingQueue<>();
+    private final AtomicInteger busy = new AtomicInteger();
+    private final AtomicLong lookAgainMillis = new AtomicLong(Long.MAX_VALUE);
+    private final Turns.Decider<Integer> decider = new Turns.Decider<>() {
+        @Override
+        public long decide(List<Integer> asked) {
+            assertThat(busy.incrementAndGet()).as("one at a time").isEqualTo(1);
+            taken.add(new Turn(Thread.currentThread(), List.copyOf(asked)));
+            busy.decrementAndGet();
+            return lookAgainMillis.get();
+        }
+
+        @Override
+        public long nowMillis() {
+            return System.currentTimeMillis();
+        }
+
+        @Override
+        public void failed(RuntimeException failure) {
+            throw failure;
+        }
+    };
+    private Turns<Integer> turns = new Turns<>("unused", 1, false, 1, decider);
+
+    private void start(boolean wherever, int askedMax) throws InterruptedException {
+        turns = new Turns<>("own", askedMax, wherever, Duration.ofHours(1).toMillis(), decider);
+        turns.start();
+        Turn first = taken.take();
+        assertThat(first.asked()).as("its first look").isEmpty();
+        Awaitility.await().until(() -> first.by().getState() == Thread.State.TIMED_WAITING);
+    }
+
+    @AfterEach
+    void stop() {
+        turns.stop();
+    }
+
+    @Test
+    void whatIsAskedTogetherIsDecidedTogetherByWhoeverAsks() throws Exception {
+        start(true, 10);
+        turns.together(() -> {
+            turns.ask(1);
+            turns.ask(2);
+            assertThat(taken).isEmpty();
+        });
+        assertThat(taken.remove()).isEqualTo(new Turn(Thread.currentThread(), List.of(1, 2)));
+    }
+
+    @Test
+    void whereATurnMayBlockItIsTheStoresOwn() throws Exception {
+        start(false, 10);
+        turns.together(() -> {
+            turns.ask(1);
+            turns.ask(2);
+        });
+        Turn turn = taken.take();
+        assertThat(turn.by().getName()).isEqualTo("own");
+        assertThat(turn.asked()).containsExactly(1, 2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whoAsksOneThingWakesTheStoresOwn(boolean wherever) throws Exception {
+        start(wherever, 10);
+        for (int i = 0; i < 2_000; i++) {
+            turns.ask(i);
+            Turn turn = taken.take();
+            while (turn.asked().isEmpty()) { // It may look again before it sleeps.
+                turn = taken.take();
+            }
+            assertThat(turn.by().getName()).isEqualTo("own");
+            assertThat(turn.asked()).containsExactly(i);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void ofManyThatAskAtOnceNoneIsForgottenAndNoneIsTwice(boolean wherever) throws Exception {
+        start(wherever, 1_000_000);
+        int threads = 4;
+        int each = 5_000;
+        CountDownLatch go = new CountDownLatch(1);
+        List<Thread> asking = new ArrayList<>();
+        for (int t = 0; t < threads; t++) {
+            int first = t * each;
+            asking.add(new Thread(() -> {
+                try {
+                    go.await();
+                } catch (InterruptedException e) {
+                    return;
+                }
+                for (int i = first; i < first + each; i += 2) {
+                    int number = i;
+                    turns.together(() -> {
+                        turns.ask(number);
+                        turns.ask(number + 1);
+                    });
+                }
+            }));
+        }
+        asking.forEach(Thread::start);
+        go.countDown();
+        List<Integer> decided = new ArrayList<>();
+        while (decided.size() < threads * each) {
+            decided.addAll(taken.take().asked());
+        }
+        assertThat(decided).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void aTurnTakenElsewhereWakesTheStoresOwnForWhatIsDueEarlier() throws Exception {
+        start(true, 10);
+        lookAgainMillis.set(System.currentTimeMillis() + 20);
+        turns.together(() -> turns.ask(1));
+        lookAgainMillis.set(Long.MAX_VALUE);
+        assertThat(taken.take().by()).isEqualTo(Thread.currentThread());
+        assertThat(taken.take().by().getName()).isEqualTo("own");
+    }
+
+    @Test
+    void whatIsAskedInATurnIsDecidedAfterIt() throws Exception {
+        List<Integer> order = new ArrayList<>();
+        AtomicInteger depth = new AtomicInteger();
+        turns = new Turns<>("own", 10, true, Duration.ofHours(1).toMillis(), new Turns.Decider<>() {
+            @Override
+            public long decide(List<Integer> asked) {
+                assertThat(depth.incrementAndGet()).isEqualTo(1);
+                order.addAll(asked);
+                if (asked.contains(1)) {
+                    turns.together(() -> turns.ask(2));
+                }
+                depth.decrementAndGet();
+                return Long.MAX_VALUE;
+            }
+
+            @Override
+            public long nowMillis() {
+                return 0;
+            }
+
+            @Override
+            public void failed(RuntimeException failure) {
+                throw failure;
+            }
+        });
+        turns.together(() -> turns.ask(1));
+        assertThat(order).containsExactly(1, 2);
+    }
+
+    @Test
+    void tooMuchIsRefusedUntilThereIsRoom() throws Exception {
+        start(true, 2);
+        turns.together(() -> {
+            assertThat(turns.ask(1)).isTrue();
+            assertThat(turns.ask(2)).isTrue();
+            assertThat(turns.ask(3)).isFalse();
+        });
+        turns.together(() -> assertThat(turns.ask(4)).isTrue());
+    }
+
+    @Test
+    void whatWasAskedBeforeTheStopIsDecidedAndNothingAfterIt() throws Exception {
+        start(false, 10);
+        turns.ask(1);
+        turns.stop();
+        List<Integer> decided = new ArrayList<>();
+        for (Turn turn = taken.poll(); turn != null; turn = taken.poll(0, TimeUnit.SECONDS)) {
+            decided.addAll(turn.asked());
+        }
+        assertThat(decided).containsExactly(1);
+        turns.together(() -> turns.ask(2));
+        assertThat(taken).isEmpty();
+        assertThat(turns.withdraw()).isEqualTo(2);
+    }
+}
