@@ -68,16 +68,30 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         this.next = next;
     }
 
+    /**
+     * Asks for the first message. Of a call that has only one for two, as its handler will: the end of the call comes with it,
+     * and a second request would cost a way to the transport's thread and back for nothing.
+     */
     void begin() {
-        call.request(1);
+        call.request(ahead());
+    }
+
+    private int ahead() {
+        return hasOneMessage() ? 2 : 1;
+    }
+
+    private boolean hasOneMessage() {
+        return call.getMethodDescriptor().getType().clientSendsOneMessage();
     }
 
     @Override
     public void onMessage(Q message) {
         turns.execute(() -> {
-            if (handling != null) {
+            if (handling != null && handling.hasFirst()) {
                 follow(handling, message);
-            } else if (entering == null && !over) {
+            } else if (entering != null) {
+                refuseSecond(entering);
+            } else if (!over) {
                 enter(message);
             }
         });
@@ -140,6 +154,10 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
             return;
         }
         entering = admission;
+        if (admission.isDone() && !admission.isCompletedExceptionally()) {
+            start(admission.join(), message);
+            return;
+        }
         var unused = admission.whenComplete((admitted, failure) -> turns.execute(() -> {
             if (failure != null) {
                 answer(Route.rejection(failure));
@@ -152,7 +170,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     }
 
     private void start(Admission admission, Q first) {
-        Handling<Q, R> started = new Handling<>(call, admission, context, turns, first);
+        Handling<Q, R> started = new Handling<>(call, admission, context, turns, first, ahead());
         handling = started;
         started.start(next, headers);
         if (ready) {
@@ -181,6 +199,20 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         } catch (RejectedException e) {
             var unused = guard.mustRefuse(e.rejection());
             stop(started, e.rejection());
+        }
+    }
+
+    /** Of a client that breaks the rules of a method that takes one message, before the handler could tell it so itself. */
+    private void refuseSecond(CompletableFuture<Admission> waiting) {
+        Rejection why = new Rejection(
+                Reason.MALFORMED_REQUEST,
+                "a second message came for " + route.method() + ", which takes one; send one");
+        if (handling != null) {
+            var unused = guard.mustRefuse(why);
+            stop(handling, why);
+        } else if (!over) {
+            refuse(why);
+            waiting.cancel(false);
         }
     }
 

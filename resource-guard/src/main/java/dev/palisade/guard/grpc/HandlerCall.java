@@ -14,16 +14,19 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private final Runnable queueFirst;
     private final Runnable deliver;
     private boolean wantsFirst;
+    private int ahead;
     private boolean closed;
     private volatile boolean stopped;
 
     /**
+     * @param ahead messages that were asked of the transport before the handler asked for any
      * @param queueFirst puts the first message in line for the handler; runs nothing of the handler's
      * @param deliver lets what is in line go to the handler
      */
-    HandlerCall(ServerCall<Q, R> call, Stay stay, Runnable queueFirst, Runnable deliver) {
+    HandlerCall(ServerCall<Q, R> call, Stay stay, int ahead, Runnable queueFirst, Runnable deliver) {
         super(call);
         this.stay = stay;
+        this.ahead = ahead;
         this.queueFirst = queueFirst;
         this.deliver = deliver;
     }
@@ -46,17 +49,19 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
 
     @Override
     public void request(int messages) {
-        boolean first;
+        int more;
         synchronized (this) {
-            first = !wantsFirst && messages > 0;
-            if (first) {
+            if (!wantsFirst && messages > 0) {
                 wantsFirst = true;
                 queueFirst.run();
             }
+            int covered = Math.max(0, Math.min(messages, ahead));
+            ahead -= covered;
+            more = messages - covered;
         }
         deliver.run();
-        if (!stopped && !(first && messages == 1)) {
-            delegate().request(first ? messages - 1 : messages);
+        if (!stopped && more != 0) {
+            delegate().request(more);
         }
     }
 

@@ -31,17 +31,31 @@ final class Handling<Q, R> {
     @Nullable
     private Q first;
 
-    /** @param first what was read to learn the lock's name; the handler gets it when it asks for a message */
-    Handling(ServerCall<Q, R> call, Admission admission, Context context, SynchronizationContext turns, Q first) {
+    /**
+     * @param first what was read to learn the lock's name; the handler gets it when it asks for a message
+     * @param ahead messages that were asked for already, {@code first} among them
+     */
+    Handling(
+            ServerCall<Q, R> call,
+            Admission admission,
+            Context context,
+            SynchronizationContext turns,
+            Q first,
+            int ahead) {
         this.turns = turns;
         this.stay = new Stay(admission);
-        this.call = new HandlerCall<>(call, stay, () -> turns.executeLater(this::giveFirst), turns::drain);
+        this.call = new HandlerCall<>(call, stay, ahead, () -> turns.executeLater(this::giveFirst), turns::drain);
         this.context = context.withValue(GuardInterceptor.ADMISSION, admission).withCancellation();
         this.first = first;
     }
 
     void start(ServerCallHandler<Q, R> handler, Metadata headers) {
         run(() -> listener = handler.startCall(call, headers), false);
+    }
+
+    /** Whether the handler has been given the first message. */
+    boolean hasFirst() {
+        return first == null;
     }
 
     void message(Q message) {
