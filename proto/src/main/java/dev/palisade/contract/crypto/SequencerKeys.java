@@ -14,12 +14,13 @@ import dev.palisade.contract.SignedSequencer;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
 /**
  * A keyset that signs and verifies sequencers: HMAC-SHA256 by Tink, one primary key that signs, any number that verify.
- * Immutable; rotation makes a new one. A signed sequencer is its bytes followed by Tink's tag, which names the key.
+ * Immutable, but for remembering what it has verified; rotation makes a new one. A signed sequencer is its bytes followed by Tink's tag, which names the key.
  */
 public final class SequencerKeys {
     /** So that a tag made here can never pass for one that the same key made for another purpose. */
@@ -30,6 +31,7 @@ public final class SequencerKeys {
 
     private final KeysetHandle keyset;
     private final Mac mac;
+    private final Verified verified = new Verified();
 
     private SequencerKeys(KeysetHandle keyset) throws GeneralSecurityException {
         this.keyset = keyset;
@@ -81,18 +83,25 @@ public final class SequencerKeys {
         if (bodyLength <= 0) {
             throw invalid("it is too short to carry a signature");
         }
-        byte[] tag = new byte[TAG_BYTES];
-        System.arraycopy(bytes, bodyLength, tag, 0, TAG_BYTES);
+        byte[] tag = Arrays.copyOfRange(bytes, bodyLength, bytes.length);
+        Sequencer sequencer = verified.find(bytes, bodyLength, tag);
+        if (sequencer == null) {
+            sequencer = compute(bytes, bodyLength, tag);
+            verified.add(bytes, bodyLength, tag, sequencer);
+        }
+        if (!sequencer.issuer().equals(issuer)) {
+            throw invalid("its issuer is '" + sequencer.issuer() + "', this guard accepts '" + issuer + "'");
+        }
+        return sequencer;
+    }
+
+    private Sequencer compute(byte[] bytes, int bodyLength, byte[] tag) {
         try {
             mac.verifyMac(tag, withDomain(bytes, bodyLength));
         } catch (GeneralSecurityException e) {
             throw invalid("no key of this guard made its signature");
         }
-        Sequencer sequencer = Sequencer.ofBytes(ByteBuffer.wrap(bytes, 0, bodyLength));
-        if (!sequencer.issuer().equals(issuer)) {
-            throw invalid("its issuer is '" + sequencer.issuer() + "', this guard accepts '" + issuer + "'");
-        }
-        return sequencer;
+        return Sequencer.ofBytes(ByteBuffer.wrap(bytes, 0, bodyLength));
     }
 
     /** Adds a fresh key that verifies and does not sign yet: give every guard the new keyset, then {@link #promote}. */
