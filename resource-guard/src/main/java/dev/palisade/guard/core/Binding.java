@@ -21,7 +21,10 @@ public record Binding(String resource, LockName lock) {
 
     /** @throws dev.palisade.contract.RejectedException MALFORMED_REQUEST when the resource is no such text */
     public Binding {
-        resource = Texts.checked("resource", resource, 1, RESOURCE_BYTES_MAX);
+        // A lock's name was looked at when it became one, and by stricter rules.
+        if (!resource.equals(lock.value())) {
+            resource = Texts.checked("resource", resource, 1, RESOURCE_BYTES_MAX);
+        }
     }
 
     /** The simple common case: the resource is called like its lock. */

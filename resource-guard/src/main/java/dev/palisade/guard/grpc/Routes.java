@@ -120,11 +120,11 @@ final class Routes {
     Routes checked(boolean lockService) {
         for (String method : methods.keySet()) {
             Route route = routes.get(method);
-            if (route == null && !isUnguarded(method)) {
+            if (route == null && !isSaidToBeUnguarded(method)) {
                 problems.add(
                         method + ": nothing says which lock guards it; mark it with the (palisade.v1.fenced) option,"
                                 + " bind it in code, or say that it is unguarded");
-            } else if (route != null && isUnguarded(method)) {
+            } else if (route != null && isSaidToBeUnguarded(method)) {
                 problems.add(method + ": it is bound and said to be unguarded; keep one");
             } else if (route != null && route.check() == Check.ONLINE && !lockService) {
                 problems.add(
@@ -139,6 +139,10 @@ final class Routes {
     }
 
     boolean isUnguarded(String method) {
+        return !routes.containsKey(method) && isSaidToBeUnguarded(method);
+    }
+
+    private boolean isSaidToBeUnguarded(String method) {
         String service = MethodDescriptor.extractFullServiceName(method);
         return unguarded.contains(method) || (service != null && unguardedServices.contains(service));
     }

@@ -93,6 +93,22 @@ class RoutesTest {
     }
 
     @Test
+    void onlyWhatIsSaidToBeUnguardedIsAndNothingThatIsBound() {
+        Routes routes = GuardInterceptor.builder(
+                        guard, ShopGrpc.getServiceDescriptor(), PlainGrpc.getServiceDescriptor())
+                .method(PlainGrpc.getMoveMethod(), Access.WRITE, "items/{id}")
+                .unguarded(PlainGrpc.getPingMethod())
+                .unguarded(BrokenGrpc.getServiceDescriptor())
+                .build()
+                .routes();
+        assertThat(routes.isUnguarded("shop.Plain/Ping")).isTrue();
+        assertThat(routes.isUnguarded("shop.Broken/Fine")).isTrue();
+        assertThat(routes.isUnguarded("palisade.v1.Guard/Claim")).isTrue();
+        assertThat(routes.isUnguarded("shop.Plain/Move")).isFalse();
+        assertThat(routes.isUnguarded("shop.Shop/Put")).isFalse();
+    }
+
+    @Test
     void theOptionIsReadAlsoWhereItIsAnUnknownField() throws Exception {
         ServiceDescriptor foreign = foreign();
         Routes routes = GuardInterceptor.of(guard, foreign).routes();
