@@ -25,8 +25,12 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Admissions implements AutoCloseable {
     private static final int RESOURCES = 1_000;
 
+    /** Of each grant: many times as many as a guard remembers to have verified, so that none is remembered. */
+    private static final int SEQUENCERS = 32;
+
     private final SequencerKeys keys = SequencerKeys.generate();
     private final SignedSequencer[] signed = new SignedSequencer[RESOURCES];
+    private final SignedSequencer[] fresh = new SignedSequencer[RESOURCES * SEQUENCERS];
     private final Binding[] bindings = new Binding[RESOURCES];
     private final Guard verifying;
     private final Guard trusting;
@@ -34,16 +38,13 @@ final class Admissions implements AutoCloseable {
     Admissions(Path directory) {
         Map<SignedSequencer, Sequencer> known = new ConcurrentHashMap<>();
         for (int i = 0; i < RESOURCES; i++) {
-            Sequencer sequencer = new Sequencer(
-                    "bench",
-                    new LockName("orders/" + i),
-                    Mode.EXCLUSIVE,
-                    new FencingToken(1_000_000 + i),
-                    new GrantId(7, i + 1),
-                    0);
+            Sequencer sequencer = sequencer(i, 0);
             bindings[i] = Binding.of(sequencer.lock());
             signed[i] = keys.sign(sequencer);
             known.put(signed[i], sequencer);
+        }
+        for (int i = 0; i < fresh.length; i++) {
+            fresh[i] = keys.sign(sequencer(i % RESOURCES, i));
         }
         Path one = directory.resolve("verifying");
         Path other = directory.resolve("trusting");
@@ -54,26 +55,38 @@ final class Admissions implements AutoCloseable {
                 .build();
     }
 
+    private static Sequencer sequencer(int resource, long issuedAtMillis) {
+        return new Sequencer(
+                "bench",
+                new LockName("orders/" + resource),
+                Mode.EXCLUSIVE,
+                new FencingToken(1_000_000 + resource),
+                new GrantId(7, resource + 1),
+                issuedAtMillis);
+    }
+
     Map<String, Contestant> contestants() {
         Map<String, Contestant> contestants = new LinkedHashMap<>();
-        contestants.put("guard", time -> enter(verifying, time));
-        contestants.put("guard, signature known", time -> enter(trusting, time));
+        contestants.put("guard", time -> enter(verifying, signed, time));
+        contestants.put("guard, sequencer new to it", time -> enter(verifying, fresh, time));
+        contestants.put("guard, signature not looked at", time -> enter(trusting, signed, time));
         contestants.put("signature alone", this::verify);
         contestants.put("a counter compared and set", this::compare);
         return contestants;
     }
 
-    private Measured enter(Guard guard, Duration time) throws InterruptedException {
+    private Measured enter(Guard guard, SignedSequencer[] sequencers, Duration time) throws InterruptedException {
         return OneThread.run(time, i -> {
             int at = i % RESOURCES;
-            guard.enter(signed[at], Access.WRITE, bindings[at]).close();
+            guard.enter(sequencers[i % sequencers.length], Access.WRITE, bindings[at])
+                    .close();
             return at;
         });
     }
 
     private Measured verify(Duration time) throws InterruptedException {
         var verifier = keys.verifier("bench");
-        return OneThread.run(time, i -> verifier.verify(signed[i % RESOURCES]).issuedAtMillis());
+        return OneThread.run(time, i -> verifier.verify(fresh[i % fresh.length]).issuedAtMillis());
     }
 
     /** What many a sample does in place of a guard. It is no fence: the write comes after. */
