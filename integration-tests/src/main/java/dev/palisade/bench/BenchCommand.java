@@ -1,41 +1,69 @@
 package dev.palisade.bench;
 
-import com.google.gson.GsonBuilder;
-import dev.palisade.bench.Rounds.Contestant;
-import dev.palisade.bench.Rounds.Measured;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.LinkedHashMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code palisade bench}. */
 @Command(
         name = "bench",
         description = {
-            "Measures the guard, its parts and what would be used in its place: rounds take turns, medians are reported.",
+            "Measures locks and guard, and with --peers what would be used in their place: rounds of all contestants take turns, "
+                    + "medians are reported.",
             "",
         },
-        footer = {"", "Exit codes: 0 measured, 2 wrong usage, 3 could not run."},
+        footer = {
+            "",
+            "What fails is left out and told. Exit codes: 0 measured, 2 wrong usage, 3 could not run.",
+        },
         mixinStandardHelpOptions = true,
+        sortOptions = false,
         usageHelpAutoWidth = true)
 final class BenchCommand implements Callable<Integer> {
+    @Parameters(
+            paramLabel = "PART",
+            arity = "0..*",
+            converter = Part.Named.class,
+            completionCandidates = Part.Names.class,
+            description = "What to measure: ${COMPLETION-CANDIDATES} (all).")
+    private List<Part> parts = List.of(Part.values());
+
+    @Option(
+            names = "--store",
+            paramLabel = "KIND",
+            split = ",",
+            description = "Where lock servers keep their locks, each a contestant: synced, process, redis (all).")
+    private List<Store> stores = List.of(Store.values());
+
+    @Option(names = "--peers", description = "Also Redisson, Lettuce and, with --postgres, PostgreSQL.")
+    private boolean peers;
+
+    @Option(
+            names = "--redis",
+            paramLabel = "URI",
+            description = "A Redis that nobody else uses and that may be filled (one of its own).")
+    private @Nullable String redis;
+
+    @Option(
+            names = "--postgres",
+            paramLabel = "JDBC-URL",
+            description = "A PostgreSQL for --peers, with as many connections as callers.")
+    private @Nullable String postgres;
+
     @Option(
             names = "--warm-up",
             paramLabel = "TIME",
@@ -55,12 +83,15 @@ final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--rounds",
             paramLabel = "N",
-            defaultValue = "5",
+            defaultValue = "3",
             description = "How many rounds (${DEFAULT-VALUE}).")
     private int count;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Also write every round's figures to this file.")
     private @Nullable Path json;
+
+    @Option(names = "--small", hidden = true, description = "Few leases and names. For the command's own test.")
+    private boolean small;
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -70,70 +101,34 @@ final class BenchCommand implements Callable<Integer> {
         require(count >= 1 && count <= 1_000, "--rounds " + count + " is not within 1 to 1000");
         require(!round.isZero(), "--round 0 measures nothing; use 1ms or more");
         Rounds rounds = new Rounds(warmUp, round, count);
-        Path directory = Files.createTempDirectory("palisade-bench");
-        Map<String, List<Measured>> results = new LinkedHashMap<>();
-        try (Admissions admissions = new Admissions(directory.resolve("admissions"))) {
-            results.putAll(measure("Admissions, one thread", rounds, admissions.contestants()));
-        }
-        try (GuardedCalls calls = new GuardedCalls(directory.resolve("calls"))) {
-            results.putAll(measure(
-                    "Unary gRPC calls, " + GuardedCalls.IN_FLIGHT + " in flight; CPU is the server's",
-                    rounds,
-                    calls.contestants()));
+        Report report = new Report(System.out, json, about());
+        try (Services services = new Services(EnumSet.copyOf(stores), peers, redis, postgres, report::leaveOut)) {
+            BenchRun run = new BenchRun(rounds, small ? Sizes.SMALL : Sizes.FULL, services, report);
+            for (Part part : EnumSet.copyOf(parts)) {
+                run.run(part);
+            }
+            report.end();
         } catch (ScenarioFailed e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
-        }
-        delete(directory);
-        if (json != null) {
-            write(json, results);
+        } catch (IOException e) {
+            throw new CannotStart("a file cannot be written: " + e);
         }
         return 0;
+    }
+
+    private Map<String, String> about() {
+        return Map.of(
+                "java", System.getProperty("java.vendor") + " " + Runtime.version(),
+                "system", System.getProperty("os.name") + " " + System.getProperty("os.arch"),
+                "processors", Integer.toString(Runtime.getRuntime().availableProcessors()),
+                "rounds",
+                        count + " of " + DurationOption.text(round) + " after a warm-up of "
+                                + DurationOption.text(warmUp));
     }
 
     private void require(boolean right, String otherwise) {
         if (!right && spec != null) {
             throw new ParameterException(spec.commandLine(), otherwise);
-        }
-    }
-
-    private static Map<String, List<Measured>> measure(String title, Rounds rounds, Map<String, Contestant> contestants)
-            throws Exception {
-        Map<String, List<Measured>> results = rounds.run(contestants, System.err);
-        System.out.println();
-        System.out.println(title);
-        System.out.printf("  %-34s %14s %14s %14s%n", "", "per second", "CPU ns each", "CPU x last");
-        List<Measured> last = new ArrayList<>();
-        results.values().forEach(each -> {
-            last.clear();
-            last.addAll(each);
-        });
-        results.forEach((name, measured) -> System.out.printf(
-                "  %-34s %,14.0f %,14.0f %14.3f%n", name, speed(measured), cpu(measured), cpu(measured) / cpu(last)));
-        return results;
-    }
-
-    private static void delete(Path directory) throws IOException {
-        try (Stream<Path> all = Files.walk(directory)) {
-            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(each);
-            }
-        }
-    }
-
-    private static double speed(List<Measured> rounds) {
-        return Rounds.median(rounds.stream().map(Measured::perSecond).toList());
-    }
-
-    private static double cpu(List<Measured> rounds) {
-        return Rounds.median(rounds.stream().map(Measured::cpuNanosEach).toList());
-    }
-
-    private static void write(Path file, Map<String, List<Measured>> results) throws CannotStart {
-        try {
-            Files.writeString(
-                    file, new GsonBuilder().setPrettyPrinting().create().toJson(results));
-        } catch (IOException | UncheckedIOException e) {
-            throw new CannotStart("cannot write " + file + ": " + e);
         }
     }
 }

@@ -2,52 +2,132 @@ package dev.palisade.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.NewerJdk;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** That the benchmark runs and what it writes. Its figures are nobody's verdict. */
 class BenchIT {
     private static final String ROOT = System.getProperty("palisade.root", "");
+    private static final int ROUNDS = 2;
+    private static final boolean DURABILITY = ServerProcess.knows("--durability");
 
     @TempDir
     private Path directory;
 
     @Test
-    void theShortestRunMeasuresEveryContestant() throws Exception {
-        Path json = directory.resolve("bench.json");
-        try (Child bench = Child.start(
-                "palisade bench",
-                List.of(
-                        ROOT + "/palisade",
-                        "bench",
-                        "--warm-up",
-                        "100ms",
-                        "--round",
-                        "200ms",
-                        "--rounds",
-                        "2",
-                        "--json",
-                        json.toString()),
-                Map.of())) {
-            assertThat(bench.awaitExit()).isZero();
+    void theShortestRunMeasuresEveryContestantOfEveryPart() throws Exception {
+        JsonObject results;
+        try (EmbeddedPostgres postgres = EmbeddedPostgres.start()) {
+            results = run("--peers", "--postgres", postgres.getJdbcUrl("postgres", "postgres"));
         }
-        JsonObject results = JsonParser.parseString(Files.readString(json)).getAsJsonObject();
-        assertThat(results.keySet()).contains("guard", "signature alone", "guarded", "unguarded");
-        results.asMap().forEach((name, rounds) -> {
-            assertThat(rounds.getAsJsonArray()).as(name).hasSize(2);
-            rounds.getAsJsonArray()
-                    .forEach(round -> assertThat(
-                                    round.getAsJsonObject().get("operations").getAsLong())
-                            .as(name)
-                            .isPositive());
+        boolean virtual = NewerJdk.with("java").isPresent();
+        assertThat(results.getAsJsonArray("left_out")).hasSize((virtual ? 0 : 1) + (DURABILITY ? 0 : 1));
+        Set<String> parts = new TreeSet<>();
+        for (JsonElement each : results.getAsJsonArray("comparisons")) {
+            JsonObject comparison = each.getAsJsonObject();
+            parts.add(comparison.get("part").getAsString());
+            assertWhole(comparison);
+        }
+        Set<String> all =
+                Arrays.stream(Part.values()).map(Part::toString).collect(Collectors.toCollection(TreeSet::new));
+        if (!virtual) {
+            all.remove(Part.VIRTUAL.toString());
+        }
+        assertThat(parts).isEqualTo(all);
+        for (JsonElement goal : results.getAsJsonArray("goals")) {
+            boolean measured = goal.getAsJsonObject().has("figure");
+            String contestant = goal.getAsJsonObject().get("contestant").getAsString();
+            assertThat(measured).as(goal.toString()).isEqualTo(DURABILITY || !contestant.contains("durability"));
+        }
+        assertThat(results.getAsJsonArray("goals")).hasSizeGreaterThan(40);
+    }
+
+    private static void assertWhole(JsonObject comparison) {
+        String title = comparison.get("title").getAsString();
+        JsonObject contestants = comparison.getAsJsonObject("contestants");
+        Set<String> expected = new TreeSet<>(contestants.keySet());
+        switch (comparison.get("part").getAsString()) {
+            case "locks", "one-key", "hand-off" ->
+                expected = palisadeAnd("Redisson RFencedLock", "Lettuce by hand", "PostgreSQL advisory lock");
+            case "async", "virtual" -> expected = palisadeAnd("Redisson RFencedLock", "Lettuce by hand");
+            case "idle", "start" -> expected = palisadeAnd();
+            case "names" -> expected = Set.of("Palisade, synced", "Palisade on Redis");
+            default -> assertThat(expected).as(title).hasSizeGreaterThan(1);
+        }
+        assertThat(contestants.keySet()).as(title).isEqualTo(expected);
+        contestants.asMap().forEach((name, series) -> {
+            assertThat(series.getAsJsonObject().get("failed"))
+                    .as(title + ", " + name)
+                    .isNull();
+            JsonArray rounds = series.getAsJsonObject().getAsJsonArray("rounds");
+            assertThat(rounds).as(title + ", " + name).hasSize(title.startsWith("names") ? 1 : ROUNDS);
+            assertThat(StreamSupport.stream(rounds.spliterator(), false)
+                            .map(round ->
+                                    round.getAsJsonObject().get("operations").getAsLong()))
+                    .as(title + ", " + name)
+                    .allMatch(operations -> operations > 0);
         });
+    }
+
+    private static Set<String> palisadeAnd(String... peers) {
+        Set<String> all = new TreeSet<>(List.of(peers));
+        all.addAll(List.of("Palisade, synced", "Palisade on Redis"));
+        if (DURABILITY) {
+            all.add("Palisade, durability=process");
+        }
+        return all;
+    }
+
+    @Test
+    void aContestantThatFailsIsToldAndTheOthersAreMeasured() throws Exception {
+        JsonObject results =
+                run("locks", "--store", "synced", "--peers", "--postgres", "jdbc:postgresql://127.0.0.1:1/none");
+        for (JsonElement each : results.getAsJsonArray("comparisons")) {
+            JsonObject contestants = each.getAsJsonObject().getAsJsonObject("contestants");
+            contestants.asMap().forEach((name, series) -> {
+                JsonElement failed = series.getAsJsonObject().get("failed");
+                if (name.startsWith("PostgreSQL")) {
+                    assertThat(failed.getAsString()).contains("127.0.0.1:1").doesNotContain("\n");
+                } else {
+                    assertThat(failed).as(name).isNull();
+                }
+            });
+            assertThat(contestants.keySet()).hasSize(4);
+        }
+    }
+
+    private JsonObject run(String... options) throws Exception {
+        Path json = directory.resolve("bench.json");
+        List<String> command = new ArrayList<>(List.of(ROOT + "/palisade", "bench"));
+        command.addAll(
+                List.of("--warm-up", "50ms", "--round", "100ms", "--rounds", Integer.toString(ROUNDS), "--small"));
+        command.addAll(List.of("--json", json.toString()));
+        command.addAll(List.of(options));
+        try (Child bench = Child.start("palisade bench", command, Map.of())) {
+            bench.awaitEnd(Duration.ofMinutes(4));
+            assertThat(bench.awaitExit())
+                    .as(() -> "it printed " + bench.remainingOutput())
+                    .isZero();
+        }
+        return JsonParser.parseString(Files.readString(json)).getAsJsonObject();
     }
 
     @Test

@@ -5,16 +5,13 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
+import dev.palisade.scenario.NewerJdk;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,8 +42,8 @@ class VirtualThreadsIT {
 
     /** What of a recording is a pinned thread and names our code. */
     private static List<String> pinnedStacks(Path directory, List<String> options) {
-        Optional<Path> found = newerJdk();
-        assumeTrue(found.isPresent(), "no JDK of 21 or newer in JAVA_HOME_* or /usr/lib/jvm; install one to run this");
+        Optional<Path> found = NewerJdk.with("jfr");
+        assumeTrue(found.isPresent(), NewerJdk.MISSING);
         Path jdk = found.get();
         Path recording = directory.resolve("threads.jfr");
         try (Installation installation = Installation.fresh()) {
@@ -96,41 +93,5 @@ class VirtualThreadsIT {
         return Stream.of(text.split("(?=jdk.VirtualThreadPinned \\{)", -1))
                 .filter(event -> event.startsWith("jdk.VirtualThreadPinned {"))
                 .toList();
-    }
-
-    private static Optional<Path> newerJdk() {
-        List<Path> homes = new ArrayList<>();
-        System.getenv().forEach((name, value) -> {
-            if (name.startsWith("JAVA_HOME")) {
-                homes.add(Path.of(value));
-            }
-        });
-        Path installed = Path.of("/usr/lib/jvm");
-        if (Files.isDirectory(installed)) {
-            try (Stream<Path> all = Files.list(installed)) {
-                all.sorted().forEach(homes::add);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-        return homes.stream()
-                .filter(home -> version(home) >= 21 && Files.isExecutable(home.resolve("bin/jfr")))
-                .findFirst();
-    }
-
-    /** The feature release of a JDK; 0 when it is none. */
-    private static int version(Path home) {
-        Path release = home.resolve("release");
-        if (!Files.isReadable(release)) {
-            return 0;
-        }
-        Properties properties = new Properties();
-        try (var in = Files.newBufferedReader(release)) {
-            properties.load(in);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        String version = properties.getProperty("JAVA_VERSION", "0").replace("\"", "");
-        return Integer.parseInt(version.split("[.+-]", 2)[0]);
     }
 }

@@ -1,0 +1,65 @@
+package dev.palisade.bench;
+
+import dev.palisade.bench.Rounds.Contestant;
+import dev.palisade.scenario.ScenarioFailed;
+import java.io.IOException;
+import java.util.Map;
+
+/** Runs parts, one after the other. A part that cannot be run is left out. */
+final class BenchRun {
+    private final Rounds rounds;
+    private final Sizes sizes;
+    private final Services services;
+    private final Report report;
+
+    BenchRun(Rounds rounds, Sizes sizes, Services services, Report report) {
+        this.rounds = rounds;
+        this.sizes = sizes;
+        this.services = services;
+        this.report = report;
+    }
+
+    void run(Part part) throws Exception {
+        try {
+            measure(part);
+        } catch (ScenarioFailed e) {
+            report.leaveOut(part + ": " + e.getMessage());
+        }
+    }
+
+    private void measure(Part part) throws Exception {
+        LockParts locks = new LockParts(services, this::compare);
+        switch (part) {
+            case LOCKS -> {
+                locks.ownLocks(1);
+                locks.ownLocks(8);
+                locks.ownLocks(64);
+            }
+            case ONE_KEY -> {
+                locks.oneLock(8);
+                locks.oneLock(64);
+            }
+            case HAND_OFF -> locks.handOff();
+            case ASYNC -> {
+                locks.chains(64, 64);
+                locks.chains(512, 512);
+                locks.chains(512, LockParts.NAMES);
+            }
+            case VIRTUAL -> locks.virtual(512);
+            case GUARD -> GuardParts.run(this::compare);
+            case OBJECTS -> ObjectParts.run(services, this::compare);
+            case IDLE -> {
+                IdlePart.run(services, this::compare, IdlePart.ONE, 1, sizes.ofOneSession());
+                IdlePart.run(services, this::compare, IdlePart.MANY, sizes.sessions(), sizes.ofManySessions());
+            }
+            case NAMES -> report.add(NamesPart.run(services, sizes.names(), sizes.settle()));
+            case START -> StartPart.run(services, this::compare);
+        }
+    }
+
+    private void compare(Part part, String title, String base, Map<String, Contestant> contestants)
+            throws InterruptedException, IOException {
+        System.err.println(title);
+        report.add(new Comparison(part, title, base, rounds.run(contestants, System.err)));
+    }
+}

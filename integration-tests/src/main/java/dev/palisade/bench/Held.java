@@ -1,0 +1,86 @@
+package dev.palisade.bench;
+
+import dev.palisade.client.AcquireOptions;
+import dev.palisade.client.AcquireResult;
+import dev.palisade.client.Lease;
+import dev.palisade.client.PalisadeClient;
+import dev.palisade.scenario.ScenarioFailed;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** Leases that one session holds, each of a lock of its own. */
+final class Held implements AutoCloseable {
+    private static final int IN_FLIGHT = 256;
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final AcquireOptions WAITING = AcquireOptions.defaults().wait(PATIENCE);
+
+    private final PalisadeClient client;
+    private final Queue<Lease> leases = new ConcurrentLinkedQueue<>();
+
+    private Held(PalisadeClient client) {
+        this.client = client;
+    }
+
+    /** A new session that holds {@code prefix/0} and so on, up to {@code count} of them. */
+    static Held take(String address, String prefix, int count) throws InterruptedException {
+        Held held = new Held(PalisadeClient.builder(address)
+                .owner(prefix)
+                .callTimeout(PATIENCE)
+                .callbackExecutor(Runnable::run)
+                .build());
+        try {
+            held.fill(prefix, count);
+            return held;
+        } catch (ScenarioFailed e) {
+            held.close();
+            throw e;
+        }
+    }
+
+    private void fill(String prefix, int count) throws InterruptedException {
+        Semaphore free = new Semaphore(IN_FLIGHT);
+        AtomicReference<String> failed = new AtomicReference<>();
+        for (int i = 0; i < count && failed.get() == null; i++) {
+            acquire(free);
+            var unused = client.acquireAsync(prefix + "/" + i, WAITING).whenComplete((result, failure) -> {
+                if (result instanceof AcquireResult.Granted granted) {
+                    leases.add(granted.lease());
+                } else {
+                    failed.set("a lock was not granted: " + (failure == null ? result : failure));
+                }
+                free.release();
+            });
+        }
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            acquire(free);
+        }
+        String failure = failed.get();
+        if (failure != null) {
+            throw new ScenarioFailed(failure);
+        }
+    }
+
+    private static void acquire(Semaphore free) throws InterruptedException {
+        if (!free.tryAcquire(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+            throw new ScenarioFailed("an acquire has no answer after " + PATIENCE.toSeconds() + " s");
+        }
+    }
+
+    /** Fails unless all of them hold now. */
+    void requireValid() {
+        long valid = leases.stream().filter(Lease::isValid).count();
+        if (valid != leases.size()) {
+            throw new ScenarioFailed("of " + leases.size() + " leases of a session only " + valid + " hold");
+        }
+    }
+
+    /** Releases all of them and ends the session. */
+    @Override
+    public void close() {
+        client.close();
+    }
+}

@@ -1,0 +1,20 @@
+package dev.palisade.bench;
+
+import java.time.Duration;
+
+/**
+ * How much of what is held and remembered.
+ *
+ * @param ofOneSession leases that one session holds
+ * @param sessions how many there are when there are many
+ * @param ofManySessions leases that each of those holds
+ * @param names that are taken and released
+ * @param settle until a server has forgotten what it remembers of released locks
+ */
+record Sizes(int ofOneSession, int sessions, int ofManySessions, int names, Duration settle) {
+    /** What the goals are about. */
+    static final Sizes FULL = new Sizes(10_000, 100, 1_000, 1_000_000, Duration.ofSeconds(75));
+
+    /** Enough to see that all of it works. */
+    static final Sizes SMALL = new Sizes(100, 5, 20, 2_000, Duration.ZERO);
+}
