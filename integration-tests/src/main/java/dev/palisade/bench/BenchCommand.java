@@ -4,6 +4,7 @@ import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -107,6 +108,7 @@ final class BenchCommand implements Callable<Integer> {
             for (Part part : EnumSet.copyOf(parts)) {
                 run.run(part);
             }
+            services.redisVersion().ifPresent(version -> report.about("redis", version));
             report.end();
         } catch (ScenarioFailed e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
@@ -116,14 +118,21 @@ final class BenchCommand implements Callable<Integer> {
         return 0;
     }
 
-    private Map<String, String> about() {
+    private Map<String, String> about() throws IOException {
         return Map.of(
-                "java", System.getProperty("java.vendor") + " " + Runtime.version(),
-                "system", System.getProperty("os.name") + " " + System.getProperty("os.arch"),
-                "processors", Integer.toString(Runtime.getRuntime().availableProcessors()),
+                "sizes",
+                small ? "small, for a test: what is said of goals says nothing" : "full",
+                "java",
+                System.getProperty("java.vendor") + " " + Runtime.version(),
+                "system",
+                System.getProperty("os.name") + " " + System.getProperty("os.arch"),
+                "data on",
+                Files.getFileStore(Path.of(System.getProperty("java.io.tmpdir")))
+                        .type(),
+                "processors",
+                Integer.toString(Runtime.getRuntime().availableProcessors()),
                 "rounds",
-                        count + " of " + DurationOption.text(round) + " after a warm-up of "
-                                + DurationOption.text(warmUp));
+                count + " of " + DurationOption.text(round) + " after a warm-up of " + DurationOption.text(warmUp));
     }
 
     private void require(boolean right, String otherwise) {

@@ -24,6 +24,8 @@ final class BenchRun {
             measure(part);
         } catch (ScenarioFailed e) {
             report.leaveOut(part + ": " + e.getMessage());
+        } catch (RuntimeException e) {
+            report.leaveOut(part + ": " + e); // Nobody foresaw it; the other parts are measured all the same.
         }
     }
 

@@ -12,7 +12,7 @@ import java.util.function.LongSupplier;
 
 /**
  * Callers that block no thread: when a lock is taken its release is sent, when that is confirmed the next lock is asked for. No two
- * want the same lock.
+ * want the same lock. Each does it once at least.
  *
  * @param count how many
  * @param names how many locks they go through together; at least {@code count}
@@ -68,7 +68,7 @@ record Chains(int count, int names) {
 
         /** One step after the other, whichever thread is told of the last: the library hands them on. */
         void next() {
-            if (System.nanoTime() - until >= 0 || failed.get() != null) {
+            if ((pairs > 0 && System.nanoTime() - until >= 0) || failed.get() != null) {
                 end();
                 return;
             }

@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
 final class IdlePart implements AutoCloseable {
     static final String ONE = "leases that one session holds, and processors meanwhile";
     static final String MANY = "leases that many sessions hold, and processors meanwhile";
-    static final String CORE = "% of a core, all";
+    static final String CORE = "% of a core";
 
     private final Services services;
     private final LockParts.Sink sink;
@@ -40,9 +40,9 @@ final class IdlePart implements AutoCloseable {
             try {
                 ServerProcess server = services.newServer(store);
                 open.push(server::close);
-                Held[] held = new Held[sessions];
+                HeldLeases[] held = new HeldLeases[sessions];
                 for (int i = 0; i < sessions; i++) {
-                    held[i] = Held.take(server.address(), "bench/idle/" + i, leases);
+                    held[i] = HeldLeases.take(server.address(), "bench/idle/" + i, leases);
                     open.push(held[i]::close);
                 }
                 Map<String, LongSupplier> clocks = services.clocks(store, server);
@@ -50,7 +50,7 @@ final class IdlePart implements AutoCloseable {
                     Usage usage = Usage.begin(clocks);
                     TimeUnit.NANOSECONDS.sleep(time.toNanos());
                     Measured measured = usage.end((long) sessions * leases, Map.of());
-                    for (Held session : held) {
+                    for (HeldLeases session : held) {
                         session.requireValid();
                     }
                     return withShares(measured);
@@ -65,11 +65,10 @@ final class IdlePart implements AutoCloseable {
     private static Measured withShares(Measured measured) {
         Map<String, Double> shares = new LinkedHashMap<>();
         shares.put("leases", (double) measured.operations());
-        measured.cpuNanos()
-                .forEach((process, nanos) -> shares.put("% of a core, " + process, 100.0 * nanos / measured.nanos()));
         long all =
                 measured.cpuNanos().values().stream().mapToLong(Long::longValue).sum();
         shares.put(CORE, 100.0 * all / measured.nanos());
+        measured.cpuNanos().forEach((process, nanos) -> shares.put(process + " %", 100.0 * nanos / measured.nanos()));
         return new Measured(measured.operations(), measured.nanos(), measured.cpuNanos(), shares);
     }
 

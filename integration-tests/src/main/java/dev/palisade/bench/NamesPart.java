@@ -89,14 +89,14 @@ final class NamesPart {
 
     private static void take(ServerProcess server, String prefix, int slices, int slice) throws InterruptedException {
         for (int i = 0; i < slices; i++) {
-            try (Held held = Held.take(server.address(), "bench/" + prefix + "/" + i, slice)) {
+            try (HeldLeases held = HeldLeases.take(server.address(), "bench/" + prefix + "/" + i, slice)) {
                 held.requireValid();
             }
         }
     }
 
     private Memory takeAndLook(ServerProcess server, int slice) throws InterruptedException {
-        try (Held held = Held.take(server.address(), "bench/held", slice)) {
+        try (HeldLeases held = HeldLeases.take(server.address(), "bench/held", slice)) {
             Memory memory = look(server);
             held.requireValid();
             return memory;

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Lets contestants take turns: each warms up, then round by round each is measured once. One that fails is out; the others go on.
  *
- * @param warmUp of each contestant, in which nothing is measured
+ * @param warmUp of each contestant, in which nothing is measured; zero for none
  * @param round of each contestant, each time
  * @param count how often
  */
@@ -62,8 +62,10 @@ record Rounds(Duration warmUp, Duration round, int count) {
         Map<String, String> failed = new LinkedHashMap<>();
         for (Map.Entry<String, Contestant> each : contestants.entrySet()) {
             measured.put(each.getKey(), new ArrayList<>());
-            progress.println("warming up: " + each.getKey());
-            run(each, warmUp, failed, progress);
+            if (!warmUp.isZero()) {
+                progress.println("warming up: " + each.getKey());
+                run(each, warmUp, failed, progress);
+            }
         }
         for (int i = 1; i <= count; i++) {
             progress.println("round " + i + " of " + count);

@@ -22,24 +22,28 @@ final class ServerProcess implements AutoCloseable {
     private static final List<String> OBJECTS = List.of("resource-guard/target/palisade-objects.jar");
 
     private final Installation home;
+    private final boolean first;
     private final Child child;
     private final String address;
 
-    private ServerProcess(Installation home, Child child, String address) {
+    /** @param first whether the home is this one's, and goes with it */
+    private ServerProcess(Installation home, boolean first, Child child, String address) {
         this.home = home;
+        this.first = first;
         this.child = child;
         this.address = address;
     }
 
     /** A lock server with its own data directory; returns when it listens. */
     static ServerProcess locks(List<String> options) {
-        return start(Installation.fresh(), LOCKS, Map.of(), options);
+        return start(Installation.fresh(), true, LOCKS, Map.of(), options);
     }
 
     /** A lock server with its locks in {@code redis} under keys of its own; returns when it listens. */
     static ServerProcess locksIn(BenchRedis redis, List<String> options) {
         return start(
                 Installation.fresh(),
+                true,
                 LOCKS,
                 Map.of(
                         "PALISADE_SERVER_STORE", redis.uri(),
@@ -53,7 +57,7 @@ final class ServerProcess implements AutoCloseable {
         List<String> all =
                 new ArrayList<>(List.of("--data-dir", home.home().resolve(name).toString()));
         all.addAll(List.of(options));
-        return start(home, OBJECTS, Map.of(), all);
+        return start(home, false, OBJECTS, Map.of(), all);
     }
 
     /** Whether the lock server has an option of that name. */
@@ -67,7 +71,11 @@ final class ServerProcess implements AutoCloseable {
     }
 
     private static ServerProcess start(
-            Installation home, List<String> what, Map<String, String> environment, List<String> options) {
+            Installation home,
+            boolean first,
+            List<String> what,
+            Map<String, String> environment,
+            List<String> options) {
         Map<String, String> variables = new LinkedHashMap<>(environment);
         variables.put("PALISADE_HOME", home.home().toString());
         List<String> command = command(home, what);
@@ -76,10 +84,12 @@ final class ServerProcess implements AutoCloseable {
         Child child = Child.start(what.get(0), command, variables);
         try {
             String line = child.await(any -> any.contains(LISTENING), PATIENCE);
-            return new ServerProcess(home, child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
+            return new ServerProcess(home, first, child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
         } catch (ScenarioFailed e) {
             child.kill();
-            home.close();
+            if (first) {
+                home.close();
+            }
             throw e;
         }
     }
@@ -109,10 +119,12 @@ final class ServerProcess implements AutoCloseable {
         return child.pid();
     }
 
-    /** Kills it and removes its data. */
+    /** Kills it; a lock server's data, and that of the object storages beside it, is removed. */
     @Override
     public void close() {
         child.kill();
-        home.close();
+        if (first) {
+            home.close();
+        }
     }
 }

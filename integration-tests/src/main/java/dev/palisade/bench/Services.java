@@ -8,6 +8,7 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -97,6 +98,11 @@ final class Services implements AutoCloseable {
     /** Tells that something is not measured, and why. */
     void leaveOut(String what) {
         leftOut.accept(what);
+    }
+
+    /** What of the Redis of this run a reader wants to know; nothing if none was needed. */
+    Optional<String> redisVersion() {
+        return Optional.ofNullable(redis).map(BenchRedis::version);
     }
 
     /** A lock server with nothing in it; whoever asks for it closes it. */

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntFunction;
 
 /**
- * Threads that each do one thing over and over until the time is over.
+ * Threads that each do one thing over and over until the time is over, and once at least.
  *
  * @param count how many
  * @param factory of what kind
@@ -82,10 +82,10 @@ record Threads(int count, ThreadFactory factory) {
         @SuppressWarnings("InterruptedExceptionSwallowed") // It is told with the other failures, and ends the thread.
         public void run() {
             try {
-                while (System.nanoTime() - until < 0 && failed.get() == null) {
+                do {
                     work.once();
                     done++;
-                }
+                } while (System.nanoTime() - until < 0 && failed.get() == null);
             } catch (Exception e) {
                 failed.compareAndSet(null, e);
             }

@@ -117,8 +117,7 @@ class BenchIT {
     private JsonObject run(String... options) throws Exception {
         Path json = directory.resolve("bench.json");
         List<String> command = new ArrayList<>(List.of(ROOT + "/palisade", "bench"));
-        command.addAll(
-                List.of("--warm-up", "50ms", "--round", "100ms", "--rounds", Integer.toString(ROUNDS), "--small"));
+        command.addAll(List.of("--warm-up", "0s", "--round", "50ms", "--rounds", Integer.toString(ROUNDS), "--small"));
         command.addAll(List.of("--json", json.toString()));
         command.addAll(List.of(options));
         try (Child bench = Child.start("palisade bench", command, Map.of())) {

@@ -31,8 +31,12 @@ class RoundsTest {
     }
 
     private Series series(String name) throws InterruptedException {
+        return series(name, WARM_UP);
+    }
+
+    private Series series(String name, Duration warmUp) throws InterruptedException {
         return Objects.requireNonNull(
-                new Rounds(WARM_UP, ROUND, 2).run(contestants, NOWHERE).get(name));
+                new Rounds(warmUp, ROUND, 2).run(contestants, NOWHERE).get(name));
     }
 
     @Test
@@ -42,6 +46,14 @@ class RoundsTest {
 
         assertThat(series("a").rounds()).hasSize(2);
         assertThat(calls).containsExactly("a7", "b7", "a3", "b3", "a3", "b3");
+    }
+
+    @Test
+    void withoutAWarmUpAllThatIsDoneIsMeasured() throws InterruptedException {
+        contestant("a", 1);
+
+        assertThat(series("a", Duration.ZERO).rounds()).hasSize(2);
+        assertThat(calls).containsExactly("a3", "a3");
     }
 
     @Test

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Leases that one session holds, each of a lock of its own. */
-final class Held implements AutoCloseable {
+final class HeldLeases implements AutoCloseable {
     private static final int IN_FLIGHT = 256;
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final AcquireOptions WAITING = AcquireOptions.defaults().wait(PATIENCE);
@@ -21,13 +21,13 @@ final class Held implements AutoCloseable {
     private final PalisadeClient client;
     private final Queue<Lease> leases = new ConcurrentLinkedQueue<>();
 
-    private Held(PalisadeClient client) {
+    private HeldLeases(PalisadeClient client) {
         this.client = client;
     }
 
     /** A new session that holds {@code prefix/0} and so on, up to {@code count} of them. */
-    static Held take(String address, String prefix, int count) throws InterruptedException {
-        Held held = new Held(PalisadeClient.builder(address)
+    static HeldLeases take(String address, String prefix, int count) throws InterruptedException {
+        HeldLeases held = new HeldLeases(PalisadeClient.builder(address)
                 .owner(prefix)
                 .callTimeout(PATIENCE)
                 .callbackExecutor(Runnable::run)
