@@ -51,8 +51,9 @@ final class BenchRun {
             case GUARD -> GuardParts.run(this::compare);
             case OBJECTS -> ObjectParts.run(services, this::compare);
             case IDLE -> {
-                IdlePart.run(services, this::compare, IdlePart.ONE, 1, sizes.ofOneSession());
-                IdlePart.run(services, this::compare, IdlePart.MANY, sizes.sessions(), sizes.ofManySessions());
+                IdlePart idle = new IdlePart(services, rounds);
+                report.add(idle.run(IdlePart.ONE, 1, sizes.ofOneSession()));
+                report.add(idle.run(IdlePart.MANY, sizes.sessions(), sizes.ofManySessions()));
             }
             case NAMES -> report.add(NamesPart.run(services, sizes.names(), sizes.settle()));
             case START -> StartPart.run(services, this::compare);

@@ -3,9 +3,11 @@ package dev.palisade.bench;
 import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
+import dev.palisade.client.LostReason;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.scenario.ScenarioFailed;
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
@@ -70,11 +72,16 @@ final class HeldLeases implements AutoCloseable {
         }
     }
 
+    int count() {
+        return leases.size();
+    }
+
     /** Fails unless all of them hold now. */
     void requireValid() {
-        long valid = leases.stream().filter(Lease::isValid).count();
-        if (valid != leases.size()) {
-            throw new ScenarioFailed("of " + leases.size() + " leases of a session only " + valid + " hold");
+        List<Lease> lost = leases.stream().filter(lease -> !lease.isValid()).toList();
+        if (!lost.isEmpty()) {
+            throw new ScenarioFailed("of " + leases.size() + " leases of a session " + lost.size() + " are lost: "
+                    + lost.get(0).lostReason().map(LostReason::toString).orElse("not told why"));
         }
     }
 

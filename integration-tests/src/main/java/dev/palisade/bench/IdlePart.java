@@ -2,64 +2,67 @@ package dev.palisade.bench;
 
 import dev.palisade.bench.Rounds.Contestant;
 import dev.palisade.bench.Rounds.Measured;
+import dev.palisade.bench.Rounds.Series;
 import dev.palisade.scenario.ScenarioFailed;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** What leases cost that are held and nothing else: keep-alives, and nobody's work. */
-final class IdlePart implements AutoCloseable {
+/**
+ * What leases cost that are held and nothing else: keep-alives, and nobody's work. One store after the other, so that no server is idle beside
+ * a client that is busy with others.
+ */
+final class IdlePart {
     static final String ONE = "leases that one session holds, and processors meanwhile";
     static final String MANY = "leases that many sessions hold, and processors meanwhile";
     static final String CORE = "% of a core";
 
     private final Services services;
-    private final LockParts.Sink sink;
-    private final String title;
-    private final Deque<Runnable> open = new ArrayDeque<>();
+    private final Rounds rounds;
 
-    private IdlePart(Services services, LockParts.Sink sink, String title) {
+    IdlePart(Services services, Rounds rounds) {
         this.services = services;
-        this.sink = sink;
-        this.title = title;
+        this.rounds = rounds;
     }
 
     /** @param leases held in each of {@code sessions} */
-    static void run(Services services, LockParts.Sink sink, String title, int sessions, int leases) throws Exception {
-        try (IdlePart part = new IdlePart(services, sink, title)) {
-            part.measure(sessions, leases);
+    Comparison run(String title, int sessions, int leases) throws InterruptedException {
+        Map<String, Series> series = new LinkedHashMap<>();
+        for (Store store : services.stores()) {
+            series.put(store.contestant(), measure(store, sessions, leases));
+        }
+        return new Comparison(Part.IDLE, title, Comparison.NO_BASE, series);
+    }
+
+    private Series measure(Store store, int sessions, int leases) throws InterruptedException {
+        List<HeldLeases> held = new ArrayList<>();
+        try (ServerProcess server = services.newServer(store)) {
+            try {
+                System.err.println("taking leases: " + store.contestant());
+                for (int i = 0; i < sessions; i++) {
+                    held.add(HeldLeases.take(server.address(), "bench/idle/" + i, leases));
+                }
+                return rounds.run(store.contestant(), idling(held, services.clocks(store, server)), System.err);
+            } finally {
+                held.forEach(HeldLeases::close);
+            }
+        } catch (ScenarioFailed e) {
+            return new Series(List.of(), String.valueOf(e.getMessage()));
         }
     }
 
-    private void measure(int sessions, int leases) throws Exception {
-        Map<String, Contestant> contestants = new LinkedHashMap<>();
-        for (Store store : services.stores()) {
-            try {
-                ServerProcess server = services.newServer(store);
-                open.push(server::close);
-                HeldLeases[] held = new HeldLeases[sessions];
-                for (int i = 0; i < sessions; i++) {
-                    held[i] = HeldLeases.take(server.address(), "bench/idle/" + i, leases);
-                    open.push(held[i]::close);
-                }
-                Map<String, LongSupplier> clocks = services.clocks(store, server);
-                contestants.put(store.contestant(), time -> {
-                    Usage usage = Usage.begin(clocks);
-                    TimeUnit.NANOSECONDS.sleep(time.toNanos());
-                    Measured measured = usage.end((long) sessions * leases, Map.of());
-                    for (HeldLeases session : held) {
-                        session.requireValid();
-                    }
-                    return withShares(measured);
-                });
-            } catch (ScenarioFailed e) {
-                services.leaveOut(title + ", " + store.contestant() + ": " + e.getMessage());
-            }
-        }
-        sink.compare(Part.IDLE, title, Comparison.NO_BASE, contestants);
+    private static Contestant idling(List<HeldLeases> held, Map<String, LongSupplier> clocks) {
+        return time -> {
+            Usage usage = Usage.begin(clocks);
+            TimeUnit.NANOSECONDS.sleep(time.toNanos());
+            Measured measured =
+                    usage.end(held.stream().mapToLong(HeldLeases::count).sum(), Map.of());
+            held.forEach(HeldLeases::requireValid);
+            return withShares(measured);
+        };
     }
 
     private static Measured withShares(Measured measured) {
@@ -70,12 +73,5 @@ final class IdlePart implements AutoCloseable {
         shares.put(CORE, 100.0 * all / measured.nanos());
         measured.cpuNanos().forEach((process, nanos) -> shares.put(process + " %", 100.0 * nanos / measured.nanos()));
         return new Measured(measured.operations(), measured.nanos(), measured.cpuNanos(), shares);
-    }
-
-    @Override
-    public void close() {
-        while (!open.isEmpty()) {
-            open.pop().run();
-        }
     }
 }

@@ -23,10 +23,10 @@ final class NamesPart {
 
     private static final Pattern TOTAL = Pattern.compile("^Total +\\d+ +(\\d+)");
     /** How much of all names is held at once, since a session has a limit. */
-    private static final int SLICES = 20;
+    private static final int SLICES = 100;
 
     /** Of these are the names that are taken before the first look. */
-    private static final int FILL_SLICES = 4;
+    private static final int FILL_SLICES = 20;
 
     private static final double MB = 1e6;
 

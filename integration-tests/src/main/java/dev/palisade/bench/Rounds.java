@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,6 +83,11 @@ record Rounds(Duration warmUp, Duration round, int count) {
         Map<String, Series> series = new LinkedHashMap<>();
         measured.forEach((name, rounds) -> series.put(name, new Series(rounds, failed.get(name))));
         return series;
+    }
+
+    /** The same with one contestant, who has nobody to take turns with. */
+    Series run(String name, Contestant contestant, PrintStream progress) throws InterruptedException {
+        return Objects.requireNonNull(run(Map.of(name, contestant), progress).get(name));
     }
 
     private static @Nullable Measured run(
