@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Upkeep {
     private static final long NANOS_PER_MILLI = 1_000_000;
-    /** Far below what is left of an offer that was handed over. */
-    private static final long ACCEPT_WITHIN_NANOS = 2 * NANOS_PER_MILLI;
 
     private final Session session;
     private final HeldLease lease;
@@ -36,12 +34,8 @@ final class Upkeep {
     @Nullable
     private Errand release;
 
-    /** While the accept has not been sent. */
-    private Timeline.@Nullable Entry acceptTimer;
-
     private Timeline.@Nullable Entry releaseLimit;
     private boolean releaseRefused;
-    private boolean releasesOffer;
 
     Upkeep(Session session, HeldLease lease, Grant grant, Grant.Asked asked) {
         this.session = session;
@@ -62,34 +56,22 @@ final class Upkeep {
     /** Until confirmed on the next stream, the old deadline counts. */
     void streamBroken() {
         confirmedFrom = Long.MAX_VALUE;
-        if (acceptTimer != null) {
-            sendAccept();
-        } else if (accept == null) {
+        if (accept == null) {
             resume();
         }
     }
 
     void stop() {
-        session.loop().cancel(acceptTimer);
         session.finish(accept);
         session.finish(resume);
     }
 
     // ---- accept
 
-    /** In a moment: who holds it for less than that releases the offer itself, and need not accept it. */
     void accept() {
         acceptedOn = session.generation();
         accept = Ask.lasting(() -> Calls.accept(grant, session.id()), this::acceptAnswered);
-        acceptTimer = session.loop().in(ACCEPT_WITHIN_NANOS, this::sendAccept);
-    }
-
-    private void sendAccept() {
-        session.loop().cancel(acceptTimer);
-        acceptTimer = null;
-        if (accept != null) {
-            session.start(accept);
-        }
+        session.start(accept);
     }
 
     private void acceptAnswered(Reply reply, Moment sent) {
@@ -204,12 +186,6 @@ final class Upkeep {
 
     void release() {
         session.finish(resume);
-        if (acceptTimer != null) {
-            session.loop().cancel(acceptTimer);
-            acceptTimer = null;
-            accept = null;
-            releasesOffer = true;
-        }
         release = Ask.lasting(() -> Calls.release(grant), this::releaseAnswered);
         releaseLimit =
                 session.loop().in(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
@@ -226,10 +202,6 @@ final class Upkeep {
             switch (Remedy.of(rejection.reason())) {
                 case RETRY, ASK_AGAIN -> repeatRelease(retry.delayNanos(rejection));
                 case LOST -> {
-                    if (releasesOffer) {
-                        // Lapsed: the waiter is back in the queue, with nobody behind it.
-                        session.leave(grant.lock().value(), asked.requestId());
-                    }
                     if (accept == null) {
                         releaseEnded(ReleaseOutcome.ALREADY_LOST);
                     } else {
