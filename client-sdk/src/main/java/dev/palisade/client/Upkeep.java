@@ -61,9 +61,13 @@ final class Upkeep {
         }
     }
 
+    /** Lost. What still asks for it is heard no more; an accept that comes too late is given back as a stray reply. */
     void stop() {
         session.finish(accept);
-        session.finish(resume);
+        if (resuming()) {
+            session.finish(resume);
+            session.renewConnection("the server may yet resume the lost lease of " + grant.lock());
+        }
     }
 
     // ---- accept
@@ -89,16 +93,12 @@ final class Upkeep {
         // Lapsed: the waiter is back in the queue, with nobody behind it.
         session.leave(grant.lock().value(), asked.requestId());
         lost(reply, LostReason.EXPIRED);
-        if (releaseRefused) {
-            releaseEnded(ReleaseOutcome.ALREADY_LOST);
-        }
+        nothingToRelease();
     }
 
     private void accepted(Moment sent) {
         if (releaseRefused) {
-            // The release overtook the accept. Now there is something to release.
-            releaseRefused = false;
-            repeatRelease(0);
+            releaseAfterAll();
         } else if (acceptedOn == session.generation()) {
             lease.extend(new LeaseView(sent, grant.ttlMillis()));
             confirmedHere();
@@ -110,24 +110,31 @@ final class Upkeep {
 
     // ---- resume and renew
 
+    private boolean resuming() {
+        return resume != null && !resume.done();
+    }
+
     private void resume() {
-        if (resume == null || resume.done()) {
-            resume = Ask.lasting(
+        if (!resuming()) {
+            resume = Ask.onThisStream(
                     () -> Calls.resume(grant, asked, session.id(), session.generation()), this::resumeAnswered);
             session.start(resume);
         }
     }
 
     private void resumeAnswered(Reply reply, Moment sent) {
-        if (reply.hasRejected() && repeat(resume, reply)) {
+        if (lease.held() && reply.hasRejected() && repeat(resume, reply)) {
             return;
         }
         session.finish(resume);
-        if (reply.hasResume()) {
+        if (!reply.hasResume()) {
+            lost(reply, LostReason.UNKNOWN_TO_SERVER);
+            nothingToRelease();
+        } else if (releaseRefused) {
+            releaseAfterAll();
+        } else {
             lease.extend(new LeaseView(sent, confirmed(reply.getResume().getTtlMillis())));
             confirmedHere();
-        } else {
-            lost(reply, LostReason.UNKNOWN_TO_SERVER);
         }
     }
 
@@ -184,8 +191,8 @@ final class Upkeep {
 
     // ---- release
 
+    /** A resume on its way is waited for: a store that had forgotten the lease knows it again once that is answered. */
     void release() {
-        session.finish(resume);
         release = Ask.lasting(() -> Calls.release(grant), this::releaseAnswered);
         releaseLimit =
                 session.loop().in(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
@@ -202,14 +209,25 @@ final class Upkeep {
             switch (Remedy.of(rejection.reason())) {
                 case RETRY, ASK_AGAIN -> repeatRelease(retry.delayNanos(rejection));
                 case LOST -> {
-                    if (accept == null) {
-                        releaseEnded(ReleaseOutcome.ALREADY_LOST);
-                    } else {
-                        releaseRefused = true;
+                    releaseRefused = true;
+                    if (accept == null && !resuming()) {
+                        nothingToRelease();
                     }
                 }
                 case TELL, THROW -> unsettled("a refused release of ");
             }
+        }
+    }
+
+    /** The release overtook what was to keep the lease. Now there is something to release. */
+    private void releaseAfterAll() {
+        releaseRefused = false;
+        repeatRelease(0);
+    }
+
+    private void nothingToRelease() {
+        if (releaseRefused) {
+            releaseEnded(ReleaseOutcome.ALREADY_LOST);
         }
     }
 
@@ -227,6 +245,7 @@ final class Upkeep {
     private void releaseEnded(ReleaseOutcome outcome) {
         session.loop().cancel(releaseLimit);
         session.finish(release);
+        session.finish(resume);
         lease.releaseEnded(outcome);
     }
 }

@@ -3,6 +3,7 @@ package dev.palisade.client;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.LostEvent;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -64,5 +65,12 @@ abstract class Fixture {
         Granted granted = server.grant(LOCK);
         server.link().offer(last(CallCase.ACQUIRE).getAcquire().getRequestId(), granted, 2_000, seenSentNanos);
         return granted;
+    }
+
+    static LostEvent.Builder lostEvent(Lease lease) {
+        return LostEvent.newBuilder()
+                .setLock(lease.lock().value())
+                .setGrantId(Wire.bytes(lease.grant()))
+                .setReason(dev.palisade.proto.v1.LostReason.LOST_FORCE_RELEASED);
     }
 }

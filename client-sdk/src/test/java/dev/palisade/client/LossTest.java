@@ -8,7 +8,6 @@ import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.KeepAliveReply;
-import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.ServerFrame;
@@ -320,12 +319,5 @@ class LossTest extends Fixture {
         server.link()
                 .push(ServerFrame.newBuilder()
                         .setKeepAlive(KeepAliveReply.newBuilder().setKeepAliveId(id)));
-    }
-
-    private static LostEvent.Builder lostEvent(Lease lease) {
-        return LostEvent.newBuilder()
-                .setLock(lease.lock().value())
-                .setGrantId(Wire.bytes(lease.grant()))
-                .setReason(dev.palisade.proto.v1.LostReason.LOST_FORCE_RELEASED);
     }
 }

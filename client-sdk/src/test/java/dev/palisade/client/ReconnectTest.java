@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
+import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ServerFrame;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -203,6 +205,63 @@ class ReconnectTest extends Fixture {
         assertThat(server.links).hasSize(3);
         assertThat(count(CallCase.RESUME)).isZero();
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+    }
+
+    /** A store that lost the lease refuses its release, and then has it again by the resume that came first. */
+    @Test
+    void aReleaseThatOvertookItsResumeIsSaidAgain() {
+        Lease lease = held();
+        server.script = call -> call.hasResume()
+                ? null
+                : call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.grantAll(call);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        ((LeaseHandle) lease).lease().giveBack();
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        server.script = server::grantAll;
+        server.link().answer(last(CallCase.RESUME), server.grantAll(last(CallCase.RESUME)));
+        time.advanceMillis(1);
+        assertThat(count(CallCase.RELEASE)).isEqualTo(2);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aReleaseRefusedWithItsResumeFoundNothing() {
+        Lease lease = held();
+        server.script = call -> call.hasResume() ? null : ScriptedServer.rejected("NOT_HOLDER");
+        server.link().breakOff();
+        time.advanceMillis(100);
+        ((LeaseHandle) lease).lease().giveBack();
+        server.link().answer(last(CallCase.RESUME), ScriptedServer.rejected("NOT_HOLDER"));
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+    }
+
+    @Test
+    void aReleaseRefusedBeforeItsResumeWasAnsweredIsSaidAgainOnTheNextStream() {
+        Lease lease = held();
+        server.script = call -> call.hasResume() ? null : ScriptedServer.rejected("NOT_HOLDER");
+        server.link().breakOff();
+        time.advanceMillis(100);
+        ((LeaseHandle) lease).lease().giveBack();
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(count(CallCase.RESUME)).isZero();
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    }
+
+    /** The server may yet find the lease again, and would renew it on this stream for nobody. */
+    @Test
+    void aLossToldWhileAResumeIsUnansweredDropsTheStream() {
+        Lease lease = held();
+        server.script = call -> call.hasResume() ? null : server.grantAll(call);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(lease))));
+        time.advanceMillis(100);
+        assertThat(server.links).hasSize(3);
+        assertThat(count(CallCase.RESUME)).isZero();
     }
 
     @Test
