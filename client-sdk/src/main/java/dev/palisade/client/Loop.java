@@ -8,8 +8,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one place where a client's state changes: tasks run one at a time, on the thread of whoever brings the first of them,
- * without a thread of its own. Bounded work only; it never blocks and never runs the user's code.
+ * The one place where a client's state changes: tasks run one at a time, on the thread that the {@link Entry} chooses. Bounded
+ * work only; it never blocks and never runs the user's code.
  */
 final class Loop implements Executor {
     private static final System.Logger LOG = System.getLogger(Loop.class.getName());

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which lock time changes next. A lock is queued for its earliest deadline and looked at then; renewals move the deadline
- * without touching the queue. Touched by the writer thread only.
+ * without touching the queue. Touched by one thread at a time, whose turn it is.
  */
 final class Deadlines {
     private final PriorityQueue<Entry> queue = new PriorityQueue<>();

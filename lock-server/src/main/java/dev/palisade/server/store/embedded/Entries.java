@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Entries of many locks, the newest so many of each and the newest so many of all: what is kept never grows past that,
- * whatever names are used. Adding costs one entry and no search. Touched by the writer thread only.
+ * whatever names are used. Adding costs one entry and no search. Touched by one thread at a time, whose turn it is.
  */
 final class Entries {
     private final int ofAllMax;

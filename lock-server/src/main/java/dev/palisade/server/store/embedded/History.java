@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What happened to the locks, in memory only, but for the forced releases: those are kept apart, so that no traffic pushes
- * them out, each with a record of its own in the journal, which outlives its lock's. Touched by the writer thread only.
+ * them out, each with a record of its own in the journal, which outlives its lock's. Touched by one thread at a time, whose turn it is.
  */
 final class History implements Telling.Listener {
     /** Forced releases kept, of all locks; the oldest go first. */

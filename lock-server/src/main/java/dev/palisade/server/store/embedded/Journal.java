@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * Records on disk, by Artemis' journal: each has an id, may be updated and is deleted at the end; the library reclaims
  * and compacts the files. This class adds what that journal leaves to its user: a checksum and a place in the order for
  * every record, a look for holes before loading, and that every I/O error ends the process (an error in a sync must
- * never be retried: the kernel may have dropped the pages). Used by one thread, which nobody may interrupt.
+ * never be retried: the kernel may have dropped the pages). Used by one thread at a
+ * time, which nobody may interrupt.
  */
 final class Journal implements AutoCloseable {
     private static final int FILE_BYTES = 16 << 20;

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 /**
  * The known names in order, for pages of what is in use. A name comes and goes with its slot, not with each grant, so a hot lock
  * never touches the order; the price is that a page walks over names that are known and unused, and so has a bound of
- * names to look at. Touched by the writer thread only.
+ * names to look at. Touched by one thread at a time, whose turn it is.
  */
 final class Names {
     private final NavigableMap<String, Slot> byName = new TreeMap<>();

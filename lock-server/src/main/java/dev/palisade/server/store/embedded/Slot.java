@@ -2,7 +2,7 @@ package dev.palisade.server.store.embedded;
 
 import dev.palisade.server.core.LockState;
 
-/** One lock in memory and where it stands in the journal. Touched by the writer thread only. */
+/** One lock in memory and where it stands in the journal. Touched by one thread at a time, whose turn it is. */
 final class Slot {
     LockState state;
     /** Its record; 0 before the first durable event. */

@@ -30,6 +30,9 @@ final class Turns<T> {
 
     private final ReentrantLock turn = new ReentrantLock();
     private final List<T> batch = new ArrayList<>();
+    /** When there is something to decide without being asked, by whoever decided last. */
+    private volatile long dueMillis = Long.MAX_VALUE;
+
     private volatile long sleepsUntilMillis = Long.MIN_VALUE;
     private volatile boolean stopping;
     private boolean over;
@@ -127,23 +130,26 @@ final class Turns<T> {
 
     private void run() {
         while (!stopping || !asked.isEmpty()) {
-            sleep(ownTurn());
+            ownTurn();
+            sleep();
         }
     }
 
-    private long ownTurn() {
+    private void ownTurn() {
         turn.lock();
         try {
-            return decide();
+            decide();
         } finally {
             turn.unlock();
         }
     }
 
-    private void sleep(long untilMillis) {
-        sleepsUntilMillis = untilMillis;
-        long millis = Math.min(untilMillis - decider.nowMillis(), sleepMaxMillis);
-        if (millis > 0 && asked.isEmpty() && !stopping) {
+    private void sleep() {
+        long until = dueMillis;
+        long millis = Math.min(until - decider.nowMillis(), sleepMaxMillis);
+        sleepsUntilMillis = until;
+        // Looked at after it was said for how long: who comes later wakes this thread, who came before is seen here.
+        if (millis > 0 && asked.isEmpty() && !stopping && dueMillis >= until) {
             LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(millis));
         }
         sleepsUntilMillis = Long.MIN_VALUE;
@@ -168,14 +174,15 @@ final class Turns<T> {
                 if (over) {
                     return;
                 }
-                wakeOwn(decide());
+                decide();
+                wakeOwn(dueMillis);
             } finally {
                 turn.unlock();
             }
         }
     }
 
-    private long decide() {
+    private void decide() {
         batch.clear(); // A turn that failed left it.
         for (T something = withdraw(); something != null; something = withdraw()) {
             batch.add(something);
@@ -183,6 +190,6 @@ final class Turns<T> {
                 break;
             }
         }
-        return decider.decide(batch);
+        dueMillis = decider.decide(batch);
     }
 }

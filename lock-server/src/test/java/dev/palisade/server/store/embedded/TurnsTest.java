@@ -143,6 +143,47 @@ class TurnsTest {
     }
 
     @Test
+    void norIsItMissedBetweenALookAndTheSleepAfterIt() throws Exception {
+        AtomicLong due = new AtomicLong(Long.MAX_VALUE);
+        CountDownLatch aboutToSleep = new CountDownLatch(1);
+        CountDownLatch turnTaken = new CountDownLatch(1);
+        CountDownLatch decided = new CountDownLatch(2);
+        Thread test = Thread.currentThread();
+        turns = new Turns<>("own", 10, true, Duration.ofHours(1).toMillis(), new Turns.Decider<>() {
+            @Override
+            public long decide(List<Integer> asked) {
+                if (Thread.currentThread() != test) {
+                    due.set(Long.MAX_VALUE);
+                    decided.countDown();
+                }
+                return due.get();
+            }
+
+            @Override
+            public long nowMillis() {
+                aboutToSleep.countDown();
+                try {
+                    turnTaken.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                return 1;
+            }
+
+            @Override
+            public void failed(RuntimeException failure) {
+                throw failure;
+            }
+        });
+        turns.start();
+        aboutToSleep.await();
+        due.set(2);
+        turns.together(() -> turns.ask(1));
+        turnTaken.countDown();
+        decided.await();
+    }
+
+    @Test
     void whatIsAskedInATurnIsDecidedAfterIt() throws Exception {
         List<Integer> order = new ArrayList<>();
         AtomicInteger depth = new AtomicInteger();
