@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Upkeep {
     private static final long NANOS_PER_MILLI = 1_000_000;
+    /** Far below what is left of an offer that was handed over. */
+    private static final long ACCEPT_WITHIN_NANOS = 2 * NANOS_PER_MILLI;
 
     private final Session session;
     private final HeldLease lease;
@@ -34,8 +36,12 @@ final class Upkeep {
     @Nullable
     private Errand release;
 
+    /** While the accept has not been sent. */
+    private Timeline.@Nullable Entry acceptTimer;
+
     private Timeline.@Nullable Entry releaseLimit;
     private boolean releaseRefused;
+    private boolean releasesOffer;
 
     Upkeep(Session session, HeldLease lease, Grant grant, Grant.Asked asked) {
         this.session = session;
@@ -56,13 +62,16 @@ final class Upkeep {
     /** Until confirmed on the next stream, the old deadline counts. */
     void streamBroken() {
         confirmedFrom = Long.MAX_VALUE;
-        if (accept == null) {
+        if (acceptTimer != null) {
+            sendAccept();
+        } else if (accept == null) {
             resume();
         }
     }
 
     /** Lost. What still asks for it is heard no more; an accept that comes too late is given back as a stray reply. */
     void stop() {
+        session.loop().cancel(acceptTimer);
         session.finish(accept);
         if (resuming()) {
             session.finish(resume);
@@ -72,10 +81,19 @@ final class Upkeep {
 
     // ---- accept
 
+    /** In a moment: who holds it for less than that releases the offer itself, and need not accept it. */
     void accept() {
         acceptedOn = session.generation();
         accept = Ask.lasting(() -> Calls.accept(grant, session.id()), this::acceptAnswered);
-        session.start(accept);
+        acceptTimer = session.loop().in(ACCEPT_WITHIN_NANOS, this::sendAccept);
+    }
+
+    private void sendAccept() {
+        session.loop().cancel(acceptTimer);
+        acceptTimer = null;
+        if (accept != null) {
+            session.start(accept);
+        }
     }
 
     private void acceptAnswered(Reply reply, Moment sent) {
@@ -193,6 +211,12 @@ final class Upkeep {
 
     /** A resume on its way is waited for: a store that had forgotten the lease knows it again once that is answered. */
     void release() {
+        if (acceptTimer != null) {
+            session.loop().cancel(acceptTimer);
+            acceptTimer = null;
+            accept = null;
+            releasesOffer = true;
+        }
         release = Ask.lasting(() -> Calls.release(grant), this::releaseAnswered);
         releaseLimit =
                 session.loop().in(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
@@ -209,6 +233,10 @@ final class Upkeep {
             switch (Remedy.of(rejection.reason())) {
                 case RETRY, ASK_AGAIN -> repeatRelease(retry.delayNanos(rejection));
                 case LOST -> {
+                    if (releasesOffer) {
+                        // Lapsed: the waiter is back in the queue, with nobody behind it.
+                        session.leave(grant.lock().value(), asked.requestId());
+                    }
                     releaseRefused = true;
                     if (accept == null && !resuming()) {
                         nothingToRelease();

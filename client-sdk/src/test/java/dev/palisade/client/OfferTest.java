@@ -26,11 +26,13 @@ class OfferTest extends Fixture {
         Lease lease = leaseOf(result);
         // 2 s of offer, less a thousandth, less 20 ms
         assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(1_978));
+        assertThat(count(CallCase.ACCEPT)).as("it may be released before that").isZero();
+        time.advanceMillis(2);
         assertThat(last(CallCase.ACCEPT).getAccept().getGrantId()).isEqualTo(granted.getGrantId());
 
-        time.advanceMillis(300);
+        time.advanceMillis(298);
         server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));
-        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 300));
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 298));
     }
 
     @Test
@@ -89,6 +91,7 @@ class OfferTest extends Fixture {
         Lease lease = leaseOf(result);
         List<LostReason> lost = new ArrayList<>();
         lease.onLost(lost::add);
+        time.advanceMillis(2);
         server.link().answer(last(CallCase.ACCEPT), acceptQueued());
         assertThat(lost).containsExactly(LostReason.EXPIRED);
         assertThat(lease.isValid()).isFalse();
@@ -136,6 +139,7 @@ class OfferTest extends Fixture {
                 : call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.queueAll(call);
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
         Granted granted = offerFresh();
+        time.advanceMillis(2);
         ((LeaseHandle) leaseOf(result)).lease().giveBack();
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
         server.script = server::queueAll;
@@ -143,6 +147,45 @@ class OfferTest extends Fixture {
         time.advanceMillis(1);
         assertThat(count(CallCase.RELEASE)).isEqualTo(2);
         assertThat(leaseOf(result).release()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void whoReleasesAtOnceNeverAccepts() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        offerFresh();
+        Lease lease = leaseOf(result);
+        time.advanceMillis(1);
+        server.script = server::grantAll;
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        time.advanceMillis(100);
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
+        assertThat(count(CallCase.ACCEPT)).isZero();
+    }
+
+    @Test
+    void anOfferReleasedAfterItHadLapsedAtTheServerIsLost() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        offerFresh();
+        server.script = call -> call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.queueAll(call);
+        assertThat(leaseOf(result).release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThat(last(CallCase.LEAVE).getLeave().getRequestId())
+                .as("it may be back in the queue")
+                .isEqualTo(last(CallCase.ACQUIRE).getAcquire().getRequestId());
+    }
+
+    @Test
+    void anAcceptThatTheOldStreamDidNotCarryGoesOutOnTheNext() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        Granted granted = offerFresh();
+        server.link().breakOff();
+        time.advanceMillis(1_000);
+        assertThat(last(CallCase.ACCEPT).getAccept().getGrantId()).isEqualTo(granted.getGrantId());
+        server.script = server::grantAll;
+        server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));
+        assertThat(count(CallCase.RESUME))
+                .as("what the new stream holds is said")
+                .isEqualTo(1);
+        assertThat(leaseOf(result).validFor()).isGreaterThan(Duration.ofSeconds(2));
     }
 
     @Test

@@ -785,7 +785,7 @@ final class Judge {
             Known k = byGrant.get(check.grant());
             assertThat(checked.alive())
                     .isEqualTo(k != null
-                            && k.status == Status.HELD
+                            && (k.status == Status.HELD || k.status == Status.OFFERED)
                             && k.token == check.token().value());
         } else if (answer instanceof Answer.Expired) {
             assertThat(command).isInstanceOf(Expire.class);
