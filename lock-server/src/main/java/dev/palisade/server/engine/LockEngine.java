@@ -12,6 +12,7 @@ import dev.palisade.contract.RequestId;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
+import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
@@ -25,6 +26,7 @@ import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Resume;
@@ -184,10 +186,19 @@ public final class LockEngine implements LockStore.Listener {
                     }
                     Request asked = grant.request().withSessionGen(session.gen());
                     return execute(new Reclaim(held.lock(), asked, grant.token()))
-                            .thenApply(reclaimed -> reclaimed instanceof Answer.Resumed resumed
-                                    ? new Answer.Renewed(resumed.grant())
-                                    : reclaimed);
+                            .thenApply(reclaimed -> reclaimed(session, held, asked, reclaimed));
                 });
+    }
+
+    private Answer reclaimed(Session session, Session.Held held, Request asked, Answer answer) {
+        if (!(answer instanceof Answer.Resumed resumed)) {
+            return answer;
+        }
+        if (!session.holds(asked.grant())) {
+            // Given up, or told lost, while it was on its way back.
+            var unused = execute(new Abandon(held.lock(), asked.grant(), asked.sessionGen()));
+        }
+        return new Answer.Renewed(resumed.grant());
     }
 
     /**
@@ -276,7 +287,7 @@ public final class LockEngine implements LockStore.Listener {
     /** The caller hung up: takes back what it asked for, unless it has asked again by another call. */
     public void callBroke(Asked asked, CompletableFuture<Answer> call) {
         if (parked.remove(asked.id(), call) && !sessions.freesNothing()) {
-            execute(new Leave(asked.lock(), asked.id(), Long.MAX_VALUE));
+            var unused = leave(asked.lock(), asked.id());
         }
     }
 
@@ -322,6 +333,33 @@ public final class LockEngine implements LockStore.Listener {
             long lockDelayMillis,
             String owner,
             String purpose) {}
+
+    /** Gives a grant up. One that the store has forgotten is not reclaimed for its stream any more: nobody holds it. */
+    public CompletionStage<Answer> release(Release release) {
+        return execute(release).thenApply(answer -> {
+            if (answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.NOT_HOLDER) {
+                givenUp(release.session(), release.grant(), 0);
+            }
+            return answer;
+        });
+    }
+
+    /** Gives a request up, whatever became of it. The same holds for what it was granted. */
+    public CompletionStage<Answer> leave(LockName lock, RequestId request) {
+        return execute(new Leave(lock, request, Long.MAX_VALUE)).thenApply(answer -> {
+            if (answer instanceof Answer.Left) {
+                givenUp(request.session(), grantIds.of(request), request.number());
+            }
+            return answer;
+        });
+    }
+
+    private void givenUp(SessionId id, GrantId grant, long requestNumber) {
+        Session session = sessions.of(id);
+        if (session != null) {
+            session.ended(grant, requestNumber);
+        }
+    }
 
     /** Takes a grant over to a stream. */
     public CompletionStage<Answer> resume(

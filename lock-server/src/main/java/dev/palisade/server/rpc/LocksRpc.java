@@ -46,7 +46,6 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Barrier;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.ForceRelease;
-import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
@@ -153,7 +152,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     public void release(ReleaseRequest request, StreamObserver<ReleaseReply> out) {
         unary(
                 out,
-                () -> engine.execute(new Release(
+                () -> engine.release(new Release(
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.grant(request.getGrantId()),
                         ProtoCodec.token(request.getToken()),
@@ -165,10 +164,9 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     public void leave(LeaveRequest request, StreamObserver<LeaveReply> out) {
         unary(
                 out,
-                () -> engine.execute(new Leave(
+                () -> engine.leave(
                         ProtoCodec.lock(request.getLock()),
-                        new RequestId(ProtoCodec.session(request.getSessionId()), request.getRequestId()),
-                        Long.MAX_VALUE)),
+                        new RequestId(ProtoCodec.session(request.getSessionId()), request.getRequestId())),
                 answers::leave);
     }
 

@@ -24,7 +24,6 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
-import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.engine.LockEngine;
@@ -179,7 +178,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 case RELEASE ->
                     answer(
                             call,
-                            engine.execute(new Release(
+                            engine.release(new Release(
                                     ProtoCodec.lock(call.getRelease().getLock()),
                                     ProtoCodec.grant(call.getRelease().getGrantId()),
                                     ProtoCodec.token(call.getRelease().getToken()),
@@ -188,10 +187,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 case LEAVE ->
                     answer(
                             call,
-                            engine.execute(new Leave(
+                            engine.leave(
                                     ProtoCodec.lock(call.getLeave().getLock()),
-                                    new RequestId(attached.id(), call.getLeave().getRequestId()),
-                                    Long.MAX_VALUE)),
+                                    new RequestId(attached.id(), call.getLeave().getRequestId())),
                             (reply, answer) -> reply.setLeave(answers.leave(answer)));
                 case RESUME ->
                     answer(

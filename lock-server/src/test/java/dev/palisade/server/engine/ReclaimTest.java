@@ -121,6 +121,55 @@ class ReclaimTest {
     }
 
     @Test
+    void whatWasReleasedWhileItWasForgottenIsNotReclaimed() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 7_000, 0);
+        Grant other = acquire(session, new LockName("b"), 7_000, 0);
+        store.losesAll(10_000);
+        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.NOT_HOLDER);
+        assertThat(now(engine.keepAlive(session))).as("lost").isEmpty();
+        assertThat(reclaimed()).as("only what is still held").containsExactly(other.id());
+    }
+
+    @Test
+    void aReleaseThatIsNotDecidedYetKeepsNothingFromBeingReclaimed() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 7_000, 0);
+        store.losesAll(10_000);
+        store.refusesWith(Reason.SUSPECT_PRIMARY);
+        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.SUSPECT_PRIMARY);
+        store.refusesWith(null);
+        assertThat(now(engine.keepAlive(session))).isEmpty();
+        assertThat(reclaimed()).as("its client says the release again").containsExactly(held.id());
+    }
+
+    @Test
+    void whatWasReleasedWhileItWasReclaimedIsNotKept() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 7_000, 0);
+        store.losesAll(10_000);
+        store.before(
+                Reclaim.class,
+                () -> assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.NOT_HOLDER));
+        assertThat(now(engine.keepAlive(session))).isEmpty();
+        assertThat(reclaimed()).containsExactly(held.id());
+        assertThat(reason(now(engine.release(release(held)))))
+                .as("it has ended")
+                .isEqualTo(Reason.LEASE_EXPIRED);
+    }
+
+    @Test
+    void whatWasLeftIsNotReclaimedAlsoWhenTheStoreForgetsThatToo() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 7_000, 0);
+        store.losesAll(10_000);
+        assertThat(now(engine.leave(LOCK, held.request().id()))).isInstanceOf(Answer.Left.class);
+        store.losesAll(10_000);
+        assertThat(now(engine.keepAlive(session))).isEmpty();
+        assertThat(reclaimed()).isEmpty();
+    }
+
+    @Test
     void afterTheTimeOfRecoveringAForgottenLeaseIsLost() {
         Session session = attach(SESSION, 1);
         Grant held = acquire(session, 60_000, 0);
@@ -228,6 +277,17 @@ class ReclaimTest {
         assertThat(events).anyMatch(line -> line.contains("SEQUENCER_INVALID"));
         assertThat(now(engine.resume(resume(held), Optional.of(shown(held, right)))))
                 .isInstanceOf(Answer.Resumed.class);
+    }
+
+    private static Release release(Grant held) {
+        return new Release(LOCK, held.id(), held.token(), SESSION);
+    }
+
+    private List<GrantId> reclaimed() {
+        return store.asked().stream()
+                .filter(Reclaim.class::isInstance)
+                .map(command -> ((Reclaim) command).request().grant())
+                .toList();
     }
 
     private static Resume resume(Grant held) {

@@ -38,6 +38,8 @@ public final class MemoryStore implements LockStore {
     private @Nullable Reason refusesWith;
     private @Nullable StoreFailure down;
     private @Nullable StoreFailure downAfterNext;
+    private @Nullable Class<? extends Command> beforeKind;
+    private Runnable before = () -> {};
     private @Nullable Listener listener;
 
     /** All is gone, and a new epoch begins: for so long nobody is granted anything new. */
@@ -64,6 +66,12 @@ public final class MemoryStore implements LockStore {
         downAfterNext = failure;
     }
 
+    /** Runs this once, just before the next command of that kind. */
+    public synchronized void before(Class<? extends Command> kind, Runnable task) {
+        beforeKind = kind;
+        before = task;
+    }
+
     public synchronized void passes(long millis) {
         now += millis;
         List.copyOf(locks.keySet()).forEach(lock -> tell(decide(new Expire(lock))));
@@ -75,6 +83,10 @@ public final class MemoryStore implements LockStore {
 
     @Override
     public synchronized CompletionStage<Answer> execute(Command command) {
+        if (beforeKind == command.getClass()) {
+            beforeKind = null;
+            before.run();
+        }
         asked.add(command);
         if (downAfterNext != null && down == null) {
             down = downAfterNext;
