@@ -21,7 +21,7 @@ local function busy(step, mode)
     end
   end
   local remaining = first == NEVER and 0 or math.max(0, first - step.now)
-  return { 'Busy', lock.holders[1] or {}, remaining, #lock.queue + #lock.offers }
+  return { 'Busy', lock.holders[1] or {}, remaining, queue_length(lock) + #lock.offers }
 end
 
 -- The answer to a request that was seen before: the same one, as far as it still stands.
@@ -39,14 +39,13 @@ local function known(step, args)
     -- The caller counts its lease from this sending, so the lease must last as long.
     return { 'Granted', renew(step, held) }
   end
-  local place = place_of(step, request)
+  local place = place_of(lock, request)
   if place then
-    local waiter = waiter_at(lock, place)
+    local waiter = waiter_of(lock, request)
     hear_from(step, waiter, gen)
     settle_at(step, waiter, WAITER_HOME)
     waiter[ALIVE_UNTIL] = math.max(waiter[ALIVE_UNTIL], math.min(NEVER, step.now + tonumber(args[13])))
-    lock.queue_changed = true
-    lock.changed = true
+    keep_waiter(step, waiter)
     return { 'Queued', place }
   end
   local ended = end_of_request(step, request)
@@ -78,7 +77,7 @@ command('acquire', GRANTS, by_request, function(step, args)
     return refuse_no_token()
   end
   local asked = { args[3], tonumber(args[4]), args[5], mode, tonumber(args[7]), tonumber(args[8]), args[9], args[10] }
-  local free = #lock.queue == 0 and #lock.offers == 0 and lock.closed <= step.now and admits(lock, mode)
+  local free = lock.queue == '' and #lock.offers == 0 and lock.closed <= step.now and admits(lock, mode)
   local full = free and #lock.holders >= settings.holders_max
   if full and wait == 0 then
     return refuse('LIMIT_EXCEEDED', 'holdersPerLockMax is ' .. settings.holders_max .. '; try later, or wait')
@@ -100,16 +99,14 @@ command('acquire', GRANTS, by_request, function(step, args)
     finish(step, asked, 0, 'BUSY', 0, '', settings.home)
     return answer
   end
-  if #lock.queue >= settings.waiters_max then
+  if queue_length(lock) >= settings.waiters_max then
     return refuse('QUEUE_FULL', 'waitersPerLockMax is ' .. settings.waiters_max .. '; try later')
   end
   local waiter = asked
   waiter[QUEUED], waiter[WAIT_UNTIL], waiter[ALIVE_UNTIL], waiter[LAPSE], waiter[WAITER_HOME] =
     step.now, step.now + wait, math.min(NEVER, step.now + tonumber(args[13])), LAPSE_NONE, settings.home
-  table.insert(lock.queue, waiter)
+  put_into_queue(step, waiter, false)
   lock.waiter_due = math.min(lock.waiter_due, due_of(waiter))
-  lock.queue_changed = true
-  lock.changed = true
   write_history(step, 'QUEUED', waiter, 0, waiter[PURPOSE])
-  return { 'Queued', #lock.queue }
+  return { 'Queued', queue_length(lock) }
 end)

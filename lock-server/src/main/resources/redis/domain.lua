@@ -125,7 +125,8 @@ redis.register_function({
     local numbered = {}
     for _, packed in ipairs(redis.call('HMGET', keys[1], unpack(own))) do
       if packed then
-        numbered[#numbered + 1] = cmsgpack.unpack(packed)
+        local entry, number = unpack_entry(packed)
+        numbered[#numbered + 1] = { number, entry }
       end
     end
     table.sort(numbered, function(a, b) return a[1] < b[1] end)

@@ -9,7 +9,7 @@ local function forget_lock(step)
   for i = math.max(0, step.lock.next_entry - HISTORY_KEPT), step.lock.next_entry - 1 do
     local packed = redis.call('HGET', keys.lock, 'e' .. (i % HISTORY_MAX))
     if packed then
-      entries[#entries + 1] = cmsgpack.unpack(packed)[2]
+      entries[#entries + 1] = unpack_entry(packed)
     end
   end
   redis.call('UNLINK', keys.lock)

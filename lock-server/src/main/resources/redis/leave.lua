@@ -12,8 +12,8 @@ command('leave', FREES, by_request, function(step, args)
     end
     return { 'Left', 0 }
   end
-  local offer, place = offer_by(step, REQUEST, request), place_of(step, request)
-  local waiting = offer and offer[WAITER] or place and waiter_at(step.lock, place)
+  local offer, place = offer_by(step, REQUEST, request), place_of(step.lock, request)
+  local waiting = offer and offer[WAITER] or place and waiter_of(step.lock, request)
   if not waiting then
     -- The acquire may still be on its way: when it comes, it must not be granted.
     if not end_of_request(step, request) then

@@ -1,5 +1,6 @@
--- One lock: a hash. 'h' is its head, 'q' its queue; 'r', 'g' and 'n' with an id are the ends of requests by request, by grant
--- and by age; 'e' with a number is its newest history. In memory: lists of numbers and texts, by the positions named here.
+-- One lock: a hash. 'h' is its head: times, holders and offers. 'q' are the requests that wait, in their order, and 'w' with a
+-- request is what one of them asked for. 'r' with a request is how it ended, 'n' with a number names the ends by age; 'e' with a
+-- number is its newest history. In memory: lists of numbers and texts, by the positions named here.
 
 local REQUEST, GEN, GRANT, MODE, TTL, DELAY, OWNER, PURPOSE = 1, 2, 3, 4, 5, 6, 7, 8
 -- of a grant
@@ -17,7 +18,7 @@ local LAPSE_NONE, STEPS_BACK, LAST_CHANCE = 0, 1, 2
 -- Of a request that left before it came nobody knows the grant.
 local NO_GRANT = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
-local FORMAT = 1
+local FORMAT = 2
 local TOMBSTONE_MILLIS = 60000
 local TOMBSTONES_MAX = 256
 local HISTORY_MAX = 50
@@ -40,30 +41,71 @@ local function settings_of(text)
   return settings
 end
 
-local function waiter_at(lock, i)
-  local waiter = lock.queue[i]
-  if type(waiter) == 'string' then
-    waiter = cmsgpack.unpack(string.sub(waiter, 25))
-    lock.queue[i] = waiter
-  end
-  return waiter
+-- ---- packed. Numbers as doubles, which hold them exactly to 2^53; texts behind their length.
+
+local ID = 24
+local HEAD = '>BddddddddddI2I2'
+local ASKED = 'c24dc16BddI2c0I2c0'
+local HELD = '>' .. ASKED .. 'dddBc0'
+local WAITS = '>' .. ASKED .. 'dddBBc0d'
+local OFFERED = '>dd'
+local ENDED = '>dc16dBc0dI2c0'
+local AGED = '>dc24'
+local ENTRY = '>ddBc0dc16I2c0I2c0'
+
+local function pack_held(grant)
+  local id, gen, grant_id, mode, ttl, delay, owner, purpose, token, since, ends, home = unpack(grant, 1, 12)
+  return struct.pack(HELD, id, gen, grant_id, mode, ttl, delay, #owner, owner, #purpose, purpose, token, since, ends, #home, home)
 end
 
--- Nobody lost time while this Redis was away: leases and offers last their full length from the epoch's start.
+-- Two values: the grant, and where the next thing begins.
+local function unpack_held(packed, at)
+  local grant = { struct.unpack(HELD, packed, at) }
+  local behind = grant[13]
+  grant[13] = nil
+  return grant, behind
+end
+
+-- With the start of the epoch that its times are of.
+local function pack_waiter(waiter, started)
+  local id, gen, grant_id, mode, ttl, delay, owner, purpose, queued, wait_until, alive_until, lapse, home = unpack(waiter, 1, 13)
+  return struct.pack(WAITS, id, gen, grant_id, mode, ttl, delay, #owner, owner, #purpose, purpose, queued, wait_until, alive_until,
+    lapse, #home, home, started)
+end
+
+-- Nobody lost time while this Redis was away: who waits is alive for its full length from the epoch's start.
+local function unpack_waiter(packed, at, started)
+  local waiter = { struct.unpack(WAITS, packed, at) }
+  local behind = waiter[15]
+  if waiter[14] ~= started then
+    waiter[ALIVE_UNTIL] = started + waiter[TTL]
+  end
+  waiter[14], waiter[15] = nil, nil
+  return waiter, behind
+end
+
+local function pack_entry(number, entry)
+  local at, what, token, grant, owner, detail = unpack(entry, 1, 6)
+  return struct.pack(ENTRY, number, at, #what, what, token, grant, #owner, owner, #detail, detail)
+end
+
+-- Two values: the entry, and its number.
+local function unpack_entry(packed)
+  local number, at, what, token, grant, owner, detail = struct.unpack(ENTRY, packed)
+  return { at, what, token, grant, owner, detail }, number
+end
+
+-- ---- reading
+
+-- Leases and offers too last their full length from the epoch's start.
 local function restart(lock, millis)
   for _, grant in ipairs(lock.holders) do
     grant[UNTIL] = millis + grant[TTL]
   end
   for _, offer in ipairs(lock.offers) do
     offer[LAPSES] = millis + offer[WAITER][TTL]
-    offer[WAITER][ALIVE_UNTIL] = millis + offer[WAITER][TTL]
-  end
-  for i = 1, #lock.queue do
-    local waiter = waiter_at(lock, i)
-    waiter[ALIVE_UNTIL] = millis + waiter[TTL]
   end
   lock.waiter_due = 0
-  lock.queue_changed = true
   lock.changed = true
 end
 
@@ -75,24 +117,130 @@ local function load_lock(key, epoch, field)
   else
     head, queue = unpack(redis.call('HMGET', key, 'h', 'q'))
   end
-  local lock = { ends = {} }
+  local lock = { key = key, started = epoch.started, ends = {}, waiters = {}, holders = {}, offers = {}, queue = queue or '' }
   if field then
     lock.ends[field] = ended or false
   end
   if not head then
-    lock.holders, lock.offers, lock.queue = {}, {}, {}
-    lock.closed, lock.forgotten, lock.waiter_due, lock.first_end, lock.next_end, lock.next_entry = 0, 0, NEVER, 1, 1, 0
+    lock.closed, lock.forgotten, lock.waiter_due, lock.first_end, lock.first_end_at, lock.next_end, lock.last_end_at = 0, 0, NEVER, 1, 0, 1, 0
+    lock.next_entry = 0
     lock.is_new = true
     return lock
   end
-  local started
-  lock.format, started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.next_end, lock.last_end_at,
-    lock.next_entry, lock.holders, lock.offers = unpack(cmsgpack.unpack(head))
-  lock.queue = queue and queue ~= '' and cmsgpack.unpack(queue) or {}
+  if string.byte(head) ~= FORMAT then
+    error('this lock was written by another release of the function library')
+  end
+  local _, started, holders, offers, at
+  _, started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.first_end_at, lock.next_end, lock.last_end_at,
+    lock.next_entry, holders, offers, at = struct.unpack(HEAD, head)
+  for i = 1, holders do
+    lock.holders[i], at = unpack_held(head, at)
+  end
+  for i = 1, offers do
+    local offer = {}
+    offer[WAITER], at = unpack_waiter(head, at, epoch.started)
+    offer[OFFER_TOKEN], offer[LAPSES], at = struct.unpack(OFFERED, head, at)
+    lock.offers[i] = offer
+  end
   if started ~= epoch.started then
     restart(lock, epoch.started)
   end
   return lock
+end
+
+-- ---- who waits
+
+local function queue_length(lock)
+  return #lock.queue / ID
+end
+
+local function place_of(lock, request)
+  local from = 1
+  while true do
+    local found = string.find(lock.queue, request, from, true)
+    if not found then
+      return nil
+    end
+    local before = math.floor((found - 1) / ID)
+    if before * ID + 1 == found then
+      return before + 1
+    end
+    from = (before + 1) * ID + 1 -- It lay across two.
+  end
+end
+
+local function waiter_of(lock, request)
+  local waiter = lock.waiters[request]
+  if not waiter then
+    waiter = unpack_waiter(redis.call('HGET', lock.key, 'w' .. request), 1, lock.started)
+    lock.waiters[request] = waiter
+  end
+  return waiter
+end
+
+local function waiter_at(lock, place)
+  return waiter_of(lock, string.sub(lock.queue, (place - 1) * ID + 1, place * ID))
+end
+
+-- All of them, in their order.
+local function all_waiters(lock)
+  local all, absent, fields = {}, {}, {}
+  for place = 1, queue_length(lock) do
+    local request = string.sub(lock.queue, (place - 1) * ID + 1, place * ID)
+    all[place] = lock.waiters[request]
+    if not all[place] then
+      absent[#absent + 1], fields[#fields + 1] = place, 'w' .. request
+    end
+  end
+  for from = 1, #fields, 1000 do
+    local packed = redis.call('HMGET', lock.key, unpack(fields, from, math.min(#fields, from + 999)))
+    for i, each in ipairs(packed) do
+      local waiter = unpack_waiter(each, 1, lock.started)
+      all[absent[from + i - 1]] = waiter
+      lock.waiters[waiter[REQUEST]] = waiter
+    end
+  end
+  return all
+end
+
+-- ---- what is to be written besides the head
+
+local function forget(step, field)
+  step.lock.ends[field] = false
+  step.fields[field] = nil
+  step.forget[field] = true
+end
+
+local function remember(step, field, value)
+  step.lock.ends[field] = value
+  step.fields[field] = value
+  step.forget[field] = nil
+end
+
+local function keep_waiter(step, waiter)
+  local lock, field = step.lock, 'w' .. waiter[REQUEST]
+  lock.waiters[waiter[REQUEST]] = waiter
+  step.fields[field] = pack_waiter(waiter, lock.started)
+  step.forget[field] = nil
+  lock.changed = true
+end
+
+local function put_into_queue(step, waiter, first)
+  local lock = step.lock
+  lock.queue = first and waiter[REQUEST] .. lock.queue or lock.queue .. waiter[REQUEST]
+  lock.queue_changed = true
+  keep_waiter(step, waiter)
+end
+
+local function take_out_of_queue(step, place)
+  local lock = step.lock
+  local request = string.sub(lock.queue, (place - 1) * ID + 1, place * ID)
+  lock.queue = string.sub(lock.queue, 1, (place - 1) * ID) .. string.sub(lock.queue, place * ID + 1)
+  lock.queue_changed = true
+  lock.waiters[request] = nil
+  step.fields['w' .. request] = nil
+  step.forget['w' .. request] = true
+  lock.changed = true
 end
 
 -- ---- ends of requests
@@ -108,79 +256,110 @@ end
 
 local function end_of_request(step, request)
   local packed = end_in(step, 'r' .. request)
-  return packed and cmsgpack.unpack(packed)
+  return packed and { struct.unpack(ENDED, packed) }
 end
 
--- Two values: the end, and the request it was of.
-local function end_of_grant(step, grant)
-  local request = end_in(step, 'g' .. grant)
-  if request then
-    return end_of_request(step, request), request
+-- Two values: when the end with that number was, and the request it was of.
+local function end_numbered(step, number)
+  local packed = end_in(step, 'n' .. number)
+  if packed then
+    return struct.unpack(AGED, packed)
   end
 end
 
-local function forget(step, field)
-  step.lock.ends[field] = false
-  step.fields[field] = nil
-  step.forget[field] = true
+-- Reads what of these fields is not read yet, together.
+local function read_ends(step, fields)
+  local absent, ends = {}, step.lock.ends
+  for _, field in ipairs(fields) do
+    if ends[field] == nil then
+      absent[#absent + 1] = field
+    end
+  end
+  if #absent > 0 then
+    for i, value in ipairs(redis.call('HMGET', step.keys.lock, unpack(absent))) do
+      ends[absent[i]] = value
+    end
+  end
 end
 
-local function remember(step, field, value)
-  step.lock.ends[field] = value
-  step.fields[field] = value
-  step.forget[field] = nil
+-- Two values: the end, and the request it was of. Looks at all of them: only who holds nothing is asked about.
+local function end_of_grant(step, grant)
+  local lock, numbers, requests = step.lock, {}, {}
+  for number = lock.first_end, lock.next_end - 1 do
+    numbers[#numbers + 1] = 'n' .. number
+  end
+  read_ends(step, numbers)
+  for number = lock.next_end - 1, lock.first_end, -1 do
+    local _, request = end_numbered(step, number)
+    requests[#requests + 1] = request and 'r' .. request
+  end
+  read_ends(step, requests)
+  for _, field in ipairs(requests) do
+    local packed = lock.ends[field]
+    if packed and string.sub(packed, 9, 24) == grant then
+      return { struct.unpack(ENDED, packed) }, string.sub(field, 2)
+    end
+  end
 end
 
-local function remember_end(step, request, grant, token, how, detail)
+-- What is too old goes, from the oldest on, and the oldest of too many. first_end_at is no later than the oldest end: most calls
+-- need not look at it.
+local function forget_old_ends(step)
   local lock = step.lock
-  -- What is too old goes, from the oldest on, and the oldest of too many.
   while lock.first_end < lock.next_end do
-    local oldest = end_in(step, 'n' .. lock.first_end)
-    local ended = oldest and end_of_request(step, oldest)
-    local mine = ended and ended[END_NUMBER] == lock.first_end
-    local ended_at = mine and ended[END_AT] or 0
+    local too_many = lock.next_end - lock.first_end >= TOMBSTONES_MAX
+    if not too_many and lock.first_end_at + TOMBSTONE_MILLIS > step.now then
+      return
+    end
+    local ended_at, request = end_numbered(step, lock.first_end)
     local old = ended_at + TOMBSTONE_MILLIS <= step.now
-    if not old and lock.next_end - lock.first_end < TOMBSTONES_MAX then
-      break
+    lock.first_end_at = ended_at
+    if not old and not too_many then
+      return
     end
     if not old then
       lock.forgotten = math.max(lock.forgotten, ended_at)
     end
-    forget(step, 'n' .. lock.first_end)
-    if mine then
-      forget(step, 'r' .. oldest)
-      forget(step, 'g' .. ended[END_GRANT])
+    local ended = end_of_request(step, request)
+    if ended and ended[END_NUMBER] == lock.first_end then
+      forget(step, 'r' .. request)
     end
+    forget(step, 'n' .. lock.first_end)
     lock.first_end = lock.first_end + 1
   end
+end
+
+local function remember_end(step, request, grant, token, how, detail)
+  local lock = step.lock
+  forget_old_ends(step)
   local number = lock.next_end
+  if number == lock.first_end then
+    lock.first_end_at = step.now
+  end
   lock.next_end = number + 1
   lock.last_end_at = step.now
-  remember(step, 'r' .. request, cmsgpack.pack({ number, grant, token, how, step.now, detail }))
-  remember(step, 'n' .. number, request)
-  if grant ~= NO_GRANT then
-    remember(step, 'g' .. grant, request)
-  end
+  remember(step, 'r' .. request, struct.pack(ENDED, number, grant, token, #how, how, step.now, #detail, detail))
+  remember(step, 'n' .. number, struct.pack(AGED, step.now, request))
   lock.changed = true
 end
 
 -- ---- when to look again
 
 local function is_idle(lock)
-  return #lock.holders == 0 and #lock.offers == 0 and #lock.queue == 0
+  return #lock.holders == 0 and #lock.offers == 0 and lock.queue == ''
 end
 
 -- When nothing is left of an idle lock but forgotten ends.
 local function forgettable_at(lock)
-  return math.max((lock.last_end_at or 0) + TOMBSTONE_MILLIS, lock.closed)
+  return math.max(lock.last_end_at + TOMBSTONE_MILLIS, lock.closed)
 end
 
 local function next_due(lock, now)
   if is_idle(lock) then
     return forgettable_at(lock)
   end
-  local due = #lock.queue > 0 and lock.waiter_due or NEVER
-  if #lock.queue > 0 and lock.closed > now then
+  local due = lock.queue ~= '' and lock.waiter_due or NEVER
+  if lock.queue ~= '' and lock.closed > now then
     due = math.min(due, lock.closed)
   end
   for _, grant in ipairs(lock.holders) do
@@ -214,6 +393,18 @@ local function publish(step, home, event)
   redis.pcall('PUBLISH', prefix .. ':server:' .. home, table.concat(message))
 end
 
+local function packed_head(lock)
+  local head = struct.pack(HEAD, FORMAT, lock.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end,
+    lock.first_end_at, lock.next_end, lock.last_end_at, lock.next_entry, #lock.holders, #lock.offers)
+  for _, grant in ipairs(lock.holders) do
+    head = head .. pack_held(grant)
+  end
+  for _, offer in ipairs(lock.offers) do
+    head = head .. pack_waiter(offer[WAITER], lock.started) .. struct.pack(OFFERED, offer[OFFER_TOKEN], offer[LAPSES])
+  end
+  return head
+end
+
 -- The order matters, because nothing takes back what stands before an error. Index: an entry without a lock is found and
 -- dropped. Counter: a token that nobody got is only skipped. Then the lock itself, in one command; after it nothing may raise.
 local function save(step)
@@ -232,18 +423,9 @@ local function save(step)
     issue(keys.counter, step.epoch, step.minted)
   end
   if lock.changed then
-    local write = { 'h', cmsgpack.pack({
-      FORMAT, step.epoch.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.next_end,
-      lock.last_end_at or 0, lock.next_entry, lock.holders, lock.offers,
-    }) }
+    local write = { 'h', packed_head(lock) }
     if lock.queue_changed then
-      for i, waiter in ipairs(lock.queue) do
-        if type(waiter) == 'table' then
-          lock.queue[i] = waiter[REQUEST] .. cmsgpack.pack(waiter)
-        end
-      end
-      write[#write + 1] = 'q'
-      write[#write + 1] = #lock.queue > 0 and cmsgpack.pack(lock.queue) or ''
+      write[3], write[4] = 'q', lock.queue
     end
     for field, value in pairs(step.fields) do
       write[#write + 1] = field

@@ -13,13 +13,12 @@ command('poll', FREES, by_request, function(step, args)
   if held then
     return { 'Granted', held }
   end
-  local place = place_of(step, request)
+  local place = place_of(lock, request)
   if place then
-    local waiter = waiter_at(lock, place)
+    local waiter = waiter_of(lock, request)
     waiter[ALIVE_UNTIL] = math.max(waiter[ALIVE_UNTIL], math.min(NEVER, step.now + tonumber(args[4])))
     settle_at(step, waiter, WAITER_HOME)
-    lock.queue_changed = true
-    lock.changed = true
+    keep_waiter(step, waiter)
     return { 'Queued', place }
   end
   local ended = end_of_request(step, request)

@@ -17,8 +17,8 @@ local function is_forgotten(step, request, gen, grant)
   end
   -- Another's, with that grant id; or a newer stream of its session has asked since.
   local _, place = waiter_by_grant(step, grant)
-  local mine = place_of(step, request)
-  return (not place or place == mine) and (not mine or waiter_at(step.lock, mine)[GEN] <= gen)
+  local mine = place_of(step.lock, request)
+  return (not place or place == mine) and (not mine or waiter_of(step.lock, request)[GEN] <= gen)
 end
 
 -- An EXCLUSIVE grant has ended when any later one is made. Of an end nobody knows whether it was of a SHARED one.
@@ -30,7 +30,7 @@ local function is_outlived(step, mode, token)
     end
   end
   for number = lock.first_end, mode == EXCLUSIVE and lock.next_end - 1 or 0 do
-    local request = end_in(step, 'n' .. number)
+    local _, request = end_numbered(step, number)
     local ended = request and end_of_request(step, request)
     if ended and ended[END_TOKEN] > token then
       return true

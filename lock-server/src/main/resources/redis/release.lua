@@ -3,12 +3,8 @@
 -- answers: Released
 -- refuses: NOT_HOLDER, TOKEN_MISMATCH, LEASE_EXPIRED
 
-command('release', FREES, function(args) return 'g' .. args[3] end, function(step, args)
+command('release', FREES, nil, function(step, args)
   local grant, token, session = args[3], tonumber(args[4]), args[5]
-  local ended, request = end_of_grant(step, grant)
-  if ended and ended[END_HOW] == 'RELEASED' and string.sub(request, 1, 16) == session then
-    return { 'Released' }
-  end
   local offer = offer_by(step, GRANT, grant)
   if offer and offer[OFFER_TOKEN] == token and session_of(offer[WAITER]) == session then
     finish(step, offer[WAITER], token, 'RELEASED', 0, '', step.settings.home)
@@ -16,6 +12,10 @@ command('release', FREES, function(args) return 'g' .. args[3] end, function(ste
   end
   local held, refused = require_holder(step, grant, token, session, 'release')
   if not held then
+    local ended, request = end_of_grant(step, grant)
+    if ended and ended[END_HOW] == 'RELEASED' and string.sub(request, 1, 16) == session then
+      return { 'Released' }
+    end
     return refused
   end
   end_grant(step, held, 'RELEASED')

@@ -15,7 +15,7 @@ local function write_history(step, what, request, token, detail)
     step.forced[#step.forced + 1] = entry
     return
   end
-  step.fields['e' .. (lock.next_entry % HISTORY_MAX)] = cmsgpack.pack({ lock.next_entry, entry })
+  step.fields['e' .. (lock.next_entry % HISTORY_MAX)] = pack_entry(lock.next_entry, entry)
   lock.next_entry = lock.next_entry + 1
 end
 
@@ -37,19 +37,10 @@ local function offer_by(step, position, id)
   end
 end
 
-local function place_of(step, request)
-  for i, waiter in ipairs(step.lock.queue) do
-    if (type(waiter) == 'table' and waiter[REQUEST] or string.sub(waiter, 1, 24)) == request then
-      return i
-    end
-  end
-end
-
 local function waiter_by_grant(step, grant)
-  for i = 1, #step.lock.queue do
-    local waiter = waiter_at(step.lock, i)
+  for place, waiter in ipairs(all_waiters(step.lock)) do
     if waiter[GRANT] == grant then
-      return waiter, i
+      return waiter, place
     end
   end
 end
@@ -70,10 +61,9 @@ local function remove(step, request)
   if offered then
     table.remove(lock.offers, offered)
   end
-  local place = place_of(step, request)
+  local place = place_of(lock, request)
   if place then
-    table.remove(lock.queue, place)
-    lock.queue_changed = true
+    take_out_of_queue(step, place)
   end
   lock.changed = true
 end
@@ -136,10 +126,8 @@ local function put_at_the_head(step, offer, what)
   local lock, waiter = step.lock, offer[WAITER]
   local _, i = offer_by(step, REQUEST, waiter[REQUEST])
   table.remove(lock.offers, i)
-  table.insert(lock.queue, 1, waiter)
+  put_into_queue(step, waiter, true)
   lock.waiter_due = math.min(lock.waiter_due, due_of(waiter))
-  lock.queue_changed = true
-  lock.changed = true
   write_history(step, what, waiter, offer[OFFER_TOKEN], '')
 end
 
@@ -202,7 +190,7 @@ local function admits(lock, mode)
 end
 
 local function next_place(lock)
-  for i = 1, #lock.queue do
+  for i = 1, queue_length(lock) do
     if waiter_at(lock, i)[LAPSE] ~= STEPS_BACK then
       return i
     end
@@ -213,7 +201,7 @@ end
 -- Offers a free lock to whoever is next: one EXCLUSIVE waiter, or the SHARED ones that stand together.
 local function hand_off(step)
   local lock = step.lock
-  while #lock.queue > 0 and not recovering(step) and step.now >= lock.closed and tokens_left(step) do
+  while lock.queue ~= '' and not recovering(step) and step.now >= lock.closed and tokens_left(step) do
     local place = next_place(lock)
     local waiter = waiter_at(lock, place)
     if not admits(lock, waiter[MODE]) or #lock.holders + #lock.offers >= step.settings.holders_max then
@@ -223,11 +211,10 @@ local function hand_off(step)
       local before = waiter_at(lock, i)
       if before[LAPSE] == STEPS_BACK then
         before[LAPSE] = LAST_CHANCE
+        keep_waiter(step, before)
       end
     end
-    table.remove(lock.queue, place)
-    lock.queue_changed = true
-    lock.changed = true
+    take_out_of_queue(step, place)
     local token = next_token(step)
     local lapses = step.now + step.settings.offer
     table.insert(lock.offers, { waiter, token, lapses })
@@ -249,15 +236,11 @@ end
 
 local function pass_waiters_time(step)
   local lock = step.lock
-  if #lock.queue == 0 or lock.waiter_due > step.now then
+  if lock.queue == '' or lock.waiter_due > step.now then
     return
   end
   local due = NEVER
-  local waiters = {}
-  for i = 1, #lock.queue do
-    waiters[i] = waiter_at(lock, i)
-  end
-  for _, waiter in ipairs(waiters) do
+  for _, waiter in ipairs(all_waiters(lock)) do
     if waiter[WAIT_UNTIL] <= step.now then
       finish(step, waiter, 0, 'TIMED_OUT', 0, '', waiter[WAITER_HOME])
     elseif waiter[ALIVE_UNTIL] <= step.now then

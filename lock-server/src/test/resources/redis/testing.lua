@@ -45,15 +45,15 @@ redis.register_function('palisade_test_put', function(keys, args)
     return taken
   end
   local now, started, closed, forgotten = unpack(numbers(take(4), 1, 2, 3, 4))
-  local old = redis.call('HGET', keys[2], 'h')
-  local next_entry = old and cmsgpack.unpack(old)[10] or 0
+  local next_entry = load_lock(keys[2], issued[keys[1]]).next_entry
   local step = {
     now = now, epoch = issued[keys[1]], minted = 0, events = {}, elsewhere = {}, forced = {}, fields = {}, forget = {},
     settings = { home = 'test' },
     keys = { counter = keys[1], lock = keys[2], due = keys[3], names = keys[4], history = keys[5] },
     lock = {
-      ends = {}, holders = {}, offers = {}, queue = {}, closed = closed, forgotten = forgotten, waiter_due = 0, first_end = 1,
-      next_end = 1, next_entry = next_entry, is_new = true, changed = true, queue_changed = true,
+      key = keys[2], started = started, ends = {}, holders = {}, offers = {}, queue = '', waiters = {}, closed = closed,
+      forgotten = forgotten, waiter_due = 0, first_end = 1, first_end_at = 0, next_end = 1, last_end_at = 0, next_entry = next_entry,
+      is_new = true, changed = true, queue_changed = true,
     },
   }
   for _, field in ipairs(redis.call('HKEYS', keys[2])) do
@@ -71,7 +71,7 @@ redis.register_function('palisade_test_put', function(keys, args)
     step.lock.offers[i] = { waiter(), token, lapses }
   end
   for i = 1, tonumber(take(1)[1]) do
-    step.lock.queue[i] = waiter()
+    put_into_queue(step, waiter(), false)
   end
   for i = 1, tonumber(take(1)[1]) do
     local ended = numbers(take(6), 3, 5)
@@ -89,21 +89,18 @@ end)
 redis.register_function('palisade_test_dump', function(keys)
   local lock = load_lock(keys[2], issued[keys[1]])
   local step = { lock = lock, keys = { lock = keys[2] } }
-  local waiters, ends = {}, {}
-  for i = 1, #lock.queue do
-    waiters[i] = waiter_at(lock, i)
-  end
+  local ends = {}
   for number = lock.first_end, lock.next_end - 1 do
-    local request = end_in(step, 'n' .. number)
+    local _, request = end_numbered(step, number)
     local ended = end_of_request(step, request)
     ends[#ends + 1] = { request, ended[END_GRANT], ended[END_TOKEN], ended[END_HOW], ended[END_AT], ended[END_DETAIL] }
   end
   local newest = {}
   for i = math.max(0, lock.next_entry - HISTORY_MAX), lock.next_entry - 1 do
-    newest[#newest + 1] = cmsgpack.unpack(redis.call('HGET', keys[2], 'e' .. (i % HISTORY_MAX)))[2]
+    newest[#newest + 1] = unpack_entry(redis.call('HGET', keys[2], 'e' .. (i % HISTORY_MAX)))
   end
   return {
-    lock.holders, lock.offers, waiters, ends, lock.closed, lock.forgotten, redis.call('GET', keys[1]), lock.is_new and 1 or 0,
+    lock.holders, lock.offers, all_waiters(lock), ends, lock.closed, lock.forgotten, redis.call('GET', keys[1]), lock.is_new and 1 or 0,
     newest,
   }
 end)

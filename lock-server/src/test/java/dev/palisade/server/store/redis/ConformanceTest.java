@@ -3,9 +3,21 @@ package dev.palisade.server.store.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
 import dev.palisade.redis.TestRedis;
 import dev.palisade.server.core.Coverage;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Offer;
+import dev.palisade.server.core.Request;
+import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Trace;
+import dev.palisade.server.core.Waiter;
 import dev.palisade.server.core.Walk;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -100,6 +112,37 @@ class ConformanceTest {
         }
     }
 
+    /** Nobody lost time while Redis was away; also who waits, whose record is read only when it is needed. */
+    @Test
+    void withANewEpochEveryTimeIsFullFromItsStart() {
+        long start = 1_800_000_000_000L;
+        Request held = request(1, Mode.SHARED, 3_000);
+        Request offered = request(2, Mode.SHARED, 4_000);
+        LockState before = new LockState(
+                new LockName("a"),
+                List.of(new Grant(held, new FencingToken(1), start - 9_000, start - 6_000)),
+                List.of(new Offer(waiter(offered, start - 8_000), new FencingToken(2), start - 5_000)),
+                List.of(
+                        waiter(request(3, Mode.EXCLUSIVE, 5_000), start - 7_000),
+                        waiter(request(4, Mode.SHARED, 6_000), start - 7_000)),
+                Tombstones.NONE,
+                0,
+                0);
+        try (FunctionMachine machine = machine()) {
+            assertThat(machine.restarted(before, start)).isEqualTo(before.restarted(start));
+        }
+    }
+
+    private static Request request(long number, Mode mode, long ttlMillis) {
+        return new Request(
+                new RequestId(new SessionId(1, 1), number), 1, new GrantId(1, number), mode, ttlMillis, 0, "me", "");
+    }
+
+    /** It was last heard of so long ago that it would be dropped. */
+    private static Waiter waiter(Request asked, long heardMillis) {
+        return new Waiter(asked, heardMillis, Long.MAX_VALUE, heardMillis + 1, Waiter.Lapse.NONE);
+    }
+
     /** A function cannot take back what it wrote before an error: so each is stopped at each of its calls, in each situation of a walk. */
     @Test
     void anErrorAtAnyCallLeavesALockAsItWasOrAsItShallBe() {
@@ -122,7 +165,9 @@ class ConformanceTest {
             offers that lapse together turn     | for i = #offers, 1, -1 do                        | for i = 1, #offers do
             a lapsed waiter is dropped at once  | if waiter[LAPSE] == LAPSE_NONE then              | if false then
             a lapsed waiter goes first again    | waiter[LAPSE] = STEPS_BACK                       | waiter[LAPSE] = LAST_CHANCE
-            the queue is a stack                | table.insert(lock.queue, waiter)                 | table.insert(lock.queue, 1, waiter)
+            the queue is a stack                | put_into_queue(step, waiter, false)              | put_into_queue(step, waiter, true)
+            a waiter's change is not kept       | before[LAPSE] = LAST_CHANCE\\n        keep_waiter(step, before) | before[LAPSE] = LAST_CHANCE
+            ends never grow old                 | if not too_many and lock.first_end_at            | if not too_many or lock.first_end_at
             readers join writers                | if grant[MODE] == EXCLUSIVE then\\n      return false | if grant[MODE] == EXCLUSIVE then\\n      return true
             no lock-delay                       | step.lock.closed = math.max(step.lock.closed, closed_until) | step.lock.closed = step.lock.closed
             nothing new while closed is ignored | step.now >= lock.closed and tokens_left          | tokens_left

@@ -11,6 +11,7 @@ import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
@@ -154,6 +155,17 @@ final class FunctionMachine implements Machine, AutoCloseable {
         }
         last = null;
         lastToken = -1;
+    }
+
+    /** The lock as it is after a step at the start of an epoch that finds it in {@code state}. */
+    LockState restarted(LockState state, long startMillis) {
+        Domain domain = new Domain(prefix, state.name().domain());
+        prepare(domain, state, startMillis, 0, 0);
+        get(send("test_epoch", List.of(domain.token), List.of(number(0), number(startMillis), number(0))));
+        List<byte[]> keys = domain.keys(state.name());
+        Command look = new Describe(state.name());
+        get(call(function(look), keys, CommandWords.of(look, CommandWords.text("2000 9 9 9 test"), FLOOR, 0)));
+        return state(state.name(), get(call("test_dump", keys, List.of())));
     }
 
     /** Makes Redis stand where the machine stands, when something else than a command brought it there. */
