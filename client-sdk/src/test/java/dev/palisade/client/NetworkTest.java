@@ -1,6 +1,7 @@
 package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.proto.v1.Call;
@@ -11,7 +12,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -87,6 +90,29 @@ class NetworkTest {
         try (PalisadeClient client = client("127.0.0.1:1,127.0.0.1:" + server.getPort())) {
             assertThat(client.tryAcquire("orders/42")).isInstanceOf(AcquireResult.Granted.class);
         }
+    }
+
+    @Test
+    void aClosedClientLeavesNoThreadAndWhatIsAskedOfItThenEnds() {
+        Set<Thread> before = threads();
+        PalisadeClient client = client("127.0.0.1:" + server.getPort());
+        Lease lease = client.acquire("orders/42");
+        Set<Thread> itsOwn = threads();
+        itsOwn.removeAll(before);
+        assertThat(itsOwn).isNotEmpty();
+        client.close();
+        await().atMost(Duration.ofSeconds(5)).until(() -> itsOwn.stream().noneMatch(Thread::isAlive));
+        assertThat(lease.isValid()).isFalse();
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThat(lease.releaseAsync().join()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThatThrownBy(() -> client.tryAcquire("orders/43")).isInstanceOf(IllegalStateException.class);
+        client.close();
+    }
+
+    private static Set<Thread> threads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("palisade"))
+                .collect(Collectors.toSet());
     }
 
     private static PalisadeClient client(String addresses) {
