@@ -394,15 +394,18 @@ local function publish(step, home, event)
 end
 
 local function packed_head(lock)
-  local head = struct.pack(HEAD, FORMAT, lock.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end,
-    lock.first_end_at, lock.next_end, lock.last_end_at, lock.next_entry, #lock.holders, #lock.offers)
+  local parts = {
+    struct.pack(HEAD, FORMAT, lock.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.first_end_at,
+      lock.next_end, lock.last_end_at, lock.next_entry, #lock.holders, #lock.offers),
+  }
   for _, grant in ipairs(lock.holders) do
-    head = head .. pack_held(grant)
+    parts[#parts + 1] = pack_held(grant)
   end
   for _, offer in ipairs(lock.offers) do
-    head = head .. pack_waiter(offer[WAITER], lock.started) .. struct.pack(OFFERED, offer[OFFER_TOKEN], offer[LAPSES])
+    parts[#parts + 1] = pack_waiter(offer[WAITER], lock.started)
+    parts[#parts + 1] = struct.pack(OFFERED, offer[OFFER_TOKEN], offer[LAPSES])
   end
-  return head
+  return table.concat(parts)
 end
 
 -- The order matters, because nothing takes back what stands before an error. Index: an entry without a lock is found and
