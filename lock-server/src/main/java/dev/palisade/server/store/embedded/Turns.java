@@ -12,11 +12,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whose turn it is to decide. What is asked gathers until one thread takes all of it, one thread at a time: the store's own, which also
- * comes when time alone has something to decide; or, where a turn does not block, the thread that has asked for several
- * things together, so that no other has to wake up for it. Knows nothing of locks.
+ * comes when time alone has something to decide; or, where a turn does not block, the thread that has asked for a few
+ * things together, so that no other has to wake up for them. Knows nothing of locks.
  */
 final class Turns<T> {
     private static final int BATCH_MAX = 4_096;
+    /** More than this is worth waking the store's own thread for: whoever asks has the next frame to read meanwhile. */
+    private static final int ELSEWHERE_MAX = 64;
 
     private final int askedMax;
     private final boolean wherever;
@@ -86,7 +88,7 @@ final class Turns<T> {
         } finally {
             asking.remove();
             if (!asked.isEmpty()) {
-                if (wherever) {
+                if (wherever && count.get() <= ELSEWHERE_MAX) {
                     takeTurns();
                 } else {
                     wakeOwn(Long.MIN_VALUE);

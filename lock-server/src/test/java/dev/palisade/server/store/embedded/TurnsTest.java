@@ -11,6 +11,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -69,6 +70,15 @@ class TurnsTest {
             assertThat(taken).isEmpty();
         });
         assertThat(taken.remove()).isEqualTo(new Turn(Thread.currentThread(), List.of(1, 2)));
+    }
+
+    @Test
+    void whatManyAskTogetherIsTheStoresOwn() throws Exception {
+        start(true, 1_000);
+        turns.together(() -> IntStream.range(0, 65).forEach(turns::ask));
+        Turn turn = taken.take();
+        assertThat(turn.by().getName()).isEqualTo("own");
+        assertThat(turn.asked()).hasSize(65);
     }
 
     @Test
