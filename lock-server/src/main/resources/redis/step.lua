@@ -279,6 +279,8 @@ end
 
 -- ---- refusing
 
+local REFUSED_ENDED = 4
+
 local function refuse(reason, message, ended, detail, retry_after)
   return { 'Refused', reason, message, ended or '', detail or '', retry_after or 0 }
 end

@@ -64,7 +64,7 @@ final class HeldLease {
         return lease;
     }
 
-    /** In the loop: an offer with enough left to be used before its accept, sent now, is answered. */
+    /** In the loop: an offer with enough left to be used before its accept, sent in a moment, is answered. */
     static HeldLease ofOffer(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
         HeldLease lease = new HeldLease(session, grant, asked, view);
         lease.begin();

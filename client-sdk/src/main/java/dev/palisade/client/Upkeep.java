@@ -62,9 +62,8 @@ final class Upkeep {
     /** Until confirmed on the next stream, the old deadline counts. */
     void streamBroken() {
         confirmedFrom = Long.MAX_VALUE;
-        if (acceptTimer != null) {
-            sendAccept();
-        } else if (accept == null) {
+        acceptNow();
+        if (accept == null) {
             resume();
         }
     }
@@ -86,6 +85,12 @@ final class Upkeep {
         acceptedOn = session.generation();
         accept = Ask.lasting(() -> Calls.accept(grant, session.id()), this::acceptAnswered);
         acceptTimer = session.loop().in(ACCEPT_WITHIN_NANOS, this::sendAccept);
+    }
+
+    private void acceptNow() {
+        if (acceptTimer != null) {
+            sendAccept();
+        }
     }
 
     private void sendAccept() {
@@ -158,6 +163,7 @@ final class Upkeep {
 
     /** From any thread; blocks until answered, refused or late. What came of it shows in the lease. */
     void renewNow(long timeoutNanos) {
+        session.loop().execute(this::acceptNow); // An offer is nothing to renew.
         Inquiry<Boolean> inquiry = new Inquiry<>(
                 session,
                 Calls.renew(grant).build(),

@@ -188,6 +188,22 @@ class OfferTest extends Fixture {
         assertThat(leaseOf(result).validFor()).isGreaterThan(Duration.ofSeconds(2));
     }
 
+    /** To the lock machine an offer is no lease yet: a renew that came before the accept would find nothing. */
+    @Test
+    void whoEnsuresAtOnceAcceptsFirst() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        offerFresh();
+        server.script = call -> {
+            if (call.hasRenew() && count(CallCase.ACCEPT) == 0) {
+                return ScriptedServer.rejected("NOT_HOLDER");
+            }
+            return call.hasAccept() ? null : server.grantAll(call);
+        };
+        leaseOf(result).ensure(Duration.ofSeconds(5));
+        assertThat(count(CallCase.RENEW)).isEqualTo(1);
+        assertThat(leaseOf(result).validFor()).isGreaterThan(Duration.ofSeconds(5));
+    }
+
     @Test
     void anOfferThatIsToldTwiceIsNotDeclinedTheSecondTime() {
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);

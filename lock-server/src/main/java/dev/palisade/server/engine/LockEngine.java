@@ -197,6 +197,8 @@ public final class LockEngine implements LockStore.Listener {
         if (!session.holds(asked.grant())) {
             // Given up, or told lost, while it was on its way back.
             var unused = execute(new Abandon(held.lock(), asked.grant(), asked.sessionGen()));
+        } else if (session.isAbandoned()) {
+            sessions.abandon(session, asked.grant(), held.lock());
         }
         return new Answer.Renewed(resumed.grant());
     }
@@ -344,7 +346,7 @@ public final class LockEngine implements LockStore.Listener {
         });
     }
 
-    /** Gives a request up, whatever became of it. The same holds for what it was granted. */
+    /** Gives a request up, whatever became of it. The same holds for what this server granted it. */
     public CompletionStage<Answer> leave(LockName lock, RequestId request) {
         return execute(new Leave(lock, request, Long.MAX_VALUE)).thenApply(answer -> {
             if (answer instanceof Answer.Left) {

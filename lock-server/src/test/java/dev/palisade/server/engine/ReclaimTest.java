@@ -43,6 +43,7 @@ class ReclaimTest {
     private final SequencerKeys keys = SequencerKeys.generate();
     private final LockEngine engine = engine();
     private long requests;
+    private boolean graceIsOver;
 
     private LockEngine engine() {
         return new LockEngine(
@@ -50,7 +51,11 @@ class ReclaimTest {
                 keys::sign,
                 keys.verifier("palisade")::verify,
                 new EngineConfig("palisade", 1_000, 100, 100),
-                (millis, task) -> {},
+                (millis, task) -> {
+                    if (graceIsOver) {
+                        task.run();
+                    }
+                },
                 new EventLog(events::add, () -> 0, 100),
                 new byte[16]);
     }
@@ -156,6 +161,18 @@ class ReclaimTest {
         assertThat(reason(now(engine.release(release(held)))))
                 .as("it has ended")
                 .isEqualTo(Reason.LEASE_EXPIRED);
+    }
+
+    @Test
+    void whatComesBackToAStreamThatIsGivenUpIsGivenUp() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 10_000, 0);
+        store.losesAll(5_000);
+        graceIsOver = true;
+        store.before(Reclaim.class, () -> engine.detach(session));
+        assertThat(now(engine.keepAlive(session))).isEmpty();
+        assertThat(reclaimed()).containsExactly(held.id());
+        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.LEASE_EXPIRED);
     }
 
     @Test

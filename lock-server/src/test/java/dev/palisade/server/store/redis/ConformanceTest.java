@@ -167,6 +167,7 @@ class ConformanceTest {
             a lapsed waiter goes first again    | waiter[LAPSE] = STEPS_BACK                       | waiter[LAPSE] = LAST_CHANCE
             the queue is a stack                | put_into_queue(step, waiter, false)              | put_into_queue(step, waiter, true)
             a waiter's change is not kept       | before[LAPSE] = LAST_CHANCE\\n        keep_waiter(step, before) | before[LAPSE] = LAST_CHANCE
+            offers beside many holders are lost | cmsgpack.pack({ lock.holders, lock.offers })     | cmsgpack.pack({ lock.holders, {} })
             ends never grow old                 | if not too_many and lock.first_end_at            | if not too_many or lock.first_end_at
             readers join writers                | if grant[MODE] == EXCLUSIVE then\\n      return false | if grant[MODE] == EXCLUSIVE then\\n      return true
             no lock-delay                       | step.lock.closed = math.max(step.lock.closed, closed_until) | step.lock.closed = step.lock.closed
