@@ -26,7 +26,9 @@ final class Leases {
     private static final long LATER_NANOS = 1_000_000_000L;
     private static final Set<String> EARLY = Set.of("ABANDONED", "FORCE_RELEASED");
 
-    private final Map<String, Lease> byGrant = new LinkedHashMap<>();
+    /** By grant and token: a request that a store has forgotten may be granted once more, under the same grant. */
+    private final Map<String, Lease> byToken = new LinkedHashMap<>();
+
     private final Set<String> freedEarly = new HashSet<>();
     private final List<Trouble> troubles = new ArrayList<>();
     private final List<Trouble> forced = new ArrayList<>();
@@ -61,21 +63,17 @@ final class Leases {
         Leases leases = new Leases();
         leases.readTroubles(events);
         events.forEach(leases::read);
-        return leases.byGrant.values().stream().map(leases::held).toList();
+        return leases.byToken.values().stream().map(leases::held).toList();
     }
 
     private void read(JsonObject event) {
         switch (text(event, "event")) {
-            case "granted" -> byGrant.put(text(event, "grant"), new Lease(event));
-            case "valid", "granted-again" -> {
-                Lease lease = byGrant.get(text(event, "grant"));
-                if (lease != null) {
-                    lease.deadlineNanos = Math.max(lease.deadlineNanos, number(event, "until"));
-                }
-            }
-            case "releasing" -> end(byGrant.get(text(event, "grant")), event);
+            case "granted" -> byToken.put(key(event), new Lease(event));
+            case "granted-again" -> extend(byToken.computeIfAbsent(key(event), token -> new Lease(event)), event);
+            case "valid" -> extend(byToken.get(key(event)), event);
+            case "releasing" -> end(byToken.get(key(event)), event);
             case "lost" -> {
-                end(byGrant.get(text(event, "grant")), event);
+                end(byToken.get(key(event)), event);
                 if (EARLY.contains(text(event, "reason"))) {
                     freedEarly.add(text(event, "grant"));
                 }
@@ -87,7 +85,7 @@ final class Leases {
             }
             case "fault-began" -> {
                 if (text(event, "fault").equals("KILL_CLIENT")) {
-                    byGrant.values().stream()
+                    byToken.values().stream()
                             .filter(lease -> text(lease.granted, "client").equals(text(event, "who")))
                             .forEach(lease -> end(lease, event));
                 }
@@ -95,6 +93,16 @@ final class Leases {
             default -> {
                 // Not about a lease.
             }
+        }
+    }
+
+    private static String key(JsonObject event) {
+        return text(event, "grant") + " " + number(event, "token");
+    }
+
+    private static void extend(@Nullable Lease lease, JsonObject event) {
+        if (lease != null) {
+            lease.deadlineNanos = Math.max(lease.deadlineNanos, number(event, "until"));
         }
     }
 

@@ -102,9 +102,10 @@ final class UnaryVisitor implements Runnable {
         use(request, granted.get(), first);
     }
 
-    private void use(AcquireRequest request, Granted grant, long firstNanos) {
+    private void use(AcquireRequest request, Granted first, long firstNanos) {
+        Granted grant = first;
         if (random.nextInt(3) == 0) {
-            acquire(request, firstNanos, "granted-again");
+            grant = acquire(request, firstNanos, "granted-again").orElse(grant);
         }
         boolean letGo = random.nextInt(3) == 0;
         stopping.within(letGo ? request.getTtlMillis() + 300 : random.nextInt((int) request.getTtlMillis() / 2));
@@ -112,8 +113,12 @@ final class UnaryVisitor implements Runnable {
             renew(grant);
         }
         if (letGo) {
-            acquire(request, firstNanos, "granted-again");
+            grant = acquire(request, firstNanos, "granted-again").orElse(grant);
         }
+        release(grant);
+    }
+
+    private void release(Granted grant) {
         history.write(about(of("releasing", grant.getLock()), grant));
         call(
                 "released",

@@ -11,6 +11,9 @@ import org.junit.jupiter.api.Test;
 class LeasesTest {
     private static final String OF_1 = "'lock':'l','token':1,'grant':'grant-of-1'";
 
+    private static final String ANEW =
+            "'lock':'l','token':3,'grant':'grant-of-1','mode':'EXCLUSIVE','asked':95,'until':140";
+
     /** c1 believes in its lease from 0 to 100, c2 has the lock from 50 on. */
     private static Story overlap() {
         return new Story().granted(0, "c1", 1, 100).granted(50, "c2", 2, 150);
@@ -60,6 +63,15 @@ class LeasesTest {
                 .at(30, "c1", "valid", "'until':90," + OF_1)
                 .at(35, "c1", "valid", "'until':60," + OF_1);
         assertThat(Leases.of(renewed.events())).extracting(Held::untilNanos).containsExactly(Story.nanos(90));
+    }
+
+    /** A store that has forgotten a request grants it anew, under the same grant, with another token. */
+    @Test
+    void whatIsGrantedAnewIsALeaseOfItsOwn() {
+        Story anew = new Story().granted(0, "c1", 1, 40).granted(50, "c2", 2, 90);
+        assertThat(violations(anew.at(100, "c1", "granted-again", ANEW))).isEmpty();
+        Story overlapping = new Story().granted(0, "c1", 1, 40).granted(50, "c2", 2, 90);
+        assertThat(violations(overlapping.at(60, "c1", "granted-again", ANEW))).hasSize(1);
     }
 
     @Test
