@@ -26,7 +26,7 @@ command('expire', FREES, nil, function(step)
   if not lock.changed and is_idle(lock) and forgettable_at(lock) <= step.now then
     forget_lock(step)
   else
-    lock.due = nil -- It is due again at another time, whatever the index says.
+    lock.looked_at = true -- It is due again at another time.
     lock.changed = lock.changed or not lock.is_new
   end
   return { 'Expired' }

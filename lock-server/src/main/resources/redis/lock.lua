@@ -19,8 +19,6 @@ local LAPSE_NONE, STEPS_BACK, LAST_CHANCE = 0, 1, 2
 local NO_GRANT = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
 local FORMAT = 2
--- So many holders and offers are packed one by one, and in place of their number stands this when they are not.
-local FEW, MANY = 2, 65535
 local TOMBSTONE_MILLIS = 60000
 local TOMBSTONES_MAX = 256
 local HISTORY_MAX = 50
@@ -106,7 +104,6 @@ local function restart(lock, millis)
   end
   for _, offer in ipairs(lock.offers) do
     offer[LAPSES] = millis + offer[WAITER][TTL]
-    offer[WAITER][ALIVE_UNTIL] = millis + offer[WAITER][TTL]
   end
   lock.waiter_due = 0
   lock.changed = true
@@ -136,10 +133,6 @@ local function load_lock(key, epoch, field)
   local _, started, holders, offers, at
   _, started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.first_end_at, lock.next_end, lock.last_end_at,
     lock.next_entry, holders, offers, at = struct.unpack(HEAD, head)
-  if holders == MANY then
-    lock.holders, lock.offers = unpack(cmsgpack.unpack(string.sub(head, at)))
-    holders, offers = 0, 0
-  end
   for i = 1, holders do
     lock.holders[i], at = unpack_held(head, at)
   end
@@ -389,16 +382,10 @@ local function publish(step, home, event)
 end
 
 local function packed_head(lock)
-  local holders, offers = #lock.holders, #lock.offers
-  local many = holders + offers > FEW
   local parts = {
     struct.pack(HEAD, FORMAT, lock.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.first_end_at,
-      lock.next_end, lock.last_end_at, lock.next_entry, many and MANY or holders, offers),
+      lock.next_end, lock.last_end_at, lock.next_entry, #lock.holders, #lock.offers),
   }
-  if many then
-    parts[2] = cmsgpack.pack({ lock.holders, lock.offers }) -- A third of the time, from some dozens on.
-    return table.concat(parts)
-  end
   for _, grant in ipairs(lock.holders) do
     parts[#parts + 1] = pack_held(grant)
   end
@@ -410,16 +397,25 @@ local function packed_head(lock)
 end
 
 -- The order matters, because nothing takes back what stands before an error. Index: an entry without a lock is found and
--- dropped. Counter: a token that nobody got is only skipped. Then the lock itself, in one command; after it nothing may raise.
+-- dropped, and one that is too early moved; so it is put earlier before and later afterwards. Counter: a token that nobody got
+-- is only skipped. Then the lock itself, in one command; after it nothing may raise.
 local function save(step)
   local lock, keys = step.lock, step.keys
+  local sooner, later
   if lock.changed then
+    if lock.queue == '' then
+      lock.waiter_due = NEVER
+    end
     local due = next_due(lock, step.now)
     if lock.is_new then
       redis.call('ZADD', keys.names, 0, name_of(keys))
     end
-    if not lock.due or due < lock.due then
+    sooner = not lock.due or due < lock.due
+    later = not sooner and lock.looked_at
+    if sooner then
       redis.call('ZADD', keys.due, as_text(due), name_of(keys))
+    end
+    if sooner or later then
       lock.due = due
     end
   end
@@ -436,6 +432,9 @@ local function save(step)
       write[#write + 1] = value
     end
     redis.call('HSET', keys.lock, unpack(write))
+    if later then
+      redis.pcall('ZADD', keys.due, as_text(lock.due), name_of(keys))
+    end
     if next(step.forget) then
       local gone = {}
       for field in pairs(step.forget) do

@@ -101,6 +101,6 @@ redis.register_function('palisade_test_dump', function(keys)
   end
   return {
     lock.holders, lock.offers, all_waiters(lock), ends, lock.closed, lock.forgotten, redis.call('GET', keys[1]), lock.is_new and 1 or 0,
-    newest,
+    newest, redis.call('ZSCORE', keys[3], name_of(step.keys)),
   }
 end)

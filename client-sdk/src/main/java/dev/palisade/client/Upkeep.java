@@ -71,6 +71,7 @@ final class Upkeep {
     /** Lost. What still asks for it is heard no more; an accept that comes too late is given back as a stray reply. */
     void stop() {
         session.loop().cancel(acceptTimer);
+        acceptTimer = null; // Else an ensure that comes late would begin the accept anew, and nothing would end it.
         session.finish(accept);
         if (resuming()) {
             session.finish(resume);

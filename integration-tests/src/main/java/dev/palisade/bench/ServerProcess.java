@@ -60,16 +60,6 @@ final class ServerProcess implements AutoCloseable {
         return start(home, false, OBJECTS, Map.of(), all);
     }
 
-    /** Whether the lock server has an option of that name. */
-    static boolean knows(String option) {
-        try (Installation home = Installation.fresh()) {
-            List<String> command = command(home, LOCKS);
-            command.add("--help");
-            Child help = Child.start("palisade server --help", command, Map.of());
-            return help.remainingOutput().stream().anyMatch(line -> line.contains(option));
-        }
-    }
-
     private static ServerProcess start(
             Installation home,
             boolean first,

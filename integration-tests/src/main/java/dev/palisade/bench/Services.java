@@ -20,8 +20,6 @@ final class Services implements AutoCloseable {
     static final String LETTUCE = "Lettuce by hand";
     static final String POSTGRES = "PostgreSQL advisory lock";
 
-    private static final String DURABILITY = "--durability";
-
     private final EnumSet<Store> stores;
     private final boolean peers;
     private final @Nullable String givenRedis;
@@ -31,7 +29,6 @@ final class Services implements AutoCloseable {
     private final Deque<ServerProcess> servers = new ArrayDeque<>();
     private @Nullable BenchRedis redis;
     private boolean started;
-    private boolean asked;
 
     /**
      * Starts nothing yet.
@@ -83,15 +80,8 @@ final class Services implements AutoCloseable {
         return redis;
     }
 
-    /** The ones that are wanted and can be had. */
+    /** The ones that are wanted. */
     Set<Store> stores() {
-        if (stores.contains(Store.PROCESS) && !asked) {
-            asked = true;
-            if (!ServerProcess.knows(DURABILITY)) {
-                leftOut.accept(Store.PROCESS.contestant() + ": this lock server has no " + DURABILITY);
-                stores.remove(Store.PROCESS);
-            }
-        }
         return stores;
     }
 
@@ -109,7 +99,7 @@ final class Services implements AutoCloseable {
     ServerProcess newServer(Store store, String... options) {
         List<String> all = new ArrayList<>(List.of(options));
         if (store == Store.PROCESS) {
-            all.addAll(List.of(DURABILITY, "process"));
+            all.addAll(List.of("--durability", "process"));
         }
         return store == Store.REDIS ? ServerProcess.locksIn(redis(), all) : ServerProcess.locks(all);
     }

@@ -8,6 +8,7 @@ import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.Durability;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.redis.Loop;
 import dev.palisade.server.store.redis.RedisLinkConfig;
 import dev.palisade.server.store.redis.RedisStore;
 import dev.palisade.server.store.redis.RedisStoreConfig;
@@ -16,14 +17,16 @@ import java.security.SecureRandom;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The store that a server was told to use.
  *
+ * @param loop its thread, for the clients' connections as well; to be closed when they are, after the store. Null if it has none
  * @param where it keeps locks, for people; never with a password
  * @param isClosed whether {@link LockStore#close} has come to its end
  */
-record OpenedStore(LockStore store, String where, BooleanSupplier isClosed) {
+record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSupplier isClosed) {
     static OpenedStore open(
             ServerCommand config,
             Limits limits,
@@ -67,6 +70,7 @@ record OpenedStore(LockStore store, String where, BooleanSupplier isClosed) {
                 config.durability == Durability.PROCESS ? ", not synced: a power cut loses the last grants" : "";
         return new OpenedStore(
                 store,
+                null,
                 "data directory " + config.dataDir + ", tokens above " + store.epochBase() + survives,
                 store::isClosed);
     }
@@ -82,18 +86,28 @@ record OpenedStore(LockStore store, String where, BooleanSupplier isClosed) {
         StoreUri parsed = storeUri(uri);
         long startMillis = System.currentTimeMillis();
         long startNanos = System.nanoTime();
-        RedisStore store = RedisStore.open(
-                new RedisStoreConfig(
-                        new RedisLinkConfig(parsed, config.storeTimeout),
-                        config.storePrefix,
-                        config.failoverGrace.toMillis(),
-                        config.init),
-                limits,
-                () -> startMillis + (System.nanoTime() - startNanos) / 1_000_000,
-                timer,
-                random,
-                events);
-        return new OpenedStore(store, "store " + parsed + ", keys " + config.storePrefix + ":*", () -> true);
+        Loop loop = new Loop();
+        boolean opened = false;
+        try {
+            RedisStore store = RedisStore.open(
+                    new RedisStoreConfig(
+                            new RedisLinkConfig(parsed, config.storeTimeout),
+                            config.storePrefix,
+                            config.failoverGrace.toMillis(),
+                            config.init),
+                    loop,
+                    limits,
+                    () -> startMillis + (System.nanoTime() - startNanos) / 1_000_000,
+                    timer,
+                    random,
+                    events);
+            opened = true;
+            return new OpenedStore(store, loop, "store " + parsed + ", keys " + config.storePrefix + ":*", () -> true);
+        } finally {
+            if (!opened) {
+                loop.close();
+            }
+        }
     }
 
     private static StoreUri storeUri(String uri) throws CannotStart {

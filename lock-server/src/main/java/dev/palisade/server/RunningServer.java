@@ -14,9 +14,10 @@ import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
 import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.redis.Loop;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
-import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
@@ -26,6 +27,7 @@ import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -103,7 +105,7 @@ final class RunningServer {
         storeHealth.run();
         var unusedLook = timer.scheduleAtFixedRate(
                 logged(storeHealth), StoreHealth.LOOK_MILLIS, StoreHealth.LOOK_MILLIS, TimeUnit.MILLISECONDS);
-        Server server = NettyServerBuilder.forAddress(address)
+        Server server = listening(address, opened.loop())
                 .directExecutor()
                 .maxInboundMessageSize(FRAME_BYTES_MAX)
                 .maxInboundMetadataSize(HEADER_BYTES_MAX)
@@ -119,6 +121,7 @@ final class RunningServer {
             server.start();
         } catch (IOException e) {
             store.close();
+            end(opened.loop());
             timer.shutdownNow();
             throw new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
                     + "); choose another with --host and --port");
@@ -126,8 +129,24 @@ final class RunningServer {
         RunningServer running = new RunningServer(opened, timer, engine, locks, health, inFlight, server, config.drain);
         running.say(opened.where());
         running.say("signing keyset " + keyset.path() + ", issuer " + config.issuer);
-        running.say("listening on " + config.host + ":" + server.getPort());
+        running.say("listening on " + config.host + ":" + running.port());
         return running;
+    }
+
+    /** With one thread for clients and Redis, if there is one: an answer changes no threads on its way. */
+    private static NettyServerBuilder listening(InetSocketAddress address, @Nullable Loop loop) {
+        NettyServerBuilder server = NettyServerBuilder.forAddress(address);
+        return loop == null
+                ? server
+                : server.bossEventLoopGroup(loop.group())
+                        .workerEventLoopGroup(loop.group())
+                        .channelType(loop.serverSocket());
+    }
+
+    private static void end(@Nullable Loop loop) {
+        if (loop != null) {
+            loop.close();
+        }
     }
 
     /**
@@ -150,6 +169,7 @@ final class RunningServer {
         }
         tooLong.cancel(false);
         server.shutdownNow();
+        end(store.loop()); // Last: the store's answers came by it, and left by it.
         timer.shutdownNow();
         LastWords.say(System.out, "palisade server: stopped");
     }
@@ -164,6 +184,11 @@ final class RunningServer {
                             + " ms (the data directory's disk is slow), stopping at once");
             Runtime.getRuntime().halt(0);
         }
+    }
+
+    /** What it listens on. */
+    int port() {
+        return server.getPort();
     }
 
     private void say(String line) {

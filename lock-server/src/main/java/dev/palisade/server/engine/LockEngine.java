@@ -32,18 +32,22 @@ import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Resume;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.store.AFew;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /**
@@ -56,6 +60,9 @@ public final class LockEngine implements LockStore.Listener {
             Reason.OUTCOME_UNKNOWN,
             "the lock server is stopping and the request keeps its place; ask its successor with the same request id",
             Map.of(Rejection.APPLIED, "unknown"));
+
+    /** Of one session: what others ask does not wait behind all of them. */
+    private static final int RENEWALS_AT_A_TIME = 1_024;
 
     private final LockStore store;
     private final Function<Sequencer, SignedSequencer> signer;
@@ -143,28 +150,51 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Renews every lease of the stream. Completes with the grants that are lost; fails when that cannot be told now. */
     public CompletionStage<List<Lost>> keepAlive(Session session) {
-        List<CompletableFuture<Answer>> renewals = new ArrayList<>();
-        List<Lost> leases = new ArrayList<>();
-        session.held().forEach((grant, held) -> {
-            leases.add(new Lost(held.lock(), grant, End.EXPIRED, ""));
-            renewals.add(renewed(session, held).toCompletableFuture());
+        Map<GrantId, Session.Held> held = session.held();
+        List<Renew> alone = new ArrayList<>();
+        List<Renew> others = new ArrayList<>();
+        held.forEach((grant, lease) ->
+                (lease.grant().request().mode() == Mode.EXCLUSIVE ? alone : others).add(renewal(session, lease)));
+        return store.renew(alone).thenCompose(left -> {
+            if (left.size() < alone.size()) {
+                outage.answered();
+            }
+            others.addAll(left);
+            return renewEach(session, held, others);
         });
-        return CompletableFuture.allOf(renewals.toArray(new CompletableFuture<?>[0]))
-                .thenApply(all -> {
-                    List<Lost> lost = new ArrayList<>();
-                    for (int i = 0; i < leases.size(); i++) {
-                        Answer answer = renewals.get(i).join();
-                        if (answer instanceof Answer.Refused refused && !isFinal(refused)) {
-                            // Neither renewed nor lost. No reply says so: the client asks again while the lease lasts.
-                            throw refused.rejection().asException();
-                        }
-                        if (answer instanceof Answer.Refused refused) {
-                            lost.add(leases.get(i).by(refused.rejection()));
-                            session.ended(leases.get(i).grant(), 0);
-                        }
+    }
+
+    private CompletionStage<List<Lost>> renewEach(
+            Session session, Map<GrantId, Session.Held> held, List<Renew> leases) {
+        List<Lost> lost = Collections.synchronizedList(new ArrayList<>());
+        AtomicReference<Rejection> unknown = new AtomicReference<>();
+        return AFew.at(RENEWALS_AT_A_TIME, leases, lease -> {
+                    if (!session.holds(lease.grant())) {
+                        return CompletableFuture.completedFuture(null); // Given up meanwhile.
                     }
-                    return lost;
+                    return renewed(session, Objects.requireNonNull(held.get(lease.grant())))
+                            .thenAccept(answer -> {
+                                if (answer instanceof Answer.Refused refused && !isFinal(refused)) {
+                                    unknown.set(refused.rejection());
+                                } else if (answer instanceof Answer.Refused refused
+                                        && session.ended(lease.grant(), 0)
+                                        && !isReleased(refused)) {
+                                    lost.add(Lost.by(refused.rejection(), lease.lock(), lease.grant()));
+                                }
+                            });
+                })
+                .thenApply(all -> {
+                    Rejection why = unknown.get();
+                    if (why != null) {
+                        // Neither renewed nor lost. No reply says so: the client asks again while the lease lasts.
+                        throw why.asException();
+                    }
+                    return List.copyOf(lost);
                 });
+    }
+
+    private static boolean isReleased(Answer.Refused refused) {
+        return End.RELEASED.name().equals(refused.rejection().metadata().get(Rejection.ENDED));
     }
 
     private static boolean isFinal(Answer.Refused refused) {
@@ -178,16 +208,19 @@ public final class LockEngine implements LockStore.Listener {
     /** Renews what this stream holds; what the store has forgotten is reclaimed, if it waits for that. */
     private CompletionStage<Answer> renewed(Session session, Session.Held held) {
         Grant grant = held.grant();
-        return execute(new Renew(held.lock(), grant.id(), grant.token(), session.id()))
-                .thenCompose(answer -> {
-                    if (!(answer instanceof Answer.Refused refused)
-                            || refused.rejection().reason() != Reason.NOT_HOLDER) {
-                        return CompletableFuture.completedFuture(answer);
-                    }
-                    Request asked = grant.request().withSessionGen(session.gen());
-                    return execute(new Reclaim(held.lock(), asked, grant.token()))
-                            .thenApply(reclaimed -> reclaimed(session, held, asked, reclaimed));
-                });
+        return execute(renewal(session, held)).thenCompose(answer -> {
+            if (!(answer instanceof Answer.Refused refused)
+                    || refused.rejection().reason() != Reason.NOT_HOLDER) {
+                return CompletableFuture.completedFuture(answer);
+            }
+            Request asked = grant.request().withSessionGen(session.gen());
+            return execute(new Reclaim(held.lock(), asked, grant.token()))
+                    .thenApply(reclaimed -> reclaimed(session, held, asked, reclaimed));
+        });
+    }
+
+    private static Renew renewal(Session session, Session.Held held) {
+        return new Renew(held.lock(), held.grant().id(), held.grant().token(), session.id());
     }
 
     private Answer reclaimed(Session session, Session.Held held, Request asked, Answer answer) {
@@ -209,13 +242,13 @@ public final class LockEngine implements LockStore.Listener {
      * @param detail who ended it and why, when a person did; else empty
      */
     public record Lost(LockName lock, GrantId grant, End end, String detail) {
-        /** This one, ended as the refusal of its renewal says. The push of the end finds it gone and says nothing. */
-        Lost by(Rejection refusal) {
+        /** Ended as the refusal of its renewal says. The push of the end finds it gone and says nothing. */
+        static Lost by(Rejection refusal, LockName lock, GrantId grant) {
             boolean forced = End.FORCE_RELEASED.name().equals(refusal.metadata().get(Rejection.ENDED));
             return new Lost(
                     lock,
                     grant,
-                    forced ? End.FORCE_RELEASED : end,
+                    forced ? End.FORCE_RELEASED : End.EXPIRED,
                     refusal.metadata().getOrDefault(Rejection.DETAIL, ""));
         }
     }
@@ -346,7 +379,7 @@ public final class LockEngine implements LockStore.Listener {
         });
     }
 
-    /** Gives a request up, whatever became of it. The same holds for what this server granted it. */
+    /** Gives a request up, whatever became of it. What this server granted it is not reclaimed any more, either. */
     public CompletionStage<Answer> leave(LockName lock, RequestId request) {
         return execute(new Leave(lock, request, Long.MAX_VALUE)).thenApply(answer -> {
             if (answer instanceof Answer.Left) {

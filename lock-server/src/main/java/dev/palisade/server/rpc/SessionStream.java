@@ -31,6 +31,7 @@ import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -50,6 +51,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final int callsInFlightMax;
     private final Streams streams;
     private final Outbox outbox;
+    private final KeepAlives keepAlives;
     // Only set by the transport's thread of this stream.
     private volatile @Nullable Session session;
 
@@ -67,6 +69,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         this.version = version;
         this.callsInFlightMax = callsInFlightMax;
         this.outbox = new Outbox(out, callsInFlightMax);
+        this.keepAlives = new KeepAlives(this::keepAlive, outbox::noReply);
         this.streams = streams;
         out.setOnCancelHandler(this::broke);
         out.setOnCloseHandler(() -> streams.closed(this));
@@ -110,7 +113,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             outbox.inOrder(() -> submit(attached, call));
         }
         if (frame.hasKeepAlive()) {
-            keepAlive(attached, frame.getKeepAlive().getKeepAliveId());
+            keepAlives.came(frame.getKeepAlive().getKeepAliveId());
         }
     }
 
@@ -237,8 +240,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         engine.flushLater(this);
     }
 
-    private void keepAlive(Session attached, long id) {
-        var unused = engine.keepAlive(attached).whenComplete((lost, failure) -> {
+    private CompletionStage<?> keepAlive(long id) {
+        return engine.keepAlive(Objects.requireNonNull(session)).whenComplete((lost, failure) -> {
             if (failure != null) {
                 outbox.noReply();
             } else {

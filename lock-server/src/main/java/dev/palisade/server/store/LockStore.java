@@ -7,8 +7,10 @@ import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** Where locks are kept. Safe to share between threads. */
@@ -19,6 +21,15 @@ public interface LockStore extends AutoCloseable {
      * @return completes with the answer once nothing can take it back, or with {@link StoreFailure}
      */
     CompletionStage<Answer> execute(Command command);
+
+    /**
+     * Renews leases of one session, as far as that takes nothing but a new time in each of them.
+     *
+     * @return completes with those that are not known to be renewed: to be renewed one by one, which tells what is the matter. Never fails
+     */
+    default CompletionStage<List<Renew>> renew(List<Renew> leases) {
+        return CompletableFuture.completedFuture(leases);
+    }
 
     /**
      * Runs {@code asks}, which executes several commands; a store may begin with them only at its end, and decide them on this thread. Not

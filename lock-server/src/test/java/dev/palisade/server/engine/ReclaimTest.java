@@ -20,6 +20,7 @@ import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Release;
+import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Resume;
 import dev.palisade.server.engine.LockEngine.Shown;
 import dev.palisade.server.store.MemoryStore;
@@ -27,6 +28,7 @@ import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -123,6 +125,31 @@ class ReclaimTest {
                 .containsExactly(new LockEngine.Lost(LOCK, held.id(), End.EXPIRED, ""));
         assertThat(store.asked()).noneMatch(Reclaim.class::isInstance);
         assertThat(session.holds(other.id())).isTrue();
+    }
+
+    @Test
+    void whatIsReleasedWhileItsKeepAliveIsOnItsWayIsNotReclaimedWithIt() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 7_000, 60_000);
+        store.losesAll(1_000);
+        CompletableFuture<Void> look = new CompletableFuture<>();
+        store.looksAtAll(look);
+        CompletionStage<List<LockEngine.Lost>> keepAlive = engine.keepAlive(session);
+        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.NOT_HOLDER);
+        look.complete(null);
+        assertThat(now(keepAlive)).as("lost").isEmpty();
+        assertThat(store.asked()).noneMatch(Reclaim.class::isInstance);
+    }
+
+    @Test
+    void whatIsReleasedWhileItsKeepAliveIsOnItsWayIsNotLost() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 7_000, 0);
+        store.before(Renew.class, () -> {
+            var unused = store.execute(release(held)); // Heard by the store, and not by the session yet.
+            session.holds(held, LOCK);
+        });
+        assertThat(now(engine.keepAlive(session))).as("lost").isEmpty();
     }
 
     @Test

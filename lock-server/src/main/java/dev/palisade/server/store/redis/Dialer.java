@@ -16,10 +16,7 @@ import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
-import io.lettuce.core.resource.DefaultEventLoopGroupProvider;
-import io.lettuce.core.resource.Transports;
 import io.netty.channel.EventLoop;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,8 +27,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Makes connections, all on one event loop, which is the thread that everything about Redis belongs to. Lettuce reconnects nothing and
- * times nothing out here: what it does by itself, it would do twice. Closing it leaves no thread behind.
+ * Makes connections, all on the {@link Loop}, which is the thread that everything about Redis belongs to. Lettuce reconnects nothing and
+ * times nothing out here: what it does by itself, it would do twice. Closing it leaves no thread of Lettuce's behind.
  */
 final class Dialer implements AutoCloseable {
     /** The first connection of a process loads classes, on a machine that may be busy with a start. */
@@ -41,21 +38,19 @@ final class Dialer implements AutoCloseable {
 
     private final StoreUri uri;
     private final Duration timeout;
-    private final DefaultEventLoopGroupProvider loops;
     private final EventLoop loop;
     private final ClientResources resources;
     private final RedisClient client;
     private Duration connectTimeout;
 
-    Dialer(RedisLinkConfig config) throws StoreUnusable {
+    Dialer(RedisLinkConfig config, Loop lent) throws StoreUnusable {
         uri = config.uri();
         timeout = config.timeout();
         connectTimeout = timeout.compareTo(FIRST_TIMEOUT_MIN) > 0 ? timeout : FIRST_TIMEOUT_MIN;
         SslOptions ssl = ssl(uri);
-        loops = new DefaultEventLoopGroupProvider(1, pool -> new DefaultThreadFactory("palisade-redis", true));
-        loop = loops.allocate(Transports.eventLoopGroupClass()).next();
+        loop = lent.thread();
         resources = DefaultClientResources.builder()
-                .eventLoopGroupProvider(loops)
+                .eventLoopGroupProvider(lent.lent())
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
                 .build();
         client = RedisClient.create(resources);
@@ -179,8 +174,6 @@ final class Dialer implements AutoCloseable {
         }
         resources
                 .shutdown(0, CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS)
-                .awaitUninterruptibly(CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS);
-        loops.shutdown(0, CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS)
                 .awaitUninterruptibly(CLOSING_MAX.toMillis(), TimeUnit.MILLISECONDS);
     }
 }

@@ -20,6 +20,7 @@ final class Library {
             "acquire",
             "accept",
             "renew",
+            "renewals",
             "release",
             "leave",
             "expire",

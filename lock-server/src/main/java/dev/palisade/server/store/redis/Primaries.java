@@ -62,7 +62,7 @@ final class Primaries {
     /** The first round, after which there are more only if all primaries were linked. Any thread. */
     CompletableFuture<Void> start() {
         loop.execute(this::look);
-        var unused = loop.scheduleWithFixedDelay(this::beat, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
+        var unused = loop.schedule(this::beat, WATCH_MILLIS, TimeUnit.MILLISECONDS);
         return started;
     }
 
@@ -148,7 +148,6 @@ final class Primaries {
     private CompletableFuture<Void> link(Address address) {
         return greeter.link(address).thenAccept(primary -> {
             Wire wire = primary.wire();
-            ServerInfo info = primary.info();
             if (closed || !route.primaries().contains(address)) {
                 wire.retire();
                 return;
@@ -160,9 +159,9 @@ final class Primaries {
                     "primary",
                     address,
                     "version",
-                    info.version(),
+                    primary.info().version(),
                     "replication_id",
-                    info.replicationId());
+                    primary.info().replicationId());
             channels.follow();
             tell();
         });
@@ -233,6 +232,9 @@ final class Primaries {
     private void beat() {
         for (Primary primary : List.copyOf(linked.values())) {
             var unusedEnd = load(primary.wire());
+        }
+        if (!closed) { // The loop goes on when this is over.
+            var unused = loop.schedule(this::beat, WATCH_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The link to whichever Redis is the primary; in a cluster, to all of them. It knows nothing of locks. A call is written at most once
- * unless Redis said that it did not run; what is called while there is no primary fails at once. It blocks nobody, and replies on its
- * own thread, on which everything here happens: be brief there. Safe for use by many threads.
+ * unless Redis said that it did not run; what is called while there is no primary fails at once. It blocks nobody, and replies on the
+ * {@link Loop}, on which everything here happens: be brief there. Safe for use by many threads.
  */
 final class RedisLink implements AutoCloseable {
     private static final long CLOSING_MAX_MILLIS = 2_000;
@@ -37,20 +37,22 @@ final class RedisLink implements AutoCloseable {
     /** Written to in this turn of the loop, to be flushed at its end. */
     private final Set<Wire> written = new LinkedHashSet<>();
 
-    private RedisLink(RedisLinkConfig config, FunctionLibrary library, EventLog events) throws StoreUnusable {
-        dialer = new Dialer(config);
+    private RedisLink(RedisLinkConfig config, FunctionLibrary library, Loop lent, EventLog events)
+            throws StoreUnusable {
+        dialer = new Dialer(config, lent);
         loop = dialer.loop();
         primaries = new Primaries(config.uri(), dialer, new Loading(library), events);
     }
 
     /**
-     * Links to the primary. Blocks until it is linked.
+     * Links to the primary. Blocks until it is linked. Not for the link's thread.
      *
+     * @param lent the link's thread, which outlives it
      * @throws StoreUnusable if it cannot be reached, may not be used, or must not keep locks as it is configured
      */
-    static RedisLink open(RedisLinkConfig config, FunctionLibrary library, EventLog events)
+    static RedisLink open(RedisLinkConfig config, FunctionLibrary library, Loop lent, EventLog events)
             throws StoreUnusable, InterruptedException {
-        RedisLink link = new RedisLink(config, library, events);
+        RedisLink link = new RedisLink(config, library, lent, events);
         boolean linked = false;
         try {
             link.primaries.start().get();
@@ -107,7 +109,7 @@ final class RedisLink implements AutoCloseable {
         return primaries.state();
     }
 
-    /** What is in flight ends with an unknown outcome; later calls fail. Returns when no thread is left, in bounded time. Not for the link's thread. */
+    /** What is in flight ends with an unknown outcome; later calls fail. Returns when its connections are closed, in bounded time. Not for the link's thread. */
     @Override
     public void close() {
         CompletableFuture<Void> closed = new CompletableFuture<>();

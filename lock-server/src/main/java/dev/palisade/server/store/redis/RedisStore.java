@@ -22,10 +22,12 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Poll;
 import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
+import dev.palisade.server.store.AFew;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.StoreUnusable;
@@ -34,8 +36,10 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -58,6 +62,9 @@ public final class RedisStore implements LockStore {
     /** A command is repeated so often when the epoch of its domain had to be put in order first. */
     private static final int REPEATS = 3;
 
+    /** Calls of one keep-alive: some ten milliseconds in which others wait. */
+    private static final int RENEWALS_AT_A_TIME = 16;
+
     private static final long TICK_MILLIS = 250;
     private static final int DOMAINS_PER_TICK = 32;
     private static final int DUE_MAX = 200;
@@ -70,6 +77,9 @@ public final class RedisStore implements LockStore {
     private final LongSupplier nowMillis;
     private final ScheduledExecutorService timer;
     private final byte[] settings;
+    /** Whether the keys of two domains may be on two nodes. */
+    private final boolean spread;
+
     private final String channel;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final CompletableFuture<@Nullable Void> answered = new CompletableFuture<>();
@@ -81,32 +91,35 @@ public final class RedisStore implements LockStore {
     private long nextPollMillis;
 
     /**
-     * Connects, and puts the epochs in order.
+     * Connects, and puts the epochs in order. Blocks meanwhile; not for {@code loop}.
      *
+     * @param loop what the store does with Redis, and whoever it answers, is on this thread; it outlives the store
      * @param nowMillis milliseconds since 1970 that never go back
      * @param timer runs what is due; used for short tasks only
      */
     public static RedisStore open(
             RedisStoreConfig config,
+            Loop loop,
             Limits limits,
             LongSupplier nowMillis,
             ScheduledExecutorService timer,
             RandomGenerator random,
             EventLog events)
             throws StoreUnusable, InterruptedException {
-        return open(config, Library.load(), limits, nowMillis, timer, random, events);
+        return open(config, Library.load(), loop, limits, nowMillis, timer, random, events);
     }
 
     static RedisStore open(
             RedisStoreConfig config,
             FunctionLibrary library,
+            Loop loop,
             Limits limits,
             LongSupplier nowMillis,
             ScheduledExecutorService timer,
             RandomGenerator random,
             EventLog events)
             throws StoreUnusable, InterruptedException {
-        RedisLink link = RedisLink.open(config.link(), library, events);
+        RedisLink link = RedisLink.open(config.link(), library, loop, events);
         RedisStore store = new RedisStore(link, config, limits, nowMillis, timer, random, events);
         boolean opened = false;
         try {
@@ -152,6 +165,7 @@ public final class RedisStore implements LockStore {
             EventLog events) {
         this.link = link;
         this.limits = limits;
+        this.spread = config.link().uri().kind() == StoreUri.Kind.CLUSTER;
         this.timeoutMillis = config.link().timeout().toMillis();
         this.nowMillis = nowMillis;
         this.timer = timer;
@@ -197,7 +211,7 @@ public final class RedisStore implements LockStore {
                 epochs.told(now));
     }
 
-    /** What was sent to Redis is answered first, as long as Redis answers. */
+    /** What was sent to Redis is answered first, as long as Redis answers. Waits for that; not for the loop. */
     @Override
     public void close() {
         closed = true;
@@ -221,17 +235,48 @@ public final class RedisStore implements LockStore {
         return execute(command, true);
     }
 
-    /** @param asked by a client; what the store asks by itself ends no wait before its client is told */
-    private CompletableFuture<Answer> execute(Command command, boolean asked) {
-        CompletableFuture<Answer> answer = new CompletableFuture<>();
+    @Override
+    public CompletionStage<List<Renew>> renew(List<Renew> leases) {
+        Queue<Renew> left = new ConcurrentLinkedQueue<>();
+        return AFew.at(RENEWALS_AT_A_TIME, Renewals.of(leases, epochs::of, settings, spread), call -> {
+                    if (begin() != null) {
+                        left.addAll(call.leases);
+                        return CompletableFuture.completedFuture(left);
+                    }
+                    return link.call(Renewals.FUNCTION, call.keys, call.args)
+                            .thenApply(call::left)
+                            .exceptionally(failure -> call.leases)
+                            .thenAccept(left::addAll)
+                            .whenComplete((any, failure) -> end());
+                })
+                .thenApply(all -> List.copyOf(left));
+    }
+
+    /** Something is to be sent: {@link #end} is called after its answer. Null, or why it cannot be sent. */
+    private @Nullable StoreFailure begin() {
         if (closed) {
-            answer.completeExceptionally(StoreFailure.unavailable("the lock server is stopping; try another or later"));
-            return answer;
+            return StoreFailure.unavailable("the lock server is stopping; try another or later");
         }
         if (inFlight.incrementAndGet() > RedisStoreConfig.IN_FLIGHT_MAX) {
             inFlight.decrementAndGet();
-            answer.completeExceptionally(StoreFailure.unavailable(
-                    "more than " + RedisStoreConfig.IN_FLIGHT_MAX + " commands are on their way to Redis; try later"));
+            return StoreFailure.unavailable(
+                    "more than " + RedisStoreConfig.IN_FLIGHT_MAX + " commands are on their way to Redis; try later");
+        }
+        return null;
+    }
+
+    private void end() {
+        if (inFlight.decrementAndGet() == 0 && closed) {
+            answered.complete(null);
+        }
+    }
+
+    /** @param asked by a client; what the store asks by itself ends no wait before its client is told */
+    private CompletableFuture<Answer> execute(Command command, boolean asked) {
+        CompletableFuture<Answer> answer = new CompletableFuture<>();
+        StoreFailure refused = begin();
+        if (refused != null) {
+            answer.completeExceptionally(refused);
             return answer;
         }
         if (command instanceof CheckSequencer check) {
@@ -240,11 +285,7 @@ public final class RedisStore implements LockStore {
             learn(reclaim.lock(), reclaim.token().value());
         }
         send(command, asked, answer, REPEATS);
-        return answer.whenComplete((done, failure) -> {
-            if (inFlight.decrementAndGet() == 0 && closed) {
-                answered.complete(null);
-            }
-        });
+        return answer.whenComplete((done, failure) -> end());
     }
 
     /** Only what is authentic comes here: a floor must not move on anything else. */

@@ -22,6 +22,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Machine;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Poll;
+import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Telling;
 import dev.palisade.server.core.Tombstone;
@@ -52,7 +53,6 @@ final class FunctionMachine implements Machine, AutoCloseable {
 
     private final String library;
     private final String prefix;
-    private final RedisClient client;
     private final StatefulRedisConnection<byte[], byte[]> connection;
     private final RedisAsyncCommands<byte[], byte[]> redis;
     private @Nullable LockState last;
@@ -63,12 +63,12 @@ final class FunctionMachine implements Machine, AutoCloseable {
     private long step;
     private boolean stopAtEachCall;
     private int stops;
+    private int renewed;
 
     /** @param library the name under which the functions are loaded */
-    FunctionMachine(String uri, String library, String prefix) {
+    FunctionMachine(RedisClient client, String library, String prefix) {
         this.library = library;
         this.prefix = prefix;
-        this.client = RedisClient.create(uri);
         this.connection = client.connect(ByteArrayCodec.INSTANCE);
         this.redis = connection.async();
     }
@@ -82,18 +82,37 @@ final class FunctionMachine implements Machine, AutoCloseable {
                 + " " + limits.acquireAgeMaxMillis() + " test";
         List<byte[]> words = CommandWords.of(command, CommandWords.text(settings), FLOOR, alive(command, nowMillis));
         if (stopAtEachCall) {
-            stopAtEachCall(domain, state, expected, nowMillis, token, recoveringUntil, function(command), words);
+            List<byte[]> keys = domain.keys(state.name());
+            stopAtEachCall(domain, state, expected, nowMillis, token, recoveringUntil, function(command), keys, words);
+            if (command instanceof Renew renew) {
+                stopAtEachCall(
+                        domain,
+                        state,
+                        expected,
+                        nowMillis,
+                        token,
+                        recoveringUntil,
+                        "renewals",
+                        ofSeveral(renew, domain),
+                        ofSeveral(renew, settings));
+            }
         }
         prepare(domain, state, nowMillis, token, recoveringUntil);
-        RedisFuture<List<Object>> called = call(function(command), domain.keys(state.name()), words);
+        boolean together = command instanceof Renew renew && step % 2 == 0 && isRenewed(renew, domain, settings);
+        RedisFuture<List<Object>> called = together ? null : call(function(command), domain.keys(state.name()), words);
         RedisFuture<List<Object>> dumped = call("test_dump", domain.keys(state.name()), List.of());
-        List<Object> reply = get(called);
-        assertThat(FunctionAnswer.isSuspect(reply)).as("continuity").isFalse();
-        FunctionAnswer told = new FunctionAnswer(state.name(), reply, nowMillis);
         List<Object> dump = get(dumped);
         String at = "step " + ++step + " at " + nowMillis + ": " + command;
-        assertThat(plain(told.answer())).as("answer of %s", at).isEqualTo(plain(expected.answer()));
-        assertThat(told.changes().events()).as("events of %s", at).isEqualTo(toldEvents(expected));
+        if (called == null) {
+            assertThat(expected.answer()).as("answer of %s", at).isInstanceOf(Answer.Renewed.class);
+            assertThat(toldEvents(expected)).as("events of %s", at).isEmpty();
+        } else {
+            List<Object> reply = get(called);
+            assertThat(FunctionAnswer.isSuspect(reply)).as("continuity").isFalse();
+            FunctionAnswer told = new FunctionAnswer(state.name(), reply, nowMillis);
+            assertThat(plain(told.answer())).as("answer of %s", at).isEqualTo(plain(expected.answer()));
+            assertThat(told.changes().events()).as("events of %s", at).isEqualTo(toldEvents(expected));
+        }
         assertThat(Long.parseLong(FunctionAnswer.string(dump.get(6))))
                 .as("counter after %s", at)
                 .isEqualTo(expected.lastToken());
@@ -107,10 +126,47 @@ final class FunctionMachine implements Machine, AutoCloseable {
             last = null;
         } else {
             assertThat(found).as("state after %s", at).isEqualTo(expected.next());
+            isLookedAtInTime(expected.next(), nowMillis, dump, at);
             last = expected.next();
         }
         lastToken = expected.lastToken();
         return expected;
+    }
+
+    /** By whoever looks at what is due. */
+    private static void isLookedAtInTime(LockState state, long nowMillis, List<Object> dump, String at) {
+        long deadline = state.nextDeadlineMillis(nowMillis);
+        if (deadline != Long.MAX_VALUE) {
+            assertThat(dump.get(9)).as("when it is due after %s", at).isNotNull();
+            assertThat(FunctionAnswer.number(dump.get(9)))
+                    .as("when it is due after %s", at)
+                    .isLessThanOrEqualTo(deadline);
+        }
+    }
+
+    /** Every second renewal is asked for as one of several is; most of those that succeed are done by that. */
+    private boolean isRenewed(Renew renew, Domain domain, String settings) {
+        List<Object> reply = get(call("renewals", ofSeveral(renew, domain), ofSeveral(renew, settings)));
+        boolean done = FunctionAnswer.string(reply.get(0)).equals("1");
+        renewed += done ? 1 : 0;
+        return done;
+    }
+
+    private static List<byte[]> ofSeveral(Renew renew, Domain domain) {
+        return List.of(domain.token, domain.due, domain.lockKey(renew.lock()));
+    }
+
+    private static List<byte[]> ofSeveral(Renew renew, String settings) {
+        return List.of(
+                CommandWords.text(settings),
+                renew.session().toBytes(),
+                number(FLOOR),
+                renew.grant().toBytes(),
+                number(renew.token().value()));
+    }
+
+    int renewedTogether() {
+        return renewed;
     }
 
     /** From now on every command is first tried with an error at its first call of Redis, at its second, and so on. */
@@ -130,8 +186,8 @@ final class FunctionMachine implements Machine, AutoCloseable {
             long token,
             long recoveringUntil,
             String function,
+            List<byte[]> keys,
             List<byte[]> words) {
-        List<byte[]> keys = domain.keys(state.name());
         for (int at = 1; ; at++) {
             last = null;
             lastToken = -1;
@@ -147,10 +203,12 @@ final class FunctionMachine implements Machine, AutoCloseable {
                 break;
             }
             get(send("test_now", List.of(), List.of(number(nowMillis), number(0))));
-            LockState left = state(state.name(), get(call("test_dump", keys, List.of())));
+            List<Object> dump = get(call("test_dump", domain.keys(state.name()), List.of()));
+            LockState left = state(state.name(), dump);
             assertThat(left)
                     .as("left by %s stopped at its call %d", function, at)
                     .isIn(state, expected.next());
+            isLookedAtInTime(left, nowMillis, dump, function + " stopped at its call " + at);
             stops += failed ? 1 : 0;
         }
         last = null;
@@ -399,6 +457,5 @@ final class FunctionMachine implements Machine, AutoCloseable {
     @Override
     public void close() {
         connection.close();
-        client.shutdown(0, 1, TimeUnit.SECONDS);
     }
 }

@@ -115,7 +115,10 @@ class LoadingTest {
 
     private static RedisLink open(String uri, long version) throws Exception {
         return RedisLink.open(
-                new RedisLinkConfig(StoreUri.parse(uri), Linked.TIMEOUT), Linked.library(version), EventLog.NONE);
+                new RedisLinkConfig(StoreUri.parse(uri), Linked.TIMEOUT),
+                Linked.library(version),
+                Linked.LOOP,
+                EventLog.NONE);
     }
 
     /** How often Redis loaded a library. */

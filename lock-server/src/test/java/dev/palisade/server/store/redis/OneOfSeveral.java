@@ -49,6 +49,7 @@ final class OneOfSeveral implements AutoCloseable {
         store = RedisStore.open(
                 new RedisStoreConfig(
                         new RedisLinkConfig(StoreUri.parse(uri), Duration.ofSeconds(5)), prefix, graceMillis, init),
+                Linked.LOOP,
                 Limits.DEFAULTS,
                 System::currentTimeMillis,
                 timer,
@@ -134,6 +135,10 @@ final class OneOfSeveral implements AutoCloseable {
 
     Answer renew(Grant held, FencingToken token) {
         return execute(new Renew(LOCK, held.id(), token, session(held)));
+    }
+
+    static Renew renewal(Grant held, LockName lock) {
+        return new Renew(lock, held.id(), held.token(), session(held));
     }
 
     static SessionId session(Grant held) {

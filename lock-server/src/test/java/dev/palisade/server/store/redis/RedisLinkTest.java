@@ -5,6 +5,7 @@ import static dev.palisade.server.store.redis.Linked.all;
 import static dev.palisade.server.store.redis.Linked.failure;
 import static dev.palisade.server.store.redis.Linked.get;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
 import java.util.ArrayList;
@@ -78,6 +79,23 @@ class RedisLinkTest {
             get(found);
             assertThat(redis.ask("GET", "k")).isEqualTo("1001");
         }
+    }
+
+    @Test
+    void aClosedLinkLeavesNoConnectionThoughItsLoopGoesOn() throws Exception {
+        try (RedisProcess redis = RedisProcess.start()) {
+            int before = clients(redis);
+            RedisLink link = Linked.open(redis);
+            link.subscribe("channel", message -> {});
+            await().until(() -> clients(redis) == before + 2);
+            link.close();
+
+            await().until(() -> clients(redis) == before);
+        }
+    }
+
+    private static int clients(RedisProcess redis) {
+        return Integer.parseInt(redis.info("connected_clients"));
     }
 
     @Test

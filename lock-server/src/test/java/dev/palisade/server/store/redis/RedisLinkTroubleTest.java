@@ -5,13 +5,16 @@ import static dev.palisade.server.store.redis.Linked.all;
 import static dev.palisade.server.store.redis.Linked.failure;
 import static dev.palisade.server.store.redis.Linked.get;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.store.StoreFailure;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** A Redis that is there and does not do what it is asked. */
@@ -52,6 +55,59 @@ class RedisLinkTroubleTest {
             await().until(() -> !link.state().up());
             redis.thaw();
             await().until(() -> link.state().up());
+        }
+    }
+
+    @Test
+    void aLoopThatWasBusyIsNotTakenForARedisThatIsSilent() throws Exception {
+        Duration timeout = Duration.ofMillis(500);
+        try (RedisProcess redis = RedisProcess.start();
+                RedisProcess other = RedisProcess.start();
+                RedisLink link = Linked.open(redis.uri(), timeout);
+                RedisLink sameLoop = Linked.open(other)) {
+            redis.freeze();
+            Reply asked = add(link, "k");
+            CompletableFuture<Void> busy = new CompletableFuture<>();
+            sameLoop.later(() -> {
+                var unused = add(sameLoop, "k").thenRun(() -> {
+                    redis.thaw(); // It answers while nobody reads.
+                    spin(timeout.multipliedBy(3));
+                    busy.complete(null);
+                });
+            });
+
+            get(busy);
+            assertThat(get(asked)).isEqualTo(List.of(1L));
+            assertThat(link.state().lastFailure()).isEmpty();
+        }
+    }
+
+    /** It answers something all the while, so another call is the oldest at each look. */
+    @Test
+    void aRedisThatIsLateWithEveryAnswerIsGivenUp() throws Exception {
+        Duration timeout = Duration.ofMillis(500);
+        try (RedisProcess redis = RedisProcess.start();
+                RedisLink link = Linked.open(redis.uri(), timeout)) {
+            List<Reply> asked = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                // Too long to be read all at once and answered in one piece.
+                asked.add(link.call("linktest_slow", Linked.all("k"), Linked.all("30", "x".repeat(20_000))));
+            }
+            Reply last = asked.get(199);
+            assertThatThrownBy(() -> get(last))
+                    .hasRootCauseInstanceOf(StoreFailure.class)
+                    .rootCause()
+                    .hasMessageContaining("it did not answer within 500 ms");
+            assertThat(asked.stream().filter(each -> !each.isCompletedExceptionally()))
+                    .as("answered before")
+                    .hasSizeLessThan(40);
+        }
+    }
+
+    private static void spin(Duration time) {
+        long from = System.nanoTime();
+        while (System.nanoTime() - from < time.toNanos()) {
+            Thread.onSpinWait();
         }
     }
 

@@ -20,6 +20,7 @@ import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Revoke;
 import dev.palisade.server.store.StoreUnusable;
 import java.nio.file.Files;
@@ -126,6 +127,68 @@ class RedisStoreTest {
             assertThat(b.renew(held)).isInstanceOf(Answer.Renewed.class);
             assertThat(b.acquire(2, 1, 0)).isInstanceOf(Answer.Busy.class);
         }
+    }
+
+    @Test
+    void leasesOfASessionAreRenewedTogetherAndTheOthersAreTold() throws Exception {
+        try (OneOfSeveral a = server();
+                OneOfSeveral b = server()) {
+            List<Renew> leases = new ArrayList<>();
+            for (int i = 1; i <= 150; i++) {
+                leases.add(OneOfSeveral.renewal(a.granted(1, i, lock(i)), lock(i)));
+            }
+            Grant released = ((Answer.Granted) a.acquire(1, 200, 0)).grant();
+            a.release(released);
+            Grant anothers = a.granted(2, 1, lock(201));
+            Grant fromElsewhere = b.granted(1, 202, lock(202));
+            List<Renew> others = List.of(
+                    OneOfSeveral.renewal(released, LOCK),
+                    new Renew(
+                            lock(201),
+                            anothers.id(),
+                            anothers.token(),
+                            leases.get(0).session()),
+                    OneOfSeveral.renewal(fromElsewhere, lock(202)));
+            leases.addAll(20, others);
+            long before = System.currentTimeMillis();
+            await().until(() -> System.currentTimeMillis() > before);
+            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+                    .containsExactlyInAnyOrderElementsOf(others);
+            leases.removeAll(others);
+            for (Renew lease : leases) {
+                Answer.Described described = (Answer.Described) b.execute(new Describe(lease.lock()));
+                assertThat(described.state().holders().get(0).expiresAtMillis() - OneOfSeveral.TTL_MILLIS)
+                        .as("%s", lease.lock())
+                        .isGreaterThanOrEqualTo(before);
+            }
+        }
+    }
+
+    @Test
+    void leasesAreRenewedOneByOneWhenNothingIsKnownOfThemTogether() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 0, true)) {
+            List<Renew> leases = new ArrayList<>();
+            for (int i = 1; i <= 3; i++) {
+                leases.add(OneOfSeveral.renewal(a.granted(1, i, lock(i)), lock(i)));
+            }
+            redis.ask("FUNCTION", "FLUSH");
+            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+                    .as("the library was loaded again, and its epochs are not in order yet")
+                    .containsExactlyInAnyOrderElementsOf(leases);
+            for (Renew lease : leases) {
+                assertThat(a.execute(lease)).isInstanceOf(Answer.Renewed.class);
+            }
+            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+                    .isEmpty();
+            redis.kill9();
+            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+                    .containsExactlyInAnyOrderElementsOf(leases);
+        }
+    }
+
+    private static LockName lock(int number) {
+        return new LockName("orders/of-day/" + number);
     }
 
     @Test
