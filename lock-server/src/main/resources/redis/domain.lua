@@ -149,7 +149,7 @@ redis.register_function({
   callback = function(keys, args)
     local key, missing = keys[1], {}
     local needed = {
-      { 'TIME' }, { 'INFO', 'replication' }, { 'GET', key }, { 'SET', key, '1' }, { 'INCR', key }, { 'INCRBY', key, '1' },
+      { 'TIME' }, { 'INFO', 'replication' }, { 'GET', key }, { 'SET', key, '1' }, { 'INCRBY', key, '1' },
       { 'HGET', key, 'h' }, { 'HMGET', key, 'h' }, { 'HGETALL', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
       { 'ZADD', key, '1', 'a' }, { 'ZREM', key, 'a' }, { 'ZRANGEBYSCORE', key, '0', '1' }, { 'ZRANGEBYLEX', key, '-', '+' },
       { 'XADD', key, '*', 'a', 'b' }, { 'XRANGE', key, '-', '+' }, { 'UNLINK', key },

@@ -158,12 +158,14 @@ end
 -- ---- tokens
 
 local function tokens_left(step)
-  return step.epoch.last + step.minted < TOKEN_MAX
+  return step.epoch.last + step.minted <= TOKEN_MAX - TOKENS_PER_GRANT
 end
 
+-- The first of as many as a grant has.
 local function next_token(step)
-  step.minted = step.minted + 1
-  return step.epoch.last + step.minted
+  local token = step.epoch.last + step.minted + 1
+  step.minted = step.minted + TOKENS_PER_GRANT
+  return token
 end
 
 local function recovering(step)

@@ -62,11 +62,7 @@ end
 
 -- Moves the counter over the tokens that a decision has given out.
 local function issue(counter, epoch, count)
-  if count == 1 then
-    epoch.last = redis.call('INCR', counter)
-  else
-    epoch.last = redis.call('INCRBY', counter, count)
-  end
+  epoch.last = redis.call('INCRBY', counter, count)
   epoch.text = as_text(epoch.last)
 end
 

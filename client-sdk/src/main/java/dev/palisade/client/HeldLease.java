@@ -2,7 +2,9 @@ package dev.palisade.client;
 
 import dev.palisade.contract.RejectedException;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -12,11 +14,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One grant as this client sees it: held, then released or lost, never back. Its holders have {@link LeaseHandle}s of it, and
+ * One grant, or one turn of a grant, as this client sees it: held, then released or lost, never back. When others of this client
+ * wait for their turn, its release passes the lease on to the next of them, and nobody else is asked. Its holders have {@link LeaseHandle}s of it, and
  * the last of them that closes gives it back. Changes only in the loop, but for the count of handles; any thread may look.
  * What is said to the server about it is {@link Upkeep}'s.
  */
 final class HeldLease {
+    /** What has less left is not handed over; it might be lost before it can be used. */
+    static final long LEFT_MIN_NANOS = 250_000_000;
+
     private enum State {
         HELD,
         RELEASED,
@@ -26,6 +32,12 @@ final class HeldLease {
     private final Session session;
     private final Grant grant;
     private final Upkeep upkeep;
+    private final int turn;
+    /** Who holds the lease after this. */
+    private final Deque<Acquire> next;
+    /** Whether there is likely to be somebody. */
+    private volatile boolean followed;
+
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
     /** Open ones; the first is the acquirer's. */
     private final AtomicInteger handles = new AtomicInteger(1);
@@ -54,6 +66,18 @@ final class HeldLease {
         this.grant = grant;
         this.view = view;
         this.upkeep = new Upkeep(session, this, grant, asked);
+        this.turn = 0;
+        this.next = new ArrayDeque<>(0);
+    }
+
+    /** The turn after that of {@code before}. */
+    private HeldLease(HeldLease before) {
+        this.session = before.session;
+        this.upkeep = before.upkeep;
+        this.turn = before.turn + 1;
+        this.grant = upkeep.grant().turn(turn);
+        this.view = before.view;
+        this.next = before.next;
     }
 
     /** In the loop: a lease the server has confirmed on the present stream. */
@@ -77,10 +101,28 @@ final class HeldLease {
         deadline = session.loop().at(view.deadlineNanos(), this::deadlineDue);
     }
 
+    /** In the loop, once: the first of {@code acquires} has it, and the others after him. */
+    void holdInTurns(List<Acquire> acquires) {
+        int turns = Math.min(acquires.size(), grant.turns().size() + 1);
+        for (Acquire later : acquires.subList(1, turns)) {
+            later.waitsForItsTurn();
+            next.add(later);
+        }
+        followed = turns > 1;
+        session.lines().rejoin(acquires.subList(turns, acquires.size()));
+        acquires.get(0).granted(this);
+    }
+
     // ---- the holders' side, any thread
 
+    /** What the holder has. */
     Grant grant() {
         return grant;
+    }
+
+    /** What the server knows. */
+    Grant granted() {
+        return upkeep.grant();
     }
 
     /** Counts another handle; false when the last one is closed already. */
@@ -141,13 +183,20 @@ final class HeldLease {
         return reason == null ? LostReason.SERVER_UNREACHABLE : reason;
     }
 
+    /** On this thread, if it is the next one's turn: then he is woken from here. */
+    private void beginRelease() {
+        if (!followed || !session.loop().here(this::passOn)) {
+            session.loop().execute(this::giveBack);
+        }
+    }
+
     ReleaseOutcome release() {
-        session.loop().execute(this::giveBack);
+        beginRelease();
         return session.waiting().uninterruptibly(released, session.settings().callTimeout(), ReleaseOutcome.UNKNOWN);
     }
 
     CompletableFuture<ReleaseOutcome> releaseAsync() {
-        session.loop().execute(this::giveBack);
+        beginRelease();
         CompletableFuture<ReleaseOutcome> forUser = new ClientFuture<>(session.callbacks(), session.waiting());
         var unused = released.thenAccept(outcome -> session.callbacks().run(() -> forUser.complete(outcome)));
         return forUser;
@@ -201,12 +250,33 @@ final class HeldLease {
         return state == State.HELD;
     }
 
-    /** Releases without waiting for the answer. */
+    /** Releases without waiting for the answer, or passes the lease on. */
     void giveBack() {
-        if (held()) {
+        checkDeadline(session.loop().now());
+        if (held() && !passOn()) {
             end(State.RELEASED);
             upkeep.release();
         }
+    }
+
+    /** To the next, if the lease is certain to be held. He need not wait for the server: it has signed every turn. */
+    private boolean passOn() {
+        while (!next.isEmpty() && next.element().isOver()) {
+            next.remove();
+        }
+        Moment now = session.loop().now();
+        if (!held() || next.isEmpty() || !upkeep.isCertain() || view.leftNanos(now) < LEFT_MIN_NANOS) {
+            return false;
+        }
+        HeldLease successor = new HeldLease(this);
+        Acquire taker = next.remove();
+        state = State.RELEASED;
+        session.loop().cancel(deadline);
+        successor.followed = !next.isEmpty();
+        successor.begin();
+        upkeep.passedOn(this, successor);
+        taker.granted(successor);
+        return true;
     }
 
     void releaseEnded(ReleaseOutcome outcome) {
@@ -238,7 +308,7 @@ final class HeldLease {
             lostDetail = detail;
             lost = reason;
             end(State.LOST);
-            upkeep.stop();
+            upkeep.stop(reason);
             tellLost(reason);
         }
     }
@@ -283,6 +353,8 @@ final class HeldLease {
         state = last;
         session.loop().cancel(deadline);
         session.drop(this);
+        session.lines().rejoin(List.copyOf(next));
+        next.clear();
         if (last == State.LOST) {
             released.complete(ReleaseOutcome.ALREADY_LOST);
         }

@@ -8,19 +8,19 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The leases a client holds, by grant, and the smallest ttl among them. In the loop only. */
+/** The leases a client holds, by the grant that the server knows, and the smallest ttl among them. In the loop only. */
 final class Leases {
     private final Map<GrantId, HeldLease> byGrant = new HashMap<>();
     private final TreeMap<Long, Integer> countByTtl = new TreeMap<>();
 
     void add(HeldLease lease) {
-        if (byGrant.put(lease.grant().id(), lease) == null) {
+        if (byGrant.put(lease.granted().id(), lease) == null) {
             countByTtl.merge(lease.grant().ttlMillis(), 1, Integer::sum);
         }
     }
 
     void remove(HeldLease lease) {
-        if (byGrant.remove(lease.grant().id(), lease)) {
+        if (byGrant.remove(lease.granted().id(), lease)) {
             countByTtl.computeIfPresent(lease.grant().ttlMillis(), (ttl, count) -> count == 1 ? null : count - 1);
         }
     }

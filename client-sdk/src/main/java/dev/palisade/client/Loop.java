@@ -4,6 +4,8 @@ import io.grpc.SynchronizationContext;
 import java.lang.System.Logger.Level;
 import java.util.OptionalLong;
 import java.util.concurrent.Executor;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +21,9 @@ final class Loop implements Executor {
     private final Timeline timeline = new Timeline();
     private final SynchronizationContext context;
     private final Entry entry;
+    /** Who has it is in. */
+    private final ReentrantLock inside = new ReentrantLock();
+
     private long armedForNanos;
     private boolean armed;
 
@@ -38,12 +43,36 @@ final class Loop implements Executor {
     /** At once if nobody is in, else when those before are done. Inside the loop: after the present task. */
     @Override
     public void execute(Runnable task) {
-        entry.enter(() -> context.execute(task));
+        entry.enter(() -> context.execute(() -> inside(task)));
+    }
+
+    /**
+     * Runs {@code task} on this thread, between two others, so that no thread is woken for it; false when it said so, or when
+     * somebody is in. It may be any of the user's threads: the task is brief, and nothing that others have brought runs on it.
+     */
+    boolean here(BooleanSupplier task) {
+        if (inside.isHeldByCurrentThread() || !inside.tryLock()) {
+            return false;
+        }
+        try {
+            return task.getAsBoolean();
+        } finally {
+            inside.unlock();
+        }
     }
 
     /** After all that was brought by now, also by other threads. */
     void behind(Runnable task) {
-        entry.behind(() -> context.execute(task));
+        entry.behind(() -> context.execute(() -> inside(task)));
+    }
+
+    private void inside(Runnable task) {
+        inside.lock();
+        try {
+            task.run();
+        } finally {
+            inside.unlock();
+        }
     }
 
     Moment now() {

@@ -38,7 +38,8 @@ final class Session {
     private final Connection connection;
     private final Leases leases = new Leases();
     private final Farewells farewells = new Farewells(this);
-    private final Map<Long, Acquire> acquires = new HashMap<>();
+    private final Map<Long, Place> places = new HashMap<>();
+    private final Lines lines = new Lines(this);
     private final Set<Errand> errands = new LinkedHashSet<>();
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
     private long lastRequestId;
@@ -98,7 +99,7 @@ final class Session {
     CompletableFuture<@Nullable Void> close() {
         loop.execute(() -> {
             closing = true;
-            List.copyOf(acquires.values()).forEach(Acquire::clientClosed);
+            List.copyOf(places.values()).forEach(Place::clientClosed);
             leases.all().forEach(HeldLease::clientClosed);
             for (Errand errand : List.copyOf(errands)) {
                 if (errand instanceof Inquiry<?> inquiry) {
@@ -165,15 +166,19 @@ final class Session {
 
     // ---- what is wanted and held
 
-    long register(Acquire acquire) {
+    Lines lines() {
+        return lines;
+    }
+
+    long register(Place place) {
         long requestId = ++lastRequestId;
-        acquires.put(requestId, acquire);
+        places.put(requestId, place);
         demandChanged();
         return requestId;
     }
 
     void unregister(long requestId) {
-        acquires.remove(requestId);
+        places.remove(requestId);
         demandChanged();
     }
 
@@ -192,7 +197,7 @@ final class Session {
     }
 
     boolean acquiring() {
-        return !acquires.isEmpty();
+        return !places.isEmpty();
     }
 
     boolean needsKeepAlive() {
@@ -267,7 +272,10 @@ final class Session {
     /** A server refuses the session itself. */
     void refused(Rejection rejection) {
         if (Remedy.of(rejection.reason()) == Remedy.THROW) {
-            List.copyOf(acquires.values()).forEach(acquire -> acquire.fail(rejection.asException()));
+            // Behind a place that fails the next is asked for.
+            while (!places.isEmpty()) {
+                List.copyOf(places.values()).forEach(place -> place.fail(rejection.asException()));
+            }
         }
     }
 
@@ -288,9 +296,9 @@ final class Session {
             case OFFERED -> offered(event.getOffered(), seen);
             case LOST -> lost(event.getLost());
             case WAIT_ENDED -> {
-                Acquire acquire = acquires.get(event.getWaitEnded().getRequestId());
-                if (acquire != null) {
-                    acquire.waitEnded(event.getWaitEnded().getEnd());
+                Place place = places.get(event.getWaitEnded().getRequestId());
+                if (place != null) {
+                    place.waitEnded(event.getWaitEnded().getEnd());
                 }
             }
             case REVOKE_ASKED -> revokeAsked(event.getRevokeAsked());
@@ -319,16 +327,16 @@ final class Session {
     private boolean held(Granted granted) {
         try {
             HeldLease lease = leases.get(Wire.grantId(granted.getGrantId()));
-            return lease != null && lease.grant().token().value() == granted.getToken();
+            return lease != null && lease.granted().token().value() == granted.getToken();
         } catch (RejectedException e) {
             return false;
         }
     }
 
     private void offered(OfferedEvent offer, @Nullable Moment seen) {
-        Acquire acquire = acquires.get(offer.getRequestId());
-        if (acquire != null) {
-            acquire.offered(offer, seen);
+        Place place = places.get(offer.getRequestId());
+        if (place != null) {
+            place.offered(offer, seen);
         } else if (!held(
                 offer.getGranted())) { // Told twice, it is not declined: that would end the lease it has become.
             leave(offer.getGranted().getLock(), offer.getRequestId());

@@ -4,6 +4,8 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.Reply;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -17,10 +19,11 @@ final class Upkeep {
     private static final long ACCEPT_WITHIN_NANOS = 2 * NANOS_PER_MILLI;
 
     private final Session session;
-    private final HeldLease lease;
     private final Grant grant;
     private final Grant.Asked asked;
     private final Retry retry = new Retry();
+    /** Whose turn it is. */
+    private HeldLease lease;
 
     /** The first keep-alive of the present stream that renews this lease. */
     private long confirmedFrom = Long.MAX_VALUE;
@@ -36,6 +39,14 @@ final class Upkeep {
     @Nullable
     private Errand release;
 
+    /** Asks on behalf of turns that are over. */
+    @Nullable
+    private Errand confirm;
+
+    private final List<HeldLease> confirming = new ArrayList<>(0);
+    /** Since that was asked. */
+    private final List<HeldLease> over = new ArrayList<>(0);
+
     /** While the accept has not been sent. */
     private Timeline.@Nullable Entry acceptTimer;
 
@@ -50,6 +61,62 @@ final class Upkeep {
         this.asked = asked;
     }
 
+    Grant grant() {
+        return grant;
+    }
+
+    /** The turn before is confirmed as a release is: by an answer to what was asked when it was over. */
+    void passedOn(HeldLease before, HeldLease next) {
+        lease = next;
+        over.add(before);
+        acceptNow(); // An offer is nothing to renew.
+        if (confirm == null || confirm.done()) {
+            confirm();
+        }
+    }
+
+    private void confirm() {
+        confirming.addAll(over);
+        over.clear();
+        confirm = Ask.lasting(() -> Calls.renew(grant), this::confirmAnswered);
+        session.start(confirm);
+    }
+
+    private void confirmAnswered(Reply reply, Moment sent) {
+        if (reply.hasRejected() && repeat(confirm, reply)) {
+            return;
+        }
+        if (!reply.hasRenew() && accept != null && confirm != null) {
+            // The accept before it is to be repeated, so there was nothing to renew yet.
+            session.again(confirm, retry.delayNanos());
+            return;
+        }
+        session.finish(confirm);
+        if (!reply.hasRenew()) {
+            lost(reply, LostReason.UNKNOWN_TO_SERVER);
+            return;
+        }
+        lease.extend(new LeaseView(sent, confirmed(reply.getRenew().getTtlMillis())));
+        confirming.forEach(turn -> turn.releaseEnded(ReleaseOutcome.RELEASED));
+        confirming.clear();
+        if (!over.isEmpty()) {
+            confirm();
+        }
+    }
+
+    private void turnsEnded(ReleaseOutcome outcome) {
+        session.finish(confirm);
+        confirming.addAll(over);
+        over.clear();
+        confirming.forEach(turn -> turn.releaseEnded(outcome));
+        confirming.clear();
+    }
+
+    /** Whether nothing says that the server may see it otherwise. */
+    boolean isCertain() {
+        return session.connected() && !resuming() && (accept == null || acceptedOn == session.generation());
+    }
+
     void confirmedHere() {
         confirmedFrom = session.nextKeepAliveId();
     }
@@ -62,6 +129,9 @@ final class Upkeep {
     /** Until confirmed on the next stream, the old deadline counts. */
     void streamBroken() {
         confirmedFrom = Long.MAX_VALUE;
+        // The resume confirms as much. A renewal would overtake it, and be refused where the resume gives the lease
+        // back.
+        session.finish(confirm);
         acceptNow();
         if (accept == null) {
             resume();
@@ -69,7 +139,8 @@ final class Upkeep {
     }
 
     /** Lost. What still asks for it is heard no more; an accept that comes too late is given back as a stray reply. */
-    void stop() {
+    void stop(LostReason reason) {
+        turnsEnded(reason == LostReason.SERVER_UNREACHABLE ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.ALREADY_LOST);
         session.loop().cancel(acceptTimer);
         acceptTimer = null; // Else an ensure that comes late would begin the accept anew, and nothing would end it.
         session.finish(accept);
@@ -159,6 +230,7 @@ final class Upkeep {
         } else {
             lease.extend(new LeaseView(sent, confirmed(reply.getResume().getTtlMillis())));
             confirmedHere();
+            turnsEnded(ReleaseOutcome.RELEASED);
         }
     }
 
@@ -281,6 +353,7 @@ final class Upkeep {
         session.loop().cancel(releaseLimit);
         session.finish(release);
         session.finish(resume);
+        turnsEnded(outcome);
         lease.releaseEnded(outcome);
     }
 }

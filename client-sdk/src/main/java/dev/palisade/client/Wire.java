@@ -51,13 +51,24 @@ final class Wire {
             throw RejectedException.malformed("asked for " + lock + " " + mode + ", the server granted "
                     + granted.getLock() + " " + granted.getMode());
         }
+        FencingToken token = new FencingToken(granted.getToken());
+        GrantId id = grantId(granted.getGrantId());
+        int turns = granted.getTurnsCount();
+        if (turns > 0
+                && (turns >= FencingToken.PER_GRANT || id.turn() != 0 || token.value() > FencingToken.MAX - turns)) {
+            throw RejectedException.malformed(
+                    "the server granted " + turns + " turns after that of token " + token + " and grant " + id);
+        }
         return new Grant(
                 lock,
                 mode,
-                new FencingToken(granted.getToken()),
-                grantId(granted.getGrantId()),
+                token,
+                id,
                 ttlMillis(granted.getTtlMillis()),
-                SignedSequencer.of(granted.getSequencer().toByteArray()));
+                SignedSequencer.of(granted.getSequencer().toByteArray()),
+                granted.getTurnsList().stream()
+                        .map(turn -> SignedSequencer.of(turn.toByteArray()))
+                        .toList());
     }
 
     static GrantId grantId(ByteString bytes) {

@@ -62,7 +62,7 @@ abstract class Fixture {
     }
 
     Granted offer(long seenSentNanos) {
-        Granted granted = server.grant(LOCK);
+        Granted granted = server.grant(last(CallCase.ACQUIRE).getAcquire());
         server.link().offer(last(CallCase.ACQUIRE).getAcquire().getRequestId(), granted, 2_000, seenSentNanos);
         return granted;
     }

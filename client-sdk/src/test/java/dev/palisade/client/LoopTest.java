@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class LoopTest {
@@ -44,5 +46,49 @@ class LoopTest {
             ran.add("first");
         });
         assertThat(ran).containsExactly("first", "second");
+    }
+
+    @Test
+    void nobodyIsLetInHereBesideAnotherNorFromInside() throws InterruptedException {
+        CountDownLatch in = new CountDownLatch(1);
+        CountDownLatch out = new CountDownLatch(1);
+        Thread other = new Thread(() -> loop.here(() -> {
+            in.countDown();
+            return awaited(out);
+        }));
+        other.start();
+        in.await();
+        assertThat(loop.here(() -> ran.add("beside"))).isFalse();
+        out.countDown();
+        other.join();
+        loop.execute(() -> assertThat(loop.here(() -> ran.add("from inside"))).isFalse());
+        assertThat(loop.here(() -> !loop.here(() -> ran.add("from here")))).isTrue();
+        assertThat(ran).isEmpty();
+        assertThat(bugs).isEmpty();
+    }
+
+    @Test
+    void whatAnotherThreadBringsWhileThisOneIsInHereRunsOnTheOther() throws InterruptedException {
+        List<Thread> ranOn = new ArrayList<>();
+        Thread other = new Thread(() -> loop.execute(() -> ranOn.add(Thread.currentThread())));
+        boolean alone = loop.here(() -> {
+            other.start();
+            // It has brought its task when it waits to get in, or has left it to whoever is in.
+            while (other.getState() != Thread.State.WAITING && other.getState() != Thread.State.TERMINATED) {
+                Thread.onSpinWait();
+            }
+            return ranOn.isEmpty();
+        });
+        other.join();
+        assertThat(alone).isTrue();
+        assertThat(ranOn).containsExactly(other);
+    }
+
+    private static boolean awaited(CountDownLatch latch) {
+        try {
+            return latch.await(1, TimeUnit.MINUTES);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 }

@@ -79,7 +79,7 @@ class ReconnectTest extends Fixture {
         server.link().breakOff();
         time.advanceMillis(1_000);
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
-        assertThat(leaseOf(result).token().value()).isEqualTo(2);
+        assertThat(leaseOf(result).token().value()).isEqualTo(33L);
     }
 
     @Test

@@ -1,6 +1,8 @@
 package dev.palisade.client;
 
 import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.Call;
@@ -44,6 +46,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     volatile boolean welcoming = true;
     volatile boolean answersKeepAlives = true;
     volatile int callsInFlightMax = 10_000;
+    volatile int turnsMax = FencingToken.PER_GRANT;
     volatile Function<Call, Reply.@Nullable Builder> script = this::grantAll;
 
     private final String name = "scripted-" + UUID.randomUUID();
@@ -167,28 +170,27 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
 
     /** A grant that answers this acquire. */
     Granted grant(AcquireRequest acquire) {
-        return grant(acquire.getLock(), acquire.getMode(), acquire.getTtlMillis());
+        return grant(acquire.getLock(), acquire.getMode(), acquire.getTtlMillis(), acquire.getTurns());
     }
 
     Granted grant(String lock) {
-        return grant(lock, Mode.EXCLUSIVE, 0);
+        return grant(lock, Mode.EXCLUSIVE, 0, 1);
     }
 
-    private Granted grant(String lock, Mode mode, long ttlMillis) {
-        long token = grants.incrementAndGet();
-        byte[] id = new byte[16];
-        id[0] = 1;
-        for (int i = 0; i < 8; i++) {
-            id[8 + i] = (byte) (token >> (56 - 8 * i));
-        }
-        return Granted.newBuilder()
+    private Granted grant(String lock, Mode mode, long ttlMillis, int turns) {
+        long number = grants.getAndIncrement();
+        long token = number * FencingToken.PER_GRANT + 1;
+        Granted.Builder granted = Granted.newBuilder()
                 .setLock(lock)
                 .setMode(mode)
                 .setToken(token)
-                .setGrantId(ByteString.copyFrom(id))
+                .setGrantId(Wire.bytes(new GrantId(1, number * FencingToken.PER_GRANT)))
                 .setTtlMillis(ttlMillis == 0 ? TTL_MILLIS : ttlMillis)
-                .setSequencer(ByteString.copyFromUtf8("signed " + token))
-                .build();
+                .setSequencer(ByteString.copyFromUtf8("signed " + token));
+        for (int turn = 1; turn < Math.min(turns, turnsMax); turn++) {
+            granted.addTurns(ByteString.copyFromUtf8("signed " + (token + turn)));
+        }
+        return granted.build();
     }
 
     /** One stream. */

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * threads.
  */
 final class Cast implements AutoCloseable {
-    static final int LOGICAL_CLIENTS = 4;
+    static final int LOGICAL_CLIENTS = 6;
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

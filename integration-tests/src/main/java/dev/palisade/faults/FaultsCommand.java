@@ -60,7 +60,7 @@ final class FaultsCommand implements Callable<Integer> {
             names = "--clients",
             paramLabel = "N",
             defaultValue = "8",
-            description = "Client processes of four logical clients each, 8 to 16 (${DEFAULT-VALUE}).")
+            description = "Client processes of six logical clients each, 8 to 16 (${DEFAULT-VALUE}).")
     private int clients;
 
     @Option(

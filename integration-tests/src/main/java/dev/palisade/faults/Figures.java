@@ -6,7 +6,9 @@ import static dev.palisade.scenario.Observed.text;
 import com.google.gson.JsonObject;
 import dev.palisade.check.AppliedCall;
 import dev.palisade.check.TokensRise;
+import dev.palisade.contract.GrantId;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +34,7 @@ final class Figures {
                                     && text(event, "fault").equals(kind.name())));
         }
         figures.need("grants", 100, evidence.run().grants().size());
+        figures.need("grants passed on by their clients", 2, passedOn(evidence));
         figures.need("unary grants", 3, count(events, event -> is(event, "granted") && event.has("request")));
         figures.need(
                 "SHARED reads applied",
@@ -79,6 +82,13 @@ final class Figures {
         }
         figures.need("looks at what is left", 1, evidence.listed().size());
         return figures;
+    }
+
+    private static long passedOn(Evidence evidence) {
+        return evidence.run().grants().stream()
+                .filter(grant ->
+                        GrantId.of(HexFormat.of().parseHex(grant.grant())).turn() > 0)
+                .count();
     }
 
     private static long entries(Evidence evidence, String what) {

@@ -6,9 +6,11 @@ import static dev.palisade.scenario.Observed.text;
 
 import com.google.gson.JsonObject;
 import dev.palisade.check.Held;
+import dev.palisade.contract.GrantId;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -75,12 +77,12 @@ final class Leases {
             case "lost" -> {
                 end(byToken.get(key(event)), event);
                 if (EARLY.contains(text(event, "reason"))) {
-                    freedEarly.add(text(event, "grant"));
+                    freedEarly.add(ofServer(text(event, "grant")));
                 }
             }
             case "lock-history" -> {
                 if (EARLY.contains(text(event, "what"))) {
-                    freedEarly.add(text(event, "grant"));
+                    freedEarly.add(ofServer(text(event, "grant")));
                 }
             }
             case "fault-began" -> {
@@ -98,6 +100,11 @@ final class Leases {
 
     private static String key(JsonObject event) {
         return text(event, "grant") + " " + number(event, "token");
+    }
+
+    /** A lock server speaks of a grant, its client of one of the grant's turns. */
+    private static String ofServer(String grant) {
+        return GrantId.of(HexFormat.of().parseHex(grant)).turn(0).toString();
     }
 
     private static void extend(@Nullable Lease lease, JsonObject event) {
@@ -159,6 +166,6 @@ final class Leases {
                 grant,
                 from,
                 until,
-                freedEarly.contains(grant) || wasForced || unsaid);
+                freedEarly.contains(ofServer(grant)) || wasForced || unsaid);
     }
 }

@@ -20,6 +20,11 @@ record Locks(int total) {
                 .toList();
     }
 
+    /** The one that most want. */
+    String hottest() {
+        return names().get(0);
+    }
+
     /** One of them; two times of three one that everybody wants. */
     String any(Random random) {
         int which = random.nextInt(3) > 0 ? random.nextInt(HOT) : HOT + random.nextInt(total - HOT);

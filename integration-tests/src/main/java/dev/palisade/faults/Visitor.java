@@ -69,17 +69,19 @@ final class Visitor implements Runnable {
     }
 
     private void visit(String op) {
-        String lock = locks.any(random);
+        // Those of one process that ask alike take turns.
+        boolean alike = random.nextBoolean();
+        String lock = alike ? locks.hottest() : locks.any(random);
         Way way =
                 new Way[] {Way.TRY, Way.TIMED, Way.TIMED, Way.TIMED, Way.ASYNC, Way.ASYNC_CANCELLED}[random.nextInt(6)];
-        long ttlMillis = 1_000L + random.nextInt(1_500);
+        long ttlMillis = alike ? 2_000 : 1_000L + random.nextInt(1_500);
         long waitMillis = way == Way.TRY ? 0 : 500L + random.nextInt(5_500);
         AcquireOptions options = AcquireOptions.defaults()
-                .mode(random.nextInt(4) == 0 ? Mode.SHARED : Mode.EXCLUSIVE)
+                .mode(!alike && random.nextInt(2) == 0 ? Mode.SHARED : Mode.EXCLUSIVE)
                 .ttl(Duration.ofMillis(ttlMillis))
                 .wait(Duration.ofMillis(waitMillis))
-                .lockDelay(Duration.ofMillis(random.nextInt(8) == 0 ? 300 + random.nextInt(700) : 0))
-                .purpose(op);
+                .lockDelay(Duration.ofMillis(!alike && random.nextInt(4) == 0 ? 300 + random.nextInt(700) : 0))
+                .purpose(alike ? "" : op);
         JsonObject asked = history.event("asked");
         asked.addProperty("lock", lock);
         asked.addProperty("op", op);

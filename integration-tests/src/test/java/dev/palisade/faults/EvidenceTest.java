@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 /** Each property's planted bug, told as the processes would tell it, is found in the events. */
 class EvidenceTest {
-    private static final String OF_1 = "'lock':'l','token':1,'grant':'grant-of-1'";
+    private static final String OF_1 = "'lock':'l','token':1,'grant':'00000000000000000000000000000100'";
 
     private static Story settled(Story story) {
         return story.at(5_000, "run", "quiet", "'bound_millis':100")
@@ -69,8 +69,8 @@ class EvidenceTest {
     void aRequestThatIsGrantedTwiceIsFound() {
         String asked = "'asked':9,'lock':'l','mode':'EXCLUSIVE','op':'x','until':11,'request':'s 1',";
         assertThat(broken(new Story()
-                        .at(10, "c1", "granted", asked + "'token':1,'grant':'a'")
-                        .at(12, "c1", "granted-again", asked + "'token':2,'grant':'b'")))
+                        .at(10, "c1", "granted", asked + "'token':1,'grant':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa00'")
+                        .at(12, "c1", "granted-again", asked + "'token':2,'grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00'")))
                 .containsExactly("P9");
     }
 
@@ -78,9 +78,21 @@ class EvidenceTest {
     void anOfferPastTheQueueIsFound() {
         String told = "'lock':'l','stretch':0,'owner':'c','detail':'',";
         assertThat(broken(new Story()
-                        .at(1, "run", "lock-history", told + "'what':'QUEUED','grant':'a'")
-                        .at(2, "run", "lock-history", told + "'what':'QUEUED','grant':'b'")
-                        .at(3, "run", "lock-history", told + "'what':'OFFERED','grant':'b','token':3")))
+                        .at(
+                                1,
+                                "run",
+                                "lock-history",
+                                told + "'what':'QUEUED','grant':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa00'")
+                        .at(
+                                2,
+                                "run",
+                                "lock-history",
+                                told + "'what':'QUEUED','grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00'")
+                        .at(
+                                3,
+                                "run",
+                                "lock-history",
+                                told + "'what':'OFFERED','grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00','token':3")))
                 .containsExactly("P10");
     }
 
@@ -138,8 +150,16 @@ class EvidenceTest {
         Story brokenOff = new Story()
                 .granted(10, "c1", 1, 1_000)
                 .granted(40, "c2", 2, 1_000)
-                .at(50, "c2", "sending", "'op':'x','content':'1 x','lock':'l','token':2,'grant':'grant-of-2'")
-                .at(51, "c2", "acknowledged", "'op':'x','lock':'l','token':2,'grant':'grant-of-2'");
+                .at(
+                        50,
+                        "c2",
+                        "sending",
+                        "'op':'x','content':'1 x','lock':'l','token':2,'grant':'00000000000000000000000000000200'")
+                .at(
+                        51,
+                        "c2",
+                        "acknowledged",
+                        "'op':'x','lock':'l','token':2,'grant':'00000000000000000000000000000200'");
         assertThat(Evidence.of(brokenOff.events()).violations())
                 .singleElement()
                 .asString()

@@ -9,10 +9,10 @@ import org.junit.jupiter.api.Test;
 
 /** What is believed when, and which early ends excuse an overlap. */
 class LeasesTest {
-    private static final String OF_1 = "'lock':'l','token':1,'grant':'grant-of-1'";
+    private static final String OF_1 = "'lock':'l','token':1,'grant':'00000000000000000000000000000100'";
 
     private static final String ANEW =
-            "'lock':'l','token':3,'grant':'grant-of-1','mode':'EXCLUSIVE','asked':95,'until':140";
+            "'lock':'l','token':3,'grant':'00000000000000000000000000000100','mode':'EXCLUSIVE','asked':95,'until':140";
 
     /** c1 believes in its lease from 0 to 100, c2 has the lock from 50 on. */
     private static Story overlap() {

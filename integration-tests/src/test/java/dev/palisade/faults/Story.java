@@ -32,7 +32,7 @@ final class Story {
                 client,
                 "granted",
                 "'asked':" + (millis - 1) + ",'lock':'l','mode':'EXCLUSIVE','op':'" + client + "-op','token':" + token
-                        + ",'grant':'grant-of-" + token + "','until':" + until);
+                        + ",'grant':'" + String.format("%030x00", token) + "','until':" + until);
     }
 
     void keep(JsonObject event) {

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.assertj.core.api.Assertions;
 import org.awaitility.Awaitility;
@@ -26,6 +27,8 @@ import org.awaitility.core.ConditionFactory;
 
 /** A lock server in a process of its own, ways to it that can fail, clients of this process and of others. */
 final class Scene implements AutoCloseable {
+    private static final AtomicInteger ACQUIRES = new AtomicInteger();
+
     static final Duration PATIENCE = Duration.ofSeconds(30);
     /** What a busy machine may add to any time that is measured here. */
     static final Duration SLACK = Duration.ofMillis(1_500);
@@ -165,8 +168,9 @@ final class Scene implements AutoCloseable {
         return await(queue(client, lock, ttlMillis));
     }
 
+    /** In a place of its own: for a purpose that nobody shares. */
     static CompletableFuture<AcquireResult> queue(PalisadeClient client, String lock, long ttlMillis) {
-        return client.acquireAsync(lock, options(ttlMillis, 60_000));
+        return client.acquireAsync(lock, options(ttlMillis, 60_000).purpose("acquire " + ACQUIRES.incrementAndGet()));
     }
 
     /** What the wait came to, watched; waits for it. */

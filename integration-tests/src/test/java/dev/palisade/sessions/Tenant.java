@@ -31,6 +31,7 @@ final class Tenant {
 
     private final PalisadeClient client;
     private final Map<String, Lease> leases = new ConcurrentHashMap<>();
+    private int takes;
 
     private Tenant(PalisadeClient client) {
         this.client = client;
@@ -64,8 +65,11 @@ final class Tenant {
     }
 
     private void take(String lock, long ttlMillis, long waitMillis) {
-        AcquireOptions options =
-                AcquireOptions.defaults().ttl(Duration.ofMillis(ttlMillis)).wait(Duration.ofMillis(waitMillis));
+        // Each in a place of its own.
+        AcquireOptions options = AcquireOptions.defaults()
+                .ttl(Duration.ofMillis(ttlMillis))
+                .wait(Duration.ofMillis(waitMillis))
+                .purpose("take " + ++takes);
         var unused = client.acquireAsync(lock, options).thenAccept(result -> {
             if (result instanceof AcquireResult.Granted granted) {
                 Lease lease = granted.lease();

@@ -47,7 +47,7 @@ final class Step {
     }
 
     boolean tokensLeft() {
-        return lastToken < FencingToken.MAX;
+        return lastToken <= FencingToken.MAX - FencingToken.PER_GRANT;
     }
 
     /** Whether leases may stand that the store has lost. */
@@ -55,8 +55,11 @@ final class Step {
         return nowMillis < recoveringUntilMillis;
     }
 
+    /** The first of as many as a grant has. */
     FencingToken nextToken() {
-        return new FencingToken(++lastToken);
+        FencingToken token = new FencingToken(lastToken + 1);
+        lastToken += FencingToken.PER_GRANT;
+        return token;
     }
 
     Answer refuse(Reason reason, String message) {

@@ -25,7 +25,8 @@ final class GrantIds {
                 .putLong(request.number());
         MessageDigest sha256 = sha256();
         sha256.update(serverRandom);
-        return GrantId.of(Arrays.copyOf(sha256.digest(asked.array()), GrantId.BYTES));
+        return GrantId.of(Arrays.copyOf(sha256.digest(asked.array()), GrantId.BYTES))
+                .turn(0);
     }
 
     private static MessageDigest sha256() {

@@ -125,7 +125,8 @@ public final class LockEngine implements LockStore.Listener {
      * @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED
      */
     public Session attach(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer) {
-        return sessions.attach(new Session(id, gen, owner, keepLeasesOnDisconnect, peer, store.nowMillis()));
+        return sessions.attach(
+                new Session(id, gen, owner, keepLeasesOnDisconnect, peer, store.nowMillis(), sessions.of(id)));
     }
 
     /** The stream broke or ended. */
@@ -260,7 +261,11 @@ public final class LockEngine implements LockStore.Listener {
         store.together(asks);
     }
 
-    /** What an acquire says, checked, whoever sent it. */
+    /**
+     * What an acquire says, checked, whoever sent it.
+     *
+     * @param turns how many are to hold the lease one after another; 1 or more
+     */
     public record Asked(
             LockName lock,
             RequestId id,
@@ -270,7 +275,8 @@ public final class LockEngine implements LockStore.Listener {
             long lockDelayMillis,
             long ageMillis,
             String owner,
-            String purpose) {}
+            String purpose,
+            int turns) {}
 
     /** Acquires for a stream: the answer comes at once, and a waiter is told of its offer later. */
     public CompletionStage<Answer> acquire(Session session, Asked asked) {
@@ -282,7 +288,7 @@ public final class LockEngine implements LockStore.Listener {
         }
         // Known before the store knows: if the stream breaks while the command is on its way, it must still be taken
         // back.
-        session.waits(asked.lock(), asked.id().number());
+        session.waits(asked.id().number(), asked.lock(), asked.turns());
         return execute(command(asked, session.gen())).thenApply(answer -> {
             if (answer instanceof Answer.Granted granted) {
                 holds(session, asked.lock(), granted.grant());
@@ -484,20 +490,27 @@ public final class LockEngine implements LockStore.Listener {
         });
     }
 
-    /** The signed proof of a grant, made now. */
-    public SignedSequencer sequencer(LockName lock, Grant grant) {
-        return signer.apply(
-                new Sequencer(config.issuer(), lock, grant.mode(), grant.token(), grant.id(), store.nowMillis()));
+    /** The signed proof of one turn of a grant, made now; 0 is its first. */
+    public SignedSequencer sequencer(LockName lock, Grant grant, int turn) {
+        return signer.apply(new Sequencer(
+                config.issuer(),
+                lock,
+                grant.mode(),
+                grant.token().turn(turn),
+                grant.id().turn(turn),
+                store.nowMillis()));
     }
 
     /**
-     * Whether a sequencer names a lease that is alive now.
+     * Whether a sequencer names a lease that is alive now. Which of its turns it is at, only its client knows.
      *
      * @throws dev.palisade.contract.RejectedException SEQUENCER_INVALID when it is not one of this lock service
      */
     public CompletionStage<Answer> checkSequencer(SignedSequencer signed) {
         Sequencer named = verifier.apply(signed);
-        return execute(new CheckSequencer(named.lock(), named.grant(), named.token()));
+        int turn = named.grant().turn();
+        return execute(new CheckSequencer(
+                named.lock(), named.grant().turn(0), named.token().turn(-turn)));
     }
 
     private Acquire command(Asked asked, long sessionGen) {
@@ -568,6 +581,7 @@ public final class LockEngine implements LockStore.Listener {
                     .offered(
                             next.name(),
                             promised,
+                            session.turns(offered.request().number()),
                             promised.expiresAtMillis() - decidedAtMillis,
                             session.sentBefore(decidedAtMillis));
             unflushed.add(session.peer());

@@ -11,9 +11,10 @@ public interface Peer {
      * The lock is promised to one of the peer's requests.
      *
      * @param grant what accepting makes it
+     * @param turns of which it shall have so many
      * @param seenSentNanos the send time of the newest client frame that had arrived before the offer was made; 0 for none
      */
-    void offered(LockName lock, Grant grant, long offerMillis, long seenSentNanos);
+    void offered(LockName lock, Grant grant, int turns, long offerMillis, long seenSentNanos);
 
     /**
      * A lease of the peer ended without its asking.

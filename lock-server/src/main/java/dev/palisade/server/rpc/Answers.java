@@ -75,10 +75,11 @@ final class Answers {
         return rejection;
     }
 
-    AcquireReply acquire(LockName lock, Answer answer) {
+    /** @param turns as many as were asked for */
+    AcquireReply acquire(LockName lock, int turns, Answer answer) {
         AcquireReply.Builder reply = AcquireReply.newBuilder();
         if (answer instanceof Answer.Granted granted) {
-            return reply.setGranted(granted(lock, granted.grant())).build();
+            return reply.setGranted(granted(lock, granted.grant(), turns)).build();
         }
         if (answer instanceof Answer.Queued queued) {
             return reply.setQueued(queued(queued)).build();
@@ -95,7 +96,7 @@ final class Answers {
     AcceptReply accept(LockName lock, Answer answer) {
         if (answer instanceof Answer.Granted granted) {
             return AcceptReply.newBuilder()
-                    .setGranted(granted(lock, granted.grant()))
+                    .setGranted(granted(lock, granted.grant(), 1))
                     .build();
         }
         if (answer instanceof Answer.Queued queued) {
@@ -266,15 +267,22 @@ final class Answers {
         return reply.build();
     }
 
-    Granted granted(LockName lock, Grant grant) {
-        return Granted.newBuilder()
+    Granted granted(LockName lock, Grant grant, int turns) {
+        Granted.Builder granted = Granted.newBuilder()
                 .setLock(lock.value())
                 .setMode(mode(grant.mode()))
                 .setToken(grant.token().value())
                 .setGrantId(ByteString.copyFrom(grant.id().toBytes()))
                 .setTtlMillis(grant.request().ttlMillis())
-                .setSequencer(ByteString.copyFrom(engine.sequencer(lock, grant).toBytes()))
-                .build();
+                .setSequencer(sequencer(lock, grant, 0));
+        for (int turn = 1; turn < turns; turn++) {
+            granted.addTurns(sequencer(lock, grant, turn));
+        }
+        return granted.build();
+    }
+
+    private ByteString sequencer(LockName lock, Grant grant, int turn) {
+        return ByteString.copyFrom(engine.sequencer(lock, grant, turn).toBytes());
     }
 
     static Rejected rejected(Rejection rejection) {

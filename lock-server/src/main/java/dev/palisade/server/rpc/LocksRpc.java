@@ -120,7 +120,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     caller.setOnCloseHandler(() -> engine.callEnded(asked, call));
                     return call;
                 },
-                answer -> answers.acquire(ProtoCodec.lock(request.getLock()), answer));
+                answer -> answers.acquire(ProtoCodec.lock(request.getLock()), request.getTurns(), answer));
     }
 
     @Override

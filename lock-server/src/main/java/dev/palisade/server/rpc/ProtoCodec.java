@@ -31,6 +31,10 @@ final class ProtoCodec {
 
     /** @param owner of the stream; null for a unary call, which names its own */
     Asked acquire(AcquireRequest request, SessionId session, String owner) {
+        if (request.getTurns() > 1 && request.getMode() != dev.palisade.proto.v1.Mode.EXCLUSIVE) {
+            throw RejectedException.malformed(
+                    "turns is " + request.getTurns() + " for a SHARED lock, which many hold at once; leave it out");
+        }
         return new Asked(
                 lock(request.getLock()),
                 new RequestId(session, request.getRequestId()),
@@ -40,7 +44,8 @@ final class ProtoCodec {
                 lockDelay(request.getLockDelayMillis()),
                 within("age_millis", request.getAgeMillis(), 0, Long.MAX_VALUE),
                 text("owner", owner),
-                text("purpose", request.getPurpose()));
+                text("purpose", request.getPurpose()),
+                (int) Math.max(1, within("turns", request.getTurns(), 0, FencingToken.PER_GRANT)));
     }
 
     /** @param owner of the stream, or named by a unary call */

@@ -154,7 +154,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                         if (answer instanceof Answer.WaitEnded over) {
                             waitEnded(asked.id().number(), over.end());
                         }
-                        reply.setAcquire(answers.acquire(asked.lock(), answer));
+                        reply.setAcquire(answers.acquire(asked.lock(), asked.turns(), answer));
                     });
                 }
                 case ACCEPT -> {
@@ -283,11 +283,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     // ---- from the engine ----
 
     @Override
-    public void offered(LockName name, Grant grant, long offerMillis, long seenSentNanos) {
+    public void offered(LockName name, Grant grant, int turns, long offerMillis, long seenSentNanos) {
         Event.Builder event = Event.newBuilder()
                 .setOffered(OfferedEvent.newBuilder()
                         .setRequestId(grant.request().id().number())
-                        .setGranted(answers.granted(name, grant))
+                        .setGranted(answers.granted(name, grant, turns))
                         .setOfferMillis(offerMillis));
         outbox.offer(event.build(), seenSentNanos);
     }

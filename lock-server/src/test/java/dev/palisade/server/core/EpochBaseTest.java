@@ -3,6 +3,7 @@ package dev.palisade.server.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.contract.FencingToken;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
@@ -41,5 +42,14 @@ class EpochBaseTest {
     void aClockBeyondReasonIsNoBaseAtAll() {
         assertThatThrownBy(() -> LockMachine.epochBase(Long.MAX_VALUE / 2, 0, 0))
                 .isInstanceOf(ArithmeticException.class);
+    }
+
+    /** Whatever part of a grant's tokens is known, all of them are below. */
+    @Test
+    void noGrantsTokensReachOverABase() {
+        for (long high : new long[] {1, 4_095, 4_096_033, (1L << 24) - 31, (1L << 30) + 33}) {
+            assertThat(LockMachine.epochBase(1_000, high, (int) high) % FencingToken.PER_GRANT)
+                    .isZero();
+        }
     }
 }

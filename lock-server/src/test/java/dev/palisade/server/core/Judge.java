@@ -569,9 +569,15 @@ final class Judge {
                 k.status == Status.HELD
                         && k.untilMillis > now
                         && command instanceof ForceRelease forced
-                        && (forced.token() == 0 || forced.token() == k.token);
+                        && names(forced, k);
             case BUSY -> false;
         };
+    }
+
+    /** All, or the one that the token is of, by whichever of its turns. */
+    private static boolean names(ForceRelease forced, Known k) {
+        long turn = forced.token() - k.token;
+        return forced.token() == 0 || (turn >= 0 && turn < FencingToken.PER_GRANT);
     }
 
     private static boolean releases(Command command, Known k) {
@@ -653,7 +659,7 @@ final class Judge {
         boolean canOffer = next.isPresent()
                 && !recovering
                 && closedUntilMillis <= now
-                && lastToken < FencingToken.MAX
+                && tokensLeft()
                 && holders().size() + offers().size() < limits.holdersPerLockMax()
                 && admits(next.get().asked.mode());
         assertThat(canOffer).as("a free lock with a waiter has an offer out").isFalse();
@@ -776,10 +782,8 @@ final class Judge {
             assertThat(asked.holders()).isEqualTo(askedNow.size());
         } else if (answer instanceof Answer.ForceReleased released) {
             assertThat(released.leases()).isEqualTo(forcedNow);
-            long token = ((ForceRelease) command).token();
-            assertThat(holders())
-                    .as("who was to be released holds nothing")
-                    .noneMatch(k -> token == 0 || k.token == token);
+            ForceRelease forced = (ForceRelease) command;
+            assertThat(holders()).as("who was to be released holds nothing").noneMatch(k -> names(forced, k));
         } else if (answer instanceof Answer.Checked checked) {
             CheckSequencer check = (CheckSequencer) command;
             Known k = byGrant.get(check.grant());
@@ -884,7 +888,7 @@ final class Judge {
             return was.isEmpty() ? refusalOfNew(acquire, now) : refusalOfKnown(acquire);
         }
         if (command instanceof Barrier) {
-            return raisedNow || lastToken < FencingToken.MAX ? Set.of() : Set.of(Reason.TOKENS_EXHAUSTED);
+            return raisedNow || tokensLeft() ? Set.of() : Set.of(Reason.TOKENS_EXHAUSTED);
         }
         if (command instanceof Accept accept) {
             Known k = byGrant.get(accept.grant());
@@ -1033,7 +1037,7 @@ final class Judge {
         if (isTooOld(acquire, now, replayed)) {
             return Set.of(Reason.LEASE_EXPIRED);
         }
-        if (lastToken >= FencingToken.MAX) {
+        if (!tokensLeft()) {
             return Set.of(Reason.TOKENS_EXHAUSTED);
         }
         if (recovering && acquire.waitMillis() == 0) {
@@ -1133,8 +1137,13 @@ final class Judge {
 
     private long minted(FencingToken token) {
         assertThat(token.value()).as("tokens rise").isGreaterThan(lastToken);
-        lastToken = token.value();
-        return lastToken;
+        lastToken = token.value() + FencingToken.PER_GRANT - 1;
+        return token.value();
+    }
+
+    /** All that a grant has. */
+    private boolean tokensLeft() {
+        return lastToken + FencingToken.PER_GRANT <= FencingToken.MAX;
     }
 
     private List<Known> holders() {

@@ -84,7 +84,9 @@ public final class Walk {
                 profile == Profile.SHORT_QUEUE ? 2 : 20,
                 profile == Profile.FEW_HOLDERS ? 2 : 20,
                 30_000);
-        this.lastToken = profile == Profile.LAST_TOKENS ? FencingToken.MAX - 5 - random.nextInt(60) : random.nextInt(9);
+        this.lastToken = profile == Profile.LAST_TOKENS
+                ? FencingToken.MAX - FencingToken.PER_GRANT * (5L + random.nextInt(60)) - random.nextInt(9)
+                : random.nextInt(9);
         this.judge = new Judge(state, limits, lastToken);
         for (int i = 0; i < SESSIONS; i++) {
             gens[i] = 1;
@@ -96,8 +98,8 @@ public final class Walk {
         int all = profile == Profile.MANY_ENDS || profile == Profile.RECOVERS ? 4 * steps : steps;
         for (int i = 0; i < all; i++) {
             passTime();
-            if (chance(10) && lastToken < FencingToken.MAX) {
-                lastToken += 1 + random.nextInt(profile == Profile.LAST_TOKENS ? 1 : 1_000);
+            if (chance(10) && lastToken <= FencingToken.MAX - FencingToken.PER_GRANT) {
+                lastToken += profile == Profile.LAST_TOKENS ? FencingToken.PER_GRANT : 1 + random.nextInt(1_000);
                 judge.mintedElsewhere(lastToken);
             }
             if (profile == Profile.RESTARTS && chance(3)) {
@@ -256,7 +258,9 @@ public final class Walk {
     /** Of all, of one, of one that is offered or over, of nobody. */
     private Command forceRelease() {
         Judge.Known k = any(chance(80) ? Judge.Status.HELD : Judge.Status.OFFERED);
-        long token = k == null || chance(40) ? 0 : chance(85) ? k.token : lastToken + 1;
+        long token = k == null || chance(40)
+                ? 0
+                : chance(85) ? k.token + random.nextInt(FencingToken.PER_GRANT) : lastToken + 1;
         return new ForceRelease(LOCK, token, "operator " + random.nextInt(3), "why " + random.nextInt(3));
     }
 

@@ -12,7 +12,7 @@ final class Deaf implements Peer {
     final List<GrantId> asked = new ArrayList<>();
 
     @Override
-    public void offered(LockName lock, Grant grant, long offerMillis, long seenSentNanos) {}
+    public void offered(LockName lock, Grant grant, int turns, long offerMillis, long seenSentNanos) {}
 
     @Override
     public void lost(LockName lock, GrantId grant, End end, String detail) {}

@@ -64,7 +64,7 @@ class LockEngineTest {
         var unused = engine.acquire(
                 session,
                 new LockEngine.Asked(
-                        new LockName("a"), new RequestId(SESSION, 1), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", ""));
+                        new LockName("a"), new RequestId(SESSION, 1), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", "", 1));
         engine.detach(session);
 
         store.busy = true;
@@ -88,7 +88,7 @@ class LockEngineTest {
             var unused = engine.acquire(
                     session,
                     new LockEngine.Asked(
-                            lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", ""));
+                            lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", "", 1));
         }
         engine.detach(session);
         timed.remove().run();
@@ -161,7 +161,7 @@ class LockEngineTest {
         for (int i = 1; i <= 100; i++) {
             SessionId id = new SessionId(1, i);
             Session session = engine.attach(id, 1, "", false, new Deaf());
-            session.waits(new LockName("a"), 1);
+            session.waits(1, new LockName("a"), 1);
             engine.detach(session);
         }
         assertThatThrownBy(() -> engine.attach(new SessionId(3, 1), 1, "", false, new Deaf()))

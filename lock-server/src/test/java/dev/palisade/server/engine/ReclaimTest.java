@@ -349,7 +349,7 @@ class ReclaimTest {
     }
 
     private SignedSequencer sequencer(LockName lock, Grant grant) {
-        return engine.sequencer(lock, grant);
+        return engine.sequencer(lock, grant, 0);
     }
 
     private Session attach(SessionId id, long gen) {
@@ -370,7 +370,8 @@ class ReclaimTest {
                 lockDelayMillis,
                 0,
                 "me",
-                "to test");
+                "to test",
+                1);
         return ((Answer.Granted) now(engine.acquire(session, asked))).grant();
     }
 

@@ -293,7 +293,8 @@ class LocksRpcTest {
                 0,
                 0,
                 "",
-                "");
+                "",
+                1);
         CompletableFuture<Answer> old = served.engine.acquireParked(asked);
         assertThat(get(old)).isInstanceOf(Answer.Granted.class);
         CompletableFuture<Answer> retry = served.engine.acquireParked(asked);

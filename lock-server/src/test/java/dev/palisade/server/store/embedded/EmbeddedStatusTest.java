@@ -2,6 +2,7 @@ package dev.palisade.server.store.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.Barrier;
 import dev.palisade.server.core.StoreStatus;
@@ -40,7 +41,7 @@ class EmbeddedStatusTest {
     @Test
     void tokensThatRunAheadOfTheClockAreToldInMilliseconds(@TempDir Path directory) throws Exception {
         try (EmbeddedStore store = asking.open(directory)) {
-            for (int i = 0; i < 3 * 4096; i++) {
+            for (int i = 0; i < 3 * 4096 / FencingToken.PER_GRANT; i++) {
                 store.execute(new Barrier(new LockName("a")));
             }
             store.execute(new Barrier(new LockName("a"))).toCompletableFuture().get();

@@ -7,6 +7,7 @@ import static dev.palisade.server.store.embedded.Asking.name;
 import static dev.palisade.server.store.embedded.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Mode;
 import dev.palisade.server.core.Abandon;
@@ -163,7 +164,7 @@ class HistoryTest {
                     .last()
                     .satisfies(entry -> assertThat(entry.what()).isEqualTo(HistoryEntry.What.RELEASED));
             assertThat(history(store, "busy").get(49).token()).isEqualTo(last);
-            assertThat(history(store, "busy").get(0).token()).isEqualTo(last - 24);
+            assertThat(history(store, "busy").get(0).token()).isEqualTo(last - 24 * FencingToken.PER_GRANT);
             assertThat(told(store, "quiet")).hasSize(2);
             // Many names push the oldest out, and with them the quiet one.
             for (int i = 0; i < 30; i++) {

@@ -179,7 +179,9 @@ class ConformanceTest {
             readers join writers                | if grant[MODE] == EXCLUSIVE then\\n      return false | if grant[MODE] == EXCLUSIVE then\\n      return true
             no lock-delay                       | step.lock.closed = math.max(step.lock.closed, closed_until) | step.lock.closed = step.lock.closed
             nothing new while closed is ignored | step.now >= lock.closed and tokens_left          | tokens_left
-            a token is given twice              | step.minted = step.minted + 1                    | step.minted = 1
+            a token is given twice              | step.minted = step.minted + TOKENS_PER_GRANT     | step.minted = TOKENS_PER_GRANT
+            a turn's token is another grant's   | step.minted = step.minted + TOKENS_PER_GRANT     | step.minted = step.minted + 1
+            a later turn's token names nobody   | token >= held[TOKEN] and token < held[TOKEN] + TOKENS_PER_GRANT | held[TOKEN] == token
             any session may renew               | if not held or session_of(held) ~= session then  | if not held then
             any token renews                    | if held[TOKEN] ~= token then\\n    return nil, refuse_other_token(verb | if false then\\n    return nil, refuse_other_token(verb
             an old stream ends a newer one's    | if not held or held[GEN] > tonumber(args[4]) then | if not held then

@@ -1,0 +1,358 @@
+package dev.palisade.client;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.OfferedEvent;
+import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.WaitEnd;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A place in the server's queue for one acquire, or for several that then hold the lease in turns: asked, perhaps queued, perhaps
+ * offered, accepted, and left when nobody wants it any more. Whatever it leaves behind at the server is given back: no path ends
+ * with a grant that nobody has. In the loop only.
+ */
+final class Place extends Errand {
+    private static final long NANOS_PER_MILLI = 1_000_000;
+    private static final long WAIT_MILLIS_MAX = Duration.ofHours(24).toMillis();
+    /** The server refuses what is older than 30 s and unknown to it; then it is asked anew. */
+    private static final long AGE_NANOS_MAX = 25_000 * NANOS_PER_MILLI;
+
+    private final Session session;
+    private final LockName lock;
+    private final AcquireOptions options;
+    private final boolean aTry;
+    private final Runnable whenLeft;
+    /** In the order in which they are to hold the lease; never empty before the end. */
+    private final Deque<Acquire> members = new ArrayDeque<>(1);
+
+    private final Retry retry = new Retry();
+    private long requestId;
+    private long firstSentNanos;
+    private int sendings;
+
+    @Nullable
+    private Rejection lastRejection;
+
+    /** The accept or resume that decides about a grant; one at a time. */
+    @Nullable
+    private Errand step;
+
+    /**
+     * @param options how all of them acquire, but for the wait
+     * @param whenLeft run once, when it waits for nothing any more
+     */
+    Place(Session session, LockName lock, AcquireOptions options, Runnable whenLeft) {
+        this.session = session;
+        this.lock = lock;
+        this.options = options;
+        this.aTry = options.waitTime().isZero();
+        this.whenLeft = whenLeft;
+    }
+
+    /** Whether one more can still be part of what is asked. */
+    boolean hasRoom() {
+        return sendings == 0 && members.size() < FencingToken.PER_GRANT;
+    }
+
+    void add(Acquire acquire) {
+        members.add(acquire);
+        acquire.waitsAt(this);
+    }
+
+    void begin() {
+        requestId = session.register(this);
+        session.start(this);
+    }
+
+    /** It has its result. */
+    void left(Acquire acquire) {
+        if (members.remove(acquire) && members.isEmpty()) {
+            leaveQueue();
+            close();
+        }
+    }
+
+    /** Whether the server has it in its queue, as far as is known. */
+    boolean waits() {
+        return session.connected() && lastRejection == null && !aTry;
+    }
+
+    /** What the server said against it last. */
+    Optional<Rejection> lastRejection() {
+        return Optional.ofNullable(lastRejection);
+    }
+
+    void clientClosed() {
+        leaveQueue();
+        end(Acquire::clientClosed);
+    }
+
+    void fail(RuntimeException failure) {
+        end(member -> member.fail(failure));
+    }
+
+    // ---- asking
+
+    @Override
+    Call.Builder call(Moment now) {
+        if (sendings++ == 0) {
+            firstSentNanos = now.nanos();
+        }
+        long leftMillis = Math.max(1, leftMillis(now));
+        Duration ttl = options.ttl().isZero() ? session.settings().ttl() : options.ttl();
+        return Call.newBuilder()
+                .setAcquire(AcquireRequest.newBuilder()
+                        .setLock(lock.value())
+                        .setMode(Wire.mode(options.mode()))
+                        .setTtlMillis(ttl.toMillis())
+                        .setWaitMillis(aTry ? 0 : Math.min(WAIT_MILLIS_MAX, leftMillis))
+                        .setLockDelayMillis(options.lockDelay().toMillis())
+                        .setRequestId(requestId)
+                        .setAgeMillis((now.nanos() - firstSentNanos) / NANOS_PER_MILLI)
+                        .setPurpose(options.purpose())
+                        .setTurns(members.size()));
+    }
+
+    /** Until the last of them gives up. */
+    private long leftMillis(Moment now) {
+        long longest = 0;
+        for (Acquire member : members) {
+            longest = Math.max(longest, member.deadlineNanos() - now.nanos());
+        }
+        return longest / NANOS_PER_MILLI;
+    }
+
+    @Override
+    boolean urgent() {
+        return false;
+    }
+
+    @Override
+    void answered(Reply reply, Moment sent) {
+        switch (reply.getReplyCase()) {
+            case ACQUIRE -> outcome(reply.getAcquire(), sent);
+            case REJECTED -> rejected(Wire.rejection(reply.getRejected()));
+            default -> garbled("an acquire was answered with " + reply.getReplyCase());
+        }
+    }
+
+    private void outcome(AcquireReply reply, Moment sent) {
+        switch (reply.getOutcomeCase()) {
+            case GRANTED -> granted(reply.getGranted(), sent);
+            case QUEUED -> lastRejection = null;
+            case BUSY -> busy(reply);
+            // Asked again, it tells of the end of an earlier sending's wait: given up, perhaps, while we were away.
+            case TIMED_OUT -> waitEnded(sendings > 1 ? WaitEnd.WAIT_DROPPED : WaitEnd.WAIT_TIMED_OUT);
+            case OUTCOME_NOT_SET -> garbled("an acquire was answered without an outcome");
+        }
+    }
+
+    private void busy(AcquireReply reply) {
+        try {
+            end(Wire.busy(reply.getBusy()));
+        } catch (RejectedException e) {
+            garbled(e.rejection().message());
+        }
+    }
+
+    private void rejected(Rejection rejection) {
+        lastRejection = rejection;
+        boolean old = sendings > 1 && session.loop().now().nanos() - firstSentNanos >= AGE_NANOS_MAX;
+        switch (Remedy.of(rejection.reason())) {
+            case THROW -> {
+                if (old) {
+                    askAnew();
+                } else {
+                    fail(rejection.asException());
+                }
+            }
+            case TELL -> end(new AcquireResult.Unavailable(rejection));
+            case LOST -> askAnew();
+            case RETRY -> {
+                if (aTry) {
+                    end(new AcquireResult.Unavailable(rejection));
+                } else {
+                    askAnew();
+                }
+            }
+            case ASK_AGAIN -> {
+                if (old) {
+                    askAnew();
+                } else {
+                    session.again(this, retry.delayNanos(rejection));
+                }
+            }
+        }
+    }
+
+    // ---- being granted
+
+    private void granted(Granted granted, Moment sent) {
+        Grant grant = checked(granted);
+        if (grant == null) {
+            session.giveBack(granted);
+        } else if (sendings == 1) {
+            take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
+        } else {
+            // The answer may be an earlier sending's, and the lease as old. Only a resume says that it holds from now
+            // on.
+            confirm(grant, granted);
+        }
+    }
+
+    private void confirm(Grant grant, Granted granted) {
+        step(Ask.onThisStream(() -> Calls.resume(grant, asked(), session.id(), session.generation()), (reply, sent) -> {
+            if (reply.hasResume()) {
+                take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
+            } else if (!passing(reply)) {
+                session.giveBack(granted);
+                askAnew();
+            }
+        }));
+    }
+
+    /** The wait is over. */
+    void offered(OfferedEvent offer, @Nullable Moment seen) {
+        Grant grant = checked(offer.getGranted());
+        if (grant == null) {
+            return;
+        }
+        if (seen != null) {
+            LeaseView offered = new LeaseView(seen, Math.min(offer.getOfferMillis(), grant.ttlMillis()));
+            if (offered.leftNanos(session.loop().now()) >= HeldLease.LEFT_MIN_NANOS) {
+                hold(HeldLease.ofOffer(session, grant, asked(), offered));
+                return;
+            }
+        }
+        step(Ask.onThisStream(() -> Calls.accept(grant, session.id()), (reply, sent) -> {
+            if (reply.hasAccept() && reply.getAccept().hasGranted()) {
+                take(grant, reply.getAccept().getGranted(), new LeaseView(sent, grant.ttlMillis()));
+            } else if (reply.hasAccept() && reply.getAccept().hasQueued()) {
+                session.finish(step);
+            } else if (!passing(reply)) {
+                askAnew();
+            }
+        }));
+    }
+
+    private Grant.Asked asked() {
+        return new Grant.Asked(requestId, options.lockDelay().toMillis(), options.purpose());
+    }
+
+    private void step(Errand next) {
+        if (step == null || step.done()) {
+            step = next;
+            session.start(next);
+        }
+    }
+
+    /** Whether the step was refused for a reason that may pass; it is then repeated. */
+    private boolean passing(Reply reply) {
+        if (step == null || !reply.hasRejected()) {
+            return false;
+        }
+        Rejection rejection = Wire.rejection(reply.getRejected());
+        Remedy remedy = Remedy.of(rejection.reason());
+        if (remedy != Remedy.RETRY && remedy != Remedy.ASK_AGAIN) {
+            return false;
+        }
+        session.again(step, retry.delayNanos(rejection));
+        return true;
+    }
+
+    private void take(Grant grant, Granted granted, LeaseView view) {
+        if (view.expired(session.loop().now())) {
+            session.giveBack(granted);
+            askAnew();
+            return;
+        }
+        hold(HeldLease.ofGrant(session, grant, asked(), view));
+    }
+
+    /** The first has it now, and as many others as there are turns hold it after him; nobody else is left. */
+    private void hold(HeldLease granted) {
+        List<Acquire> all = List.copyOf(members);
+        members.clear();
+        granted.holdInTurns(all);
+        close();
+    }
+
+    @Nullable
+    private Grant checked(Granted granted) {
+        try {
+            return Wire.grant(granted, lock, options.mode());
+        } catch (RejectedException e) {
+            garbled(e.rejection().message());
+            return null;
+        }
+    }
+
+    // ---- not being granted
+
+    void waitEnded(WaitEnd end) {
+        long leftMillis = leftMillis(session.loop().now());
+        // Dropped is the server's view of a client that is alive after all; a timeout before our own end is the
+        // server's limit.
+        if (leftMillis > 0 && (end == WaitEnd.WAIT_DROPPED || leftMillis > WAIT_MILLIS_MAX / 2)) {
+            askAnew();
+        } else {
+            leaveQueue();
+            end(new AcquireResult.TimedOut());
+        }
+    }
+
+    /** A new request, in a moment; what the old one may have left behind is undone. */
+    private void askAnew() {
+        leaveQueue();
+        session.finish(step);
+        session.unregister(requestId);
+        requestId = session.register(this);
+        sendings = 0;
+        carriedBy(null);
+        session.again(this, lastRejection == null ? retry.delayNanos() : retry.delayNanos(lastRejection));
+    }
+
+    private void garbled(String what) {
+        leaveQueue();
+        end(new AcquireResult.Unavailable(new Rejection(
+                Reason.OUTCOME_UNKNOWN, what + "; nothing is held; check that client and server are of one release")));
+    }
+
+    private void leaveQueue() {
+        if (sendings > 0) {
+            session.leave(lock.value(), requestId);
+        }
+    }
+
+    private void end(AcquireResult outcome) {
+        end(member -> member.end(outcome));
+    }
+
+    private void end(Consumer<Acquire> outcome) {
+        List<Acquire> all = List.copyOf(members);
+        members.clear();
+        close();
+        all.forEach(outcome);
+    }
+
+    private void close() {
+        session.finish(step);
+        session.unregister(requestId);
+        session.finish(this);
+        whenLeft.run();
+    }
+}
