@@ -139,17 +139,29 @@ final class Acquire {
     // ---- being granted
 
     void granted(HeldLease granted) {
-        lease = granted;
-        place = null;
-        session.loop().cancel(deadline);
-        LeaseHandle handle = new LeaseHandle(granted);
+        takes(granted);
         if (options.claims().isEmpty()) {
-            result.complete(new AcquireResult.Granted(handle));
+            tell();
             return;
         }
+        LeaseHandle handle = new LeaseHandle(granted);
         long leftNanos = deadlineNanos - session.loop().now().nanos();
         claiming = new Claiming(session, handle, options.claims(), failure -> claimed(handle, failure));
         claiming.begin(Math.min(leftNanos, granted.leftNanos()));
+    }
+
+    /** Has it from now on; {@link #tell} is next. */
+    void takes(HeldLease granted) {
+        lease = granted;
+        place = null;
+        session.loop().cancel(deadline);
+    }
+
+    /** That it has what it took. Not between two tasks of the loop: who is told may run the user's code at once. */
+    void tell() {
+        if (lease != null) {
+            result.complete(new AcquireResult.Granted(new LeaseHandle(lease)));
+        }
     }
 
     private void claimed(LeaseHandle granted, @Nullable Rejection failure) {

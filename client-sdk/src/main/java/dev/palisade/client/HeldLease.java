@@ -185,8 +185,11 @@ final class HeldLease {
 
     /** On this thread, if it is the next one's turn: then he is woken from here. */
     private void beginRelease() {
-        if (!followed || !session.loop().here(this::passOn)) {
+        Acquire taker = followed ? session.loop().here(this::passOn) : null;
+        if (taker == null) {
             session.loop().execute(this::giveBack);
+        } else {
+            taker.tell();
         }
     }
 
@@ -253,20 +256,27 @@ final class HeldLease {
     /** Releases without waiting for the answer, or passes the lease on. */
     void giveBack() {
         checkDeadline(session.loop().now());
-        if (held() && !passOn()) {
+        Acquire taker = passOn();
+        if (taker != null) {
+            taker.tell();
+        } else if (held()) {
             end(State.RELEASED);
             upkeep.release();
         }
     }
 
-    /** To the next, if the lease is certain to be held. He need not wait for the server: it has signed every turn. */
-    private boolean passOn() {
+    /**
+     * To the next, who is to be told, if the lease is certain to be held; else to nobody. He need not wait for the server: it has
+     * signed every turn.
+     */
+    @Nullable
+    private Acquire passOn() {
         while (!next.isEmpty() && next.element().isOver()) {
             next.remove();
         }
         Moment now = session.loop().now();
         if (!held() || next.isEmpty() || !upkeep.isCertain() || view.leftNanos(now) < LEFT_MIN_NANOS) {
-            return false;
+            return null;
         }
         HeldLease successor = new HeldLease(this);
         Acquire taker = next.remove();
@@ -275,8 +285,8 @@ final class HeldLease {
         successor.followed = !next.isEmpty();
         successor.begin();
         upkeep.passedOn(this, successor);
-        taker.granted(successor);
-        return true;
+        taker.takes(successor);
+        return taker;
     }
 
     void releaseEnded(ReleaseOutcome outcome) {

@@ -5,8 +5,8 @@ import java.lang.System.Logger.Level;
 import java.util.OptionalLong;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +21,7 @@ final class Loop implements Executor {
     private final Timeline timeline = new Timeline();
     private final SynchronizationContext context;
     private final Entry entry;
+    private final Consumer<Throwable> onBug;
     /** Who has it is in. */
     private final ReentrantLock inside = new ReentrantLock();
 
@@ -34,10 +35,9 @@ final class Loop implements Executor {
         this.clocks = clocks;
         this.alarm = alarm;
         this.entry = entry;
-        this.context = new SynchronizationContext((thread, failure) -> {
-            LOG.log(Level.WARNING, "unexpected failure; connecting anew", failure);
-            onBug.accept(failure);
-        });
+        this.onBug = onBug;
+        // Nothing a task throws comes as far: the loop's own lock is held while it is told of.
+        this.context = new SynchronizationContext((thread, failure) -> bug(failure));
     }
 
     /** At once if nobody is in, else when those before are done. Inside the loop: after the present task. */
@@ -47,15 +47,18 @@ final class Loop implements Executor {
     }
 
     /**
-     * Runs {@code task} on this thread, between two others, so that no thread is woken for it; false when it said so, or when
+     * Runs {@code task} on this thread, between two others, so that no thread is woken for it; null when it said so, or when
      * somebody is in. It may be any of the user's threads: the task is brief, and nothing that others have brought runs on it.
      */
-    boolean here(BooleanSupplier task) {
+    <T> @Nullable T here(Supplier<@Nullable T> task) {
         if (inside.isHeldByCurrentThread() || !inside.tryLock()) {
-            return false;
+            return null;
         }
         try {
-            return task.getAsBoolean();
+            return task.get();
+        } catch (RuntimeException | Error e) {
+            execute(() -> bug(e));
+            return null;
         } finally {
             inside.unlock();
         }
@@ -70,9 +73,16 @@ final class Loop implements Executor {
         inside.lock();
         try {
             task.run();
+        } catch (RuntimeException | Error e) {
+            bug(e);
         } finally {
             inside.unlock();
         }
+    }
+
+    private void bug(Throwable failure) {
+        LOG.log(Level.WARNING, "unexpected failure; connecting anew", failure);
+        onBug.accept(failure);
     }
 
     Moment now() {

@@ -129,7 +129,7 @@ public final class Operations {
      * Ends leases at once, on record with who and why. The holders may be at work still: only their guards stop them. Sent once;
      * when the answer is lost the outcome is unknown, and the exception says so: look at {@link #history}.
      *
-     * @param token of the lease to end; empty for every lease of the lock
+     * @param token of the lease to end, or of any of its turns; empty for every lease of the lock
      * @param by who ends it, 1 to 256 bytes
      * @param why for what, 1 to 256 bytes
      * @return how many leases were ended
@@ -145,7 +145,8 @@ public final class Operations {
     }
 
     /**
-     * Whether the sequencer names a lease that was alive when the server answered. No fence: it may have ended since.
+     * Whether the sequencer names a lease that was alive when the server answered. No fence: it may have ended since. Of a
+     * lease that threads of one client pass on it says the same of every turn, also of one that is over.
      *
      * @throws RejectedException SEQUENCER_INVALID when it is not one of that lock service
      */

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * A client of the lock service: one session, one stream, any number of leases. Connecting happens in the background and is
  * repeated for as long as the client is open; a server that cannot be reached shows in the answers, not here. Safe for use
  * by many threads; one per process is enough. Threads that wait for one lock EXCLUSIVE, with the same ttl, lock-delay and purpose,
- * pass it on among themselves in the order in which they came, each with a fencing token of its own; nobody else waits longer for it.
+ * pass it on among themselves, each with a fencing token of its own; nobody else waits longer for it.
  */
 public final class PalisadeClient implements AutoCloseable {
     private final Session session;

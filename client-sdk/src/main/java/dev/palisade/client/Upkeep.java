@@ -93,7 +93,12 @@ final class Upkeep {
         }
         session.finish(confirm);
         if (!reply.hasRenew()) {
+            turnsEnded(ReleaseOutcome.ALREADY_LOST);
             lost(reply, LostReason.UNKNOWN_TO_SERVER);
+            if (!reply.hasRejected()
+                    || Remedy.of(Wire.rejection(reply.getRejected()).reason()) != Remedy.LOST) {
+                session.renewConnection("a refused renewal of the lease of " + grant.lock());
+            }
             return;
         }
         lease.extend(new LeaseView(sent, confirmed(reply.getRenew().getTtlMillis())));
@@ -140,7 +145,9 @@ final class Upkeep {
 
     /** Lost. What still asks for it is heard no more; an accept that comes too late is given back as a stray reply. */
     void stop(LostReason reason) {
-        turnsEnded(reason == LostReason.SERVER_UNREACHABLE ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.ALREADY_LOST);
+        // A turn that is over was passed on with time left, so what time has ended since is no word about it.
+        boolean bySomebody = reason == LostReason.FORCE_RELEASED || reason == LostReason.UNKNOWN_TO_SERVER;
+        turnsEnded(bySomebody ? ReleaseOutcome.ALREADY_LOST : ReleaseOutcome.UNKNOWN);
         session.loop().cancel(acceptTimer);
         acceptTimer = null; // Else an ensure that comes late would begin the accept anew, and nothing would end it.
         session.finish(accept);

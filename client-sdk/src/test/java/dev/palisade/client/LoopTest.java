@@ -58,20 +58,33 @@ class LoopTest {
         }));
         other.start();
         in.await();
-        assertThat(loop.here(() -> ran.add("beside"))).isFalse();
+        assertThat(loop.here(() -> ran.add("beside"))).isNull();
         out.countDown();
         other.join();
-        loop.execute(() -> assertThat(loop.here(() -> ran.add("from inside"))).isFalse());
-        assertThat(loop.here(() -> !loop.here(() -> ran.add("from here")))).isTrue();
+        loop.execute(() -> assertThat(loop.here(() -> ran.add("from inside"))).isNull());
+        assertThat(loop.here(() -> loop.here(() -> ran.add("from here")) == null))
+                .isEqualTo(true);
         assertThat(ran).isEmpty();
         assertThat(bugs).isEmpty();
+    }
+
+    @Test
+    void whatIsThrownHereIsTheLoopsToTellOf() {
+        RuntimeException bug = new IllegalStateException("planted");
+        assertThat(loop.<Boolean>here(() -> {
+                    throw bug;
+                }))
+                .isNull();
+        assertThat(bugs).containsExactly(bug);
+        loop.execute(() -> ran.add("next"));
+        assertThat(ran).containsExactly("next");
     }
 
     @Test
     void whatAnotherThreadBringsWhileThisOneIsInHereRunsOnTheOther() throws InterruptedException {
         List<Thread> ranOn = new ArrayList<>();
         Thread other = new Thread(() -> loop.execute(() -> ranOn.add(Thread.currentThread())));
-        boolean alone = loop.here(() -> {
+        Boolean alone = loop.here(() -> {
             other.start();
             // It has brought its task when it waits to get in, or has left it to whoever is in.
             while (other.getState() != Thread.State.WAITING && other.getState() != Thread.State.TERMINATED) {

@@ -125,8 +125,7 @@ public final class LockEngine implements LockStore.Listener {
      * @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED
      */
     public Session attach(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer) {
-        return sessions.attach(
-                new Session(id, gen, owner, keepLeasesOnDisconnect, peer, store.nowMillis(), sessions.of(id)));
+        return sessions.attach(new Session(id, gen, owner, keepLeasesOnDisconnect, peer, store.nowMillis()));
     }
 
     /** The stream broke or ended. */

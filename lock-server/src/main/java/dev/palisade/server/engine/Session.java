@@ -9,8 +9,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One stream of a client process: what was granted to, resumed on and waited for on it. A reconnect makes a new one with
@@ -24,10 +22,7 @@ public final class Session {
     private final boolean keepLeasesOnDisconnect;
     private final Peer peer;
     private final Map<GrantId, Held> held = new HashMap<>();
-    private final Map<Long, LockName> waiting = new HashMap<>();
-    /** How many turns a request asked for, if more than one: for as long as it waits, on whichever stream. */
-    private final Map<Long, Integer> turns;
-
+    private final Map<Long, Wanted> waiting = new HashMap<>();
     private final FrameTimes frames = new FrameTimes();
     private final String fingerprint;
     private final long connectedAtMillis;
@@ -41,22 +36,15 @@ public final class Session {
 
     record Waiting(LockName lock, long requestNumber) {}
 
-    /** @param older the stream before, if it is still known */
-    Session(
-            SessionId id,
-            long gen,
-            String owner,
-            boolean keepLeasesOnDisconnect,
-            Peer peer,
-            long nowMillis,
-            @Nullable Session older) {
+    private record Wanted(LockName lock, int turns) {}
+
+    Session(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer, long nowMillis) {
         this.id = id;
         this.gen = gen;
         this.owner = owner;
         this.keepLeasesOnDisconnect = keepLeasesOnDisconnect;
         this.peer = peer;
         this.fingerprint = id.fingerprint();
-        this.turns = older == null ? new ConcurrentHashMap<>() : older.turns;
         this.connectedAtMillis = nowMillis;
         this.heardAtMillis = nowMillis;
     }
@@ -114,20 +102,18 @@ public final class Session {
         return held.size() + waiting.size();
     }
 
-    synchronized void waits(long requestNumber, LockName lock, int turnsWanted) {
-        waiting.put(requestNumber, lock);
-        if (turnsWanted > 1) {
-            turns.put(requestNumber, turnsWanted);
-        }
+    synchronized void waits(long requestNumber, LockName lock, int turns) {
+        waiting.put(requestNumber, new Wanted(lock, turns));
     }
 
-    int turns(long requestNumber) {
-        return turns.getOrDefault(requestNumber, 1);
+    /** How many the request asked for. */
+    synchronized int turns(long requestNumber) {
+        Wanted wanted = waiting.get(requestNumber);
+        return wanted == null ? 1 : wanted.turns();
     }
 
     synchronized void holds(Grant grant, LockName lock) {
         waiting.remove(grant.request().id().number());
-        turns.remove(grant.request().id().number());
         held.put(grant.id(), new Held(lock, grant));
     }
 
@@ -142,7 +128,6 @@ public final class Session {
     /** The request is neither held nor waited for any more; returns whether it was held. */
     synchronized boolean ended(GrantId grant, long requestNumber) {
         waiting.remove(requestNumber);
-        turns.remove(requestNumber);
         return held.remove(grant) != null;
     }
 
@@ -165,7 +150,7 @@ public final class Session {
 
     synchronized List<Waiting> waiting() {
         List<Waiting> all = new ArrayList<>(waiting.size());
-        waiting.forEach((number, lock) -> all.add(new Waiting(lock, number)));
+        waiting.forEach((number, wanted) -> all.add(new Waiting(wanted.lock(), number)));
         return all;
     }
 }

@@ -174,7 +174,7 @@ class OperatorRpcTest {
         Granted held = holder.granted(acquire("a", 1, 0));
         waiter.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
 
-        assertThat(forceRelease("a", held.getToken() + 1)).isZero();
+        assertThat(forceRelease("a", held.getToken() + FencingToken.PER_GRANT)).isZero();
         assertThat(forceRelease("a", held.getToken())).isEqualTo(1);
 
         await().untilAsserted(() -> assertThat(lost(holder))

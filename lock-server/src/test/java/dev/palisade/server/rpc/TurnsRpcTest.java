@@ -17,7 +17,6 @@ import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.Mode;
-import dev.palisade.proto.v1.ReleaseRequest;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -68,26 +67,6 @@ class TurnsRpcTest {
         await().until(() -> !waiter.events.isEmpty());
         assertThat(waiter.events.get(0).getOffered().getGranted().getTurnsCount())
                 .isEqualTo(31);
-    }
-
-    /** The offer comes before it has asked again. */
-    @Test
-    void whoReconnectsWhileItWaitsGetsThemToo() {
-        Granted other = served.stream(2, 1).granted(acquire("a", 1, 0));
-        served.stream(1, 1)
-                .ask(Call.newBuilder().setAcquire(acquire("a", 7, 60_000).setTurns(3)));
-        Served.Stream again = served.stream(1, 2);
-        await().until(() -> !again.frames.isEmpty());
-        served.unary()
-                .release(ReleaseRequest.newBuilder()
-                        .setLock("a")
-                        .setGrantId(other.getGrantId())
-                        .setToken(other.getToken())
-                        .setSessionId(Served.session(2))
-                        .build());
-        await().until(() -> !again.events.isEmpty());
-        assertThat(again.events.get(0).getOffered().getGranted().getTurnsCount())
-                .isEqualTo(2);
     }
 
     /** Which of them it is at, only its client knows. */
