@@ -10,8 +10,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one place where a client's state changes: tasks run one at a time, on the thread that the {@link Entry} chooses. Bounded
- * work only; it never blocks and never runs the user's code.
+ * The one place where a client's state changes: tasks run one at a time, on the thread that the {@link Entry} chooses, and
+ * brief ones {@link #here}. Bounded work only; it waits for nothing but such a brief one, and never runs the user's code.
  */
 final class Loop implements Executor {
     private static final System.Logger LOG = System.getLogger(Loop.class.getName());

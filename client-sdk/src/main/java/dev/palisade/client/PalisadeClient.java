@@ -301,7 +301,7 @@ public final class PalisadeClient implements AutoCloseable {
          * Where callbacks run and futures are completed. Default: one daemon thread, made on demand; keep them short, and
          * never wait in one for another future of this client, which the same thread would have to complete: on the default thread
          * that throws, on one thread of yours it never ends. An executor that runs them on the calling thread stops the
-         * client for as long as they take.
+         * client for as long as they take, or a thread of yours that has just released the lock in question.
          */
         public Builder callbackExecutor(Executor executor) {
             callbackExecutor = executor;

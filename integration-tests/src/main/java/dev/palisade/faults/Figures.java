@@ -34,7 +34,7 @@ final class Figures {
                                     && text(event, "fault").equals(kind.name())));
         }
         figures.need("grants", 100, evidence.run().grants().size());
-        figures.need("grants passed on by their clients", 1, passedOn(evidence));
+        figures.need("grants passed on by their clients", 2, passedOn(evidence));
         figures.need("unary grants", 3, count(events, event -> is(event, "granted") && event.has("request")));
         figures.need(
                 "SHARED reads applied",
