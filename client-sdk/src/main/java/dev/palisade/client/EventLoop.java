@@ -4,12 +4,10 @@ import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.Channel;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
-import io.grpc.netty.shaded.io.netty.channel.IoHandlerFactory;
-import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
-import io.grpc.netty.shaded.io.netty.channel.epoll.EpollIoHandler;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
-import io.grpc.netty.shaded.io.netty.channel.nio.NioIoHandler;
+import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
 import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
 import io.grpc.netty.shaded.io.netty.util.concurrent.EventExecutor;
@@ -27,10 +25,12 @@ final class EventLoop implements Entry {
     private final EventExecutor thread;
     private final Class<? extends Channel> socket;
 
+    // Netty 4.2 deprecates these groups for a class that Netty 4.1, inside older grpc-netty-shaded, does not have.
+    @SuppressWarnings("deprecation")
     EventLoop() {
         boolean epoll = Epoll.isAvailable();
-        IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
-        group = new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("palisade-client", true), io);
+        DefaultThreadFactory threads = new DefaultThreadFactory("palisade-client", true);
+        group = epoll ? new EpollEventLoopGroup(1, threads) : new NioEventLoopGroup(1, threads);
         thread = group.next();
         socket = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
     }
