@@ -1,11 +1,13 @@
 package dev.palisade.contract.cli;
 
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Locale;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.IDefaultValueProvider;
@@ -59,8 +61,8 @@ public final class Settings implements IDefaultValueProvider {
     /**
      * Gives {@code commandLine}'s command its settings.
      *
-     * @throws ParameterException in one line, when the file cannot be read or holds a key that no command or no option has, or
-     *     when a value that counts is of the wrong kind
+     * @throws ParameterException in one line, when the file cannot be read, or when file or environment name settings that do not
+     *     exist (all of them are named), or when a value that counts is of the wrong kind
      */
     public static void apply(CommandLine commandLine, String[] args, Map<String, String> environment) {
         String path = configPath(args, environment);
@@ -70,7 +72,7 @@ public final class Settings implements IDefaultValueProvider {
         } catch (SettingsFile.Unreadable e) {
             throw new ParameterException(commandLine, e.getMessage());
         }
-        refuseUnknown(commandLine, file);
+        refuseUnknown(commandLine, file, environment);
         Settings settings = new Settings(file, environment);
         settings.refuseWrongKinds(commandLine, args);
         commandLine.setDefaultValueProvider(settings);
@@ -105,9 +107,9 @@ public final class Settings implements IDefaultValueProvider {
 
     private @Nullable Value value(OptionSpec option) {
         String key = key(option.command(), option);
-        String variable = variable(key);
+        String variable = SettingVariables.of(key);
         String fromEnvironment = environment.get(variable);
-        if (fromEnvironment != null) {
+        if (fromEnvironment != null && !SettingVariables.isInjected(variable, fromEnvironment)) {
             return new Value(fromEnvironment.strip(), "environment variable " + variable);
         }
         SettingsFile.Entry entry = file.entries().get(key);
@@ -153,10 +155,6 @@ public final class Settings implements IDefaultValueProvider {
         return verb.name() + "." + option.longestName().substring(2);
     }
 
-    private static String variable(String key) {
-        return "PALISADE_" + key.replace('.', '_').replace('-', '_').toUpperCase(Locale.ROOT);
-    }
-
     private static @Nullable String configPath(String[] args, Map<String, String> environment) {
         for (int i = 0; i < args.length; i++) {
             if (args[i].startsWith(CONFIG + "=")) {
@@ -170,14 +168,11 @@ public final class Settings implements IDefaultValueProvider {
         return variable == null || variable.isEmpty() ? null : variable;
     }
 
-    /** A key of another command is for that one to judge; one of ours that no option has, or of no command, is a typo. */
-    private static void refuseUnknown(CommandLine commandLine, SettingsFile file) {
+    /** A setting of another command is for that one to judge; one of ours that no option has, or of no command, is a typo. */
+    private static void refuseUnknown(CommandLine commandLine, SettingsFile file, Map<String, String> environment) {
         CommandSpec spec = commandLine.getCommandSpec();
-        TreeSet<String> known = spec.options().stream()
-                .filter(option -> option.longestName().startsWith("--")
-                        && !option.longestName().equals(CONFIG))
-                .map(option -> key(spec, option))
-                .collect(Collectors.toCollection(TreeSet::new));
+        TreeSet<String> known = keys(spec).collect(Collectors.toCollection(TreeSet::new));
+        List<String> problems = new ArrayList<>(SettingVariables.misspelt(environment, spec.name(), known));
         file.entries().forEach((key, entry) -> {
             if (key.equals(SHARED_KEY)) {
                 return; // Stands in the file of those too that ask no lock server.
@@ -185,15 +180,23 @@ public final class Settings implements IDefaultValueProvider {
             int dot = key.indexOf('.');
             String command = dot < 0 ? "" : key.substring(0, dot);
             if (command.equals(spec.name()) && !known.contains(key)) {
-                throw new ParameterException(
-                        commandLine, file.where(entry) + ": no setting is called '" + key + "'; settings are " + known);
+                problems.add(file.where(entry) + ": no setting is called '" + key + "'; settings are " + known);
             }
             if (!command.equals(spec.name()) && !COMMANDS.contains(command)) {
-                throw new ParameterException(
-                        commandLine,
-                        file.where(entry) + ": '" + key + "' is a setting of no command; write one of "
-                                + new TreeSet<>(COMMANDS) + " and a dot before it");
+                problems.add(file.where(entry) + ": '" + key + "' is a setting of no command; write one of "
+                        + new TreeSet<>(COMMANDS) + " and a dot before it");
             }
         });
+        if (!problems.isEmpty()) {
+            throw new ParameterException(commandLine, String.join("; and ", problems));
+        }
+    }
+
+    private static Stream<String> keys(CommandSpec spec) {
+        Stream<String> own = spec.options().stream()
+                .filter(option -> option.longestName().startsWith("--")
+                        && !option.longestName().equals(CONFIG))
+                .map(option -> key(spec, option));
+        return Stream.concat(own, spec.subcommands().values().stream().flatMap(verb -> keys(verb.getCommandSpec())));
     }
 }

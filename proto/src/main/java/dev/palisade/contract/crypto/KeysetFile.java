@@ -23,12 +23,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
- * The file that lock servers and guards share: a keyset only its owner can read. A changed file is taken up within a
+ * The file that lock servers and guards share: a keyset that only its owner can read, or, if root owns it, its group too. A changed file is taken up within a
  * second of its next use, so a rotation needs no restart; a file that turned unreadable leaves the last good keys in
  * place. Safe to share between threads.
  */
 public final class KeysetFile {
     private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
+    private static final int ROOT_UID = 0;
     private static final long RELOAD_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Path path;
@@ -156,13 +157,26 @@ public final class KeysetFile {
         if (!posix(path)) {
             return;
         }
-        Set<PosixFilePermission> excess = new HashSet<>(Files.getPosixFilePermissions(path));
+        Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
+        if (isShared(permissions, (int) Files.getAttribute(path, "unix:uid"))) {
+            throw new IOException("signing keyset " + path + " can be used by others ("
+                    + PosixFilePermissions.toString(permissions) + "); run: chmod 600 " + path
+                    + " (in a Kubernetes Secret: defaultMode 0440 and fsGroup)");
+        }
+    }
+
+    /**
+     * Whether others than its owner can use a file with {@code permissions}. As for the key files of PostgreSQL, the group may
+     * read a file of root: there root has chosen the group, as Kubernetes does for a Secret with fsGroup.
+     */
+    static boolean isShared(Set<PosixFilePermission> permissions, int ownerUid) {
+        Set<PosixFilePermission> excess = new HashSet<>(permissions);
         excess.removeAll(OWNER_ONLY);
         excess.remove(PosixFilePermission.OWNER_EXECUTE);
-        if (!excess.isEmpty()) {
-            throw new IOException("signing keyset " + path + " can be used by others ("
-                    + PosixFilePermissions.toString(Files.getPosixFilePermissions(path)) + "); run: chmod 600 " + path);
+        if (ownerUid == ROOT_UID) {
+            excess.remove(PosixFilePermission.GROUP_READ);
         }
+        return !excess.isEmpty();
     }
 
     private static void createNew(Path path, SequencerKeys keys) throws IOException {

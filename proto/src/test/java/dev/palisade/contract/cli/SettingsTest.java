@@ -12,6 +12,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -72,9 +75,12 @@ class SettingsTest {
         Settings.apply(command, config, Map.of());
         command.parseArgs();
         assertThat(((Describe) command.getCommand()).server).isEqualTo("file");
-        Settings.apply(command, config, Map.of("PALISADE_SERVER", "environment", "PALISADE_DESCRIBE_SERVER", "other"));
+        Settings.apply(command, config, Map.of("PALISADE_SERVER", "environment"));
         command.parseArgs();
         assertThat(((Describe) command.getCommand()).server).isEqualTo("environment");
+        assertThatThrownBy(() -> Settings.apply(command, config, Map.of("PALISADE_DESCRIBE_SERVER", "other")))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining("PALISADE_DESCRIBE_SERVER");
     }
 
     @Test
@@ -184,6 +190,81 @@ class SettingsTest {
         assertThat(named(Map.of(), config)).isEqualTo("--port (" + config.substring(9) + ":2)");
         assertThat(named(environment, config)).isEqualTo("--port (environment variable PALISADE_SERVER_PORT)");
         assertThat(named(environment, config, "--port=3")).isEqualTo("--port");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "PALISADE_SERVER_PORT, tcp://10.0.0.1:7600",
+        "PALISADE_SERVER_PORT, tcp://[fd00::1]:7600",
+        "PALISADE_SERVER_SERVICE_HOST, 10.0.0.1",
+        "PALISADE_SERVER_SERVICE_HOST, fd00::1",
+        "PALISADE_SERVER_SERVICE_PORT, 7600",
+        "PALISADE_SERVER_SERVICE_PORT_GRPC, 7600",
+        "PALISADE_SERVER_PORT_7600_TCP, tcp://10.0.0.1:7600",
+        "PALISADE_SERVER_PORT_7600_TCP_PROTO, tcp",
+        "PALISADE_SERVER_PORT_7600_TCP_PORT, 7600",
+        "PALISADE_SERVER_PORT_7600_TCP_ADDR, 10.0.0.1",
+        "PALISADE_PORT, tcp://10.0.0.1:7600",
+        "PALISADE_SERVICE_HOST, 10.0.0.1",
+        "PALISADE_PORT_7600_UDP_ADDR, 10.0.0.1",
+        "PALISADE_LOCK_SERVER_SERVICE_PORT, 7600"
+    })
+    void whatKubernetesInjectsForAServiceIsNoSetting(String name, String value) {
+        assertThat(parse(Map.of(name, value)).port).isEqualTo(7600);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "PALISADE_SERVER_PROT, 80, PALISADE_SERVER_PORT",
+        "PALISADE_SERVER_DATADIR, /data, PALISADE_SERVER_DATA_DIR",
+        "PALISADE_SEVER_PORT, 80, PALISADE_SERVER_PORT",
+        "PALISADE_HOEM, /data, PALISADE_HOME",
+        "PALISADE_SERVER_SERVICE_HOST, /data, one of",
+        "PALISADE_SERVER_PORT_GRPC, tcp://10.0.0.1:7600, one of",
+        "PALISADE_STUBS, x, one of"
+    })
+    void aMisspeltVariableIsRefusedWithTheNearestName(String name, String value, String advice) {
+        assertThatThrownBy(() -> parse(Map.of(name, value)))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining("environment variable " + name + ": no setting is called that")
+                .hasMessageContaining(advice)
+                .message()
+                .doesNotContain("\n");
+    }
+
+    @Test
+    void theValueOfAMisspeltVariableIsNotShown() {
+        assertThatThrownBy(() -> parse(Map.of("PALISADE_SERVER_PASWORD", "hunter2")))
+                .message()
+                .doesNotContain("hunter2");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "PALISADE_HOME",
+                "PALISADE_JAVA_OPTS",
+                "PALISADE_SERVER",
+                "PALISADE_SEQUENCER",
+                "PALISADE_OBJECTS_PORT",
+                "PALISADE_FORCE_RELEASE_WHY",
+                "PALISADE_TEST_DISK",
+                "PALISADES_PORT"
+            })
+    void variablesOfOtherCommandsAndOfTheLauncherAreLeftAlone(String name) {
+        assertThat(parse(Map.of(name, "x")).port).isEqualTo(7600);
+    }
+
+    @Test
+    void everyMisspeltNameIsToldAtOnce() throws Exception {
+        Path file = file("server.prot=80\nsever.port=1\n");
+        assertThatThrownBy(() -> parse(Map.of("PALISADE_SERVER_PROT", "1", "PALISADE_HOEM", "x"), "--config=" + file))
+                .hasMessageContaining("PALISADE_SERVER_PROT")
+                .hasMessageContaining("PALISADE_HOEM")
+                .hasMessageContaining(file + ":1: ")
+                .hasMessageContaining(file + ":2: ")
+                .message()
+                .doesNotContain("\n");
     }
 
     private static String named(Map<String, String> environment, String... args) {

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
@@ -28,6 +29,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class KeysetFileTest {
@@ -55,7 +57,7 @@ class KeysetFileTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"rw-r-----", "rw----r--", "rw--w----", "rw-----w-", "rw-rw-rw-", "rw---x---"})
+    @ValueSource(strings = {"rw-r--r--", "rw----r--", "rw--w----", "rw-----w-", "rw-rw-rw-", "rw---x---"})
     void aFileThatOthersCanUseIsRefused(String permissions) throws Exception {
         Path path = created();
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(permissions));
@@ -71,6 +73,48 @@ class KeysetFileTest {
         Path path = created();
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(permissions));
         assertThat(KeysetFile.open(path).keys().keys()).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "r--r-----, 0, false",
+        "rw-r-----, 0, false",
+        "r--r-----, 1000, true",
+        "rw-r-----, 1000, true",
+        "rw-------, 1000, false",
+        "rw-rw----, 0, true",
+        "rw-r-x---, 0, true",
+        "r--r--r--, 0, true",
+        "r--r----x, 0, true"
+    })
+    void theGroupMayReadAFileOfRootOnly(String permissions, int ownerUid, boolean shared) {
+        assertThat(KeysetFile.isShared(PosixFilePermissions.fromString(permissions), ownerUid))
+                .isEqualTo(shared);
+    }
+
+    @Test
+    void aMountedSecretIsFollowedThroughItsLinks() throws Exception {
+        SequencerKeys old = SequencerKeys.generate();
+        secretVersion("..2026_01", old);
+        Path data = Files.createSymbolicLink(directory.resolve("..data"), Path.of("..2026_01"));
+        Path path = Files.createSymbolicLink(directory.resolve("keys.json"), Path.of("..data/keys.json"));
+        KeysetFile file = openWithClock(path);
+        assertThat(file.keys().keys()).hasSize(1);
+
+        secretVersion("..2026_02", old.withNewKey());
+        Files.move(
+                Files.createSymbolicLink(directory.resolve("..data_tmp"), Path.of("..2026_02")),
+                data,
+                StandardCopyOption.ATOMIC_MOVE);
+        assertThat(aSecondLater(file).keys()).hasSize(2);
+    }
+
+    /** One version of a Secret as the kubelet writes it, but for the owner: only root can make files of root. */
+    private void secretVersion(String name, SequencerKeys keys) throws IOException {
+        Path file = Files.createDirectory(directory.resolve(name)).resolve("keys.json");
+        Files.writeString(file, keys.toJson());
+        boolean root = (int) Files.getAttribute(file, "unix:uid") == 0;
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(root ? "r--r-----" : "r--------"));
     }
 
     @Test
