@@ -1,5 +1,6 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.HostName;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SessionId;
@@ -242,7 +243,7 @@ public final class PalisadeClient implements AutoCloseable {
     /** Settings of a client; each has a default. Not safe for use by several threads. */
     public static final class Builder {
         private final String addresses;
-        private String owner = "pid " + ProcessHandle.current().pid();
+        private String owner = HostName.withPid();
         private Duration ttl = Duration.ZERO;
         private Duration connectTimeout = Duration.ofSeconds(2);
         private Duration callTimeout = Duration.ofSeconds(5);
@@ -267,7 +268,10 @@ public final class PalisadeClient implements AutoCloseable {
             this.addresses = addresses;
         }
 
-        /** Who this is, for people: at most 256 bytes of UTF-8. Default: the process id. */
+        /**
+         * Who this is, for people: at most 256 bytes of UTF-8. Default: {@code HOST pid N}, with the host as {@link HostName} finds
+         * it; in a container the process id alone is 1 everywhere.
+         */
         public Builder owner(String newOwner) {
             owner = Texts.checked("owner", newOwner, 0, 256);
             return this;
