@@ -71,8 +71,9 @@ final class Acquire {
     }
 
     void begin() {
-        if (session.closing()) {
-            result.completeExceptionally(session.closedException());
+        RuntimeException ended = session.ended();
+        if (ended != null) {
+            result.completeExceptionally(ended);
             return;
         }
         if (options.waitTime().compareTo(AcquireOptions.WAIT_ENDLESS) < 0) {

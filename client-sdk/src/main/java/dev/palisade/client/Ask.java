@@ -10,21 +10,33 @@ final class Ask extends Errand {
     private final boolean lasting;
     private final Supplier<Call.Builder> call;
     private final BiConsumer<Reply, Moment> onAnswer;
+    private final Runnable onAbandoned;
 
-    private Ask(boolean lasting, Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
+    private Ask(
+            boolean lasting, Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer, Runnable onAbandoned) {
         this.lasting = lasting;
         this.call = call;
         this.onAnswer = onAnswer;
+        this.onAbandoned = onAbandoned;
     }
 
     /** Asked again on each new stream. */
     static Ask lasting(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
-        return new Ask(true, call, onAnswer);
+        return lasting(call, onAnswer, () -> {});
+    }
+
+    /**
+     * Asked again on each new stream.
+     *
+     * @param onAbandoned run when the client ends before the answer
+     */
+    static Ask lasting(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer, Runnable onAbandoned) {
+        return new Ask(true, call, onAnswer, onAbandoned);
     }
 
     /** Pointless once the stream is gone. */
     static Ask onThisStream(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
-        return new Ask(false, call, onAnswer);
+        return new Ask(false, call, onAnswer, () -> {});
     }
 
     @Override
@@ -35,6 +47,11 @@ final class Ask extends Errand {
     @Override
     void answered(Reply reply, Moment sent) {
         onAnswer.accept(reply, sent);
+    }
+
+    @Override
+    void abandoned() {
+        onAbandoned.run();
     }
 
     @Override

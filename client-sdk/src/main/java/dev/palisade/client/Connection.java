@@ -3,6 +3,7 @@ package dev.palisade.client;
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
+import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Hello;
 import io.grpc.ManagedChannel;
@@ -114,6 +115,11 @@ final class Connection {
         lastFailure = (channel == null ? "" : channel.authority() + ": ") + reason(failure);
         if (worked && loop.now().nanos() - welcomedNanos >= SETTLED_NANOS) {
             backoff.reset();
+        }
+        Optional<LinkageError> linkage = LinkageErrors.in(failure);
+        if (linkage.isPresent()) {
+            session.unusable(linkage.get());
+            return;
         }
         loop.in(backoff.nextDelayNanos(), this::connect);
         if (worked) {

@@ -24,6 +24,9 @@ abstract class Errand {
      */
     abstract void answered(Reply reply, Moment sent);
 
+    /** The client has ended; no answer will come. Called at most once, before {@link #markDone}. */
+    void abandoned() {}
+
     /** Whether it goes before ordinary calls: those that keep or free a lock do. */
     boolean urgent() {
         return true;

@@ -44,8 +44,9 @@ final class Inquiry<T> extends Errand {
     /** From any thread. */
     CompletableFuture<T> ask(long timeoutNanos) {
         session.loop().execute(() -> {
-            if (session.closing()) {
-                result.completeExceptionally(session.closedException());
+            RuntimeException ended = session.ended();
+            if (ended != null) {
+                result.completeExceptionally(ended);
                 return;
             }
             deadline = session.loop().in(timeoutNanos, this::giveUp);
@@ -62,6 +63,16 @@ final class Inquiry<T> extends Errand {
     @Override
     Call.Builder call(Moment now) {
         return call.toBuilder();
+    }
+
+    @Override
+    void abandoned() {
+        RuntimeException ended = session.ended();
+        if (ended == null) {
+            giveUp();
+        } else {
+            fail(ended);
+        }
     }
 
     @Override

@@ -81,7 +81,7 @@ final class Loop implements Executor {
     }
 
     private void bug(Throwable failure) {
-        LOG.log(Level.WARNING, "unexpected failure; connecting anew", failure);
+        LOG.log(Level.WARNING, "unexpected failure in the client", failure);
         onBug.accept(failure);
     }
 

@@ -5,6 +5,7 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.Texts;
+import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.DescribeRequest;
 import io.grpc.ManagedChannel;
@@ -339,9 +340,19 @@ public final class PalisadeClient implements AutoCloseable {
             return this;
         }
 
-        /** A client that is connecting. Close it. */
+        /**
+         * A client that is connecting. Close it.
+         *
+         * @throws IllegalStateException when gRPC or protobuf-java on the class path is of a version that the client cannot run
+         *     with; its cause is a {@link LinkageError}. If a client meets one later, all its calls throw this at once
+         */
         public PalisadeClient build() {
-            return new PalisadeClient(this);
+            try {
+                Wire.load();
+                return new PalisadeClient(this);
+            } catch (LinkageError e) {
+                throw LinkageErrors.exception(e);
+            }
         }
 
         private Settings settings() {

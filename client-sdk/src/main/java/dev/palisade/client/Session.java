@@ -5,6 +5,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
+import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.KeepAliveReply;
@@ -21,6 +22,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +46,9 @@ final class Session {
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
     private long lastRequestId;
     private volatile boolean closing;
+    /** Of a library that this client cannot run with; a new stream would meet it again. */
+    @Nullable
+    private volatile LinkageError linkage;
 
     Session(
             Clocks clocks,
@@ -55,7 +60,7 @@ final class Session {
             Channels channels,
             SessionId id,
             DoubleSupplier jitter) {
-        this.loop = new Loop(clocks, alarm, entry, failure -> renewConnection("the client met a bug: " + failure));
+        this.loop = new Loop(clocks, alarm, entry, this::bug);
         this.settings = settings;
         this.callbacks = callbacks;
         this.waiting = waiting;
@@ -112,11 +117,17 @@ final class Session {
     }
 
     void stop() {
-        loop.execute(connection::stop);
+        loop.execute(this::end);
     }
 
-    IllegalStateException closedException() {
-        return new IllegalStateException("the client is closed; build another");
+    /** Why nothing more can be asked of this client; null as long as it can. */
+    @Nullable
+    IllegalStateException ended() {
+        LinkageError cause = linkage;
+        if (closing) {
+            return new IllegalStateException("the client is closed; build another");
+        }
+        return cause == null ? null : LinkageErrors.exception(cause);
     }
 
     // ---- errands
@@ -254,6 +265,41 @@ final class Session {
         return connected() ? "connected" : "last failure: " + connection.lastFailure();
     }
 
+    // ---- the end
+
+    private void bug(Throwable failure) {
+        LinkageErrors.in(failure)
+                .ifPresentOrElse(this::unusable, () -> renewConnection("the client met a bug: " + failure));
+    }
+
+    /** Ends everything at once: all that is asked and held, and every later call, fails with the reason. */
+    void unusable(LinkageError error) {
+        if (linkage != null) {
+            return;
+        }
+        linkage = error;
+        LOG.log(Level.ERROR, LinkageErrors.exception(error).getMessage());
+        end();
+        leases.all().forEach(lease -> lease.lostAtServer(LostReason.SERVER_UNREACHABLE, "the client has ended"));
+        failPlaces(() -> LinkageErrors.exception(error));
+        checkSettled();
+    }
+
+    private void end() {
+        connection.stop();
+        for (Errand errand : List.copyOf(errands)) {
+            errand.abandoned();
+            finish(errand);
+        }
+    }
+
+    private void failPlaces(Supplier<RuntimeException> failure) {
+        // Behind a place that fails the next is asked for.
+        while (!places.isEmpty()) {
+            List.copyOf(places.values()).forEach(place -> place.fail(failure.get()));
+        }
+    }
+
     // ---- what the connection and its stream report
 
     void connected(SessionStream stream) {
@@ -272,10 +318,7 @@ final class Session {
     /** A server refuses the session itself. */
     void refused(Rejection rejection) {
         if (Remedy.of(rejection.reason()) == Remedy.THROW) {
-            // Behind a place that fails the next is asked for.
-            while (!places.isEmpty()) {
-                List.copyOf(places.values()).forEach(place -> place.fail(rejection.asException()));
-            }
+            failPlaces(rejection::asException);
         }
     }
 

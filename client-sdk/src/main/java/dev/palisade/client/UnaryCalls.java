@@ -3,6 +3,7 @@ package dev.palisade.client;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.LocksGrpc;
@@ -64,8 +65,9 @@ final class UnaryCalls {
         List<? extends Channel> all = channels.all();
         Retry retry = new Retry();
         for (int attempt = 0; ; attempt++) {
-            if (session.closing()) {
-                throw session.closedException();
+            RuntimeException ended = session.ended();
+            if (ended != null) {
+                throw ended;
             }
             Channel channel = all.get(attempt % all.size());
             try {
@@ -96,6 +98,9 @@ final class UnaryCalls {
         if (Thread.currentThread().isInterrupted()) {
             throw interrupted();
         }
+        LinkageErrors.in(failure).ifPresent(linkage -> {
+            throw LinkageErrors.exception(linkage);
+        });
         return Rejections.ofThrowable(failure)
                 .orElseGet(() -> new Rejection(
                         Reason.OUTCOME_UNKNOWN,
@@ -105,8 +110,9 @@ final class UnaryCalls {
     }
 
     private RuntimeException failure(String about, Rejection rejection) {
-        if (session.closing()) {
-            return session.closedException();
+        RuntimeException ended = session.ended();
+        if (ended != null) {
+            return ended;
         }
         return switch (Remedy.of(rejection.reason())) {
             case RETRY, ASK_AGAIN -> new LockUnavailableException(about, rejection);

@@ -78,7 +78,8 @@ final class Upkeep {
     private void confirm() {
         confirming.addAll(over);
         over.clear();
-        confirm = Ask.lasting(() -> Calls.renew(grant), this::confirmAnswered);
+        confirm =
+                Ask.lasting(() -> Calls.renew(grant), this::confirmAnswered, () -> turnsEnded(ReleaseOutcome.UNKNOWN));
         session.start(confirm);
     }
 
@@ -303,7 +304,8 @@ final class Upkeep {
             accept = null;
             releasesOffer = true;
         }
-        release = Ask.lasting(() -> Calls.release(grant), this::releaseAnswered);
+        release = Ask.lasting(
+                () -> Calls.release(grant), this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
         releaseLimit =
                 session.loop().in(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
         session.start(release);

@@ -10,14 +10,18 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Busy;
+import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.Epoch;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Hello;
 import dev.palisade.proto.v1.HistoryEntry;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.ListedSession;
+import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.Waiter;
 import java.time.Duration;
@@ -32,6 +36,16 @@ final class Wire {
     private static final long TTL_MILLIS_MAX = Duration.ofDays(1).toMillis();
 
     private Wire() {}
+
+    /** Loads the classes of the session's frames and of what they need of gRPC and protobuf. */
+    static void load() {
+        ClientFrame hello = ClientFrame.newBuilder()
+                .setHello(Hello.newBuilder().setOwner(""))
+                .build();
+        int unused =
+                hello.toByteString().size() + ServerFrame.getDefaultInstance().getSerializedSize();
+        LocksGrpc.getServiceDescriptor();
+    }
 
     static dev.palisade.proto.v1.Mode mode(Mode mode) {
         return mode == Mode.EXCLUSIVE ? dev.palisade.proto.v1.Mode.EXCLUSIVE : dev.palisade.proto.v1.Mode.SHARED;

@@ -82,4 +82,21 @@ class CloseTest extends Fixture {
                             granted -> assertThat(granted.lease().release()).isEqualTo(ReleaseOutcome.UNKNOWN));
         }
     }
+
+    @Test
+    @Timeout(5)
+    void aReleaseThatCloseCutsOffIsUnknown() {
+        try (ScriptedServer silent = new ScriptedServer()) {
+            PalisadeClient impatient = PalisadeClient.builder("scripted:1")
+                    .callTimeout(Duration.ofMillis(100))
+                    .channelFactory(silent::channel)
+                    .callbackExecutor(Runnable::run)
+                    .build();
+            silent.script = ScriptedServer.silentOn(Call::hasRelease, silent::grantAll);
+            Lease lease = impatient.acquire(LOCK, Duration.ZERO);
+            CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+            impatient.close();
+            assertThat(released).isCompletedWithValue(ReleaseOutcome.UNKNOWN);
+        }
+    }
 }

@@ -6,6 +6,7 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.guard.LockService;
 import dev.palisade.proto.v1.BarrierReply;
@@ -80,8 +81,12 @@ public final class LockServer implements LockService {
     private <A, T> CompletionStage<T> ask(
             String method, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call, Function<A, T> reading) {
         Answer<A, T> answer = new Answer<>(method, reading);
-        Context.ROOT.run(
-                () -> call.accept(locks.withDeadlineAfter(ANSWER_MAX.toMillis(), TimeUnit.MILLISECONDS), answer));
+        try {
+            Context.ROOT.run(
+                    () -> call.accept(locks.withDeadlineAfter(ANSWER_MAX.toMillis(), TimeUnit.MILLISECONDS), answer));
+        } catch (LinkageError e) {
+            answer.onError(e);
+        }
         return answer.result;
     }
 
@@ -116,7 +121,12 @@ public final class LockServer implements LockService {
         public void onError(Throwable failure) {
             result.completeExceptionally(Rejections.ofThrowable(failure)
                     .<RuntimeException>map(Rejection::asException)
-                    .orElseGet(() -> unusable(method, String.valueOf(failure.getMessage()))));
+                    .orElseGet(() -> unusable(
+                            method,
+                            LinkageErrors.in(failure)
+                                    .map(linkage ->
+                                            LinkageErrors.exception(linkage).getMessage())
+                                    .orElseGet(() -> String.valueOf(failure.getMessage())))));
         }
 
         @Override
