@@ -17,7 +17,8 @@ public sealed interface AcquireResult {
      * A try found the lock taken.
      *
      * @param holder one of the holders; empty while the lock is closed by a lock-delay or promised to a waiter
-     * @param remaining when the earliest lease, or the lock-delay, ends if nothing happens
+     * @param remaining when the earliest lease, or the lock-delay, ends if nothing happens; a holder that lives renews its lease and
+     *     keeps the lock for longer
      * @param waiters how many wait in the queue
      */
     record Busy(Optional<HolderInfo> holder, Duration remaining, int waiters) implements AcquireResult {}

@@ -20,11 +20,13 @@ public final class LockNotAcquiredException extends RuntimeException {
 
     private static String message(LockName lock, AcquireResult result) {
         if (result instanceof AcquireResult.Busy busy) {
+            long millis = busy.remaining().toMillis();
+            // A lease is renewed as long as its holder lives: its end says nothing about when the lock is free.
             String by = busy.holder()
-                    .map(holder -> " held by " + holder.owner() + " (token " + holder.token() + ")")
-                    .orElse(" closed or promised to a waiter");
-            return "lock " + lock + " is" + by + " for up to "
-                    + busy.remaining().toMillis() + " ms, " + busy.waiters() + " waiting; wait for it or try later";
+                    .map(holder -> " held by " + holder.owner() + " (token " + holder.token()
+                            + ") until it is released or not renewed for " + millis + " ms, ")
+                    .orElse(" closed or promised to a waiter for up to " + millis + " ms, ");
+            return "lock " + lock + " is" + by + busy.waiters() + " waiting; wait for it or try later";
         }
         return "lock " + lock + " was not granted within the wait; wait longer or look at its holder with describe";
     }

@@ -13,6 +13,7 @@ import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.WaitEnd;
@@ -64,6 +65,20 @@ class AcquireTest extends Fixture {
                 .isInstanceOf(LockNotAcquiredException.class)
                 .hasMessageContaining("orders/42")
                 .hasMessageContaining("2 waiting");
+    }
+
+    @Test
+    void theHolderOfABusyLockIsNotSaidToLeaveAtTheEndOfItsLease() {
+        server.script = call -> Reply.newBuilder()
+                .setAcquire(AcquireReply.newBuilder()
+                        .setBusy(Busy.newBuilder()
+                                .setHolder(
+                                        Holder.newBuilder().setOwner("worker").setToken(34))
+                                .setRemainingMillis(9_998)));
+        assertThatThrownBy(() -> client.acquire(LOCK, Duration.ZERO))
+                .hasMessage(
+                        "lock orders/42 is held by worker (token 34) until it is released or not renewed for 9998 ms,"
+                                + " 0 waiting; wait for it or try later");
     }
 
     @Test
