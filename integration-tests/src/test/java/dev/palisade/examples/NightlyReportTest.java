@@ -36,6 +36,15 @@ class NightlyReportTest {
     }
 
     @Test
+    void noReportIsWrittenWhileTheLockServerIsAway() {
+        NightlyReport report = new NightlyReport(palisade, options);
+        fake.stopServer();
+        assertFalse(report.write(() -> {}));
+        fake.startServer();
+        assertTrue(report.write(() -> {}));
+    }
+
+    @Test
     void aReportThatTakesTooLongUnderALostLeaseIsNotCountedAsWritten() {
         AtomicInteger pages = new AtomicInteger();
         NightlyReport report = new NightlyReport(palisade, options);
