@@ -74,7 +74,10 @@ public final class AcquireOptions {
         return new AcquireOptions(mode, wait, checkedTtl(newTtl), lockDelay, purpose, claims, interruptOnLoss);
     }
 
-    /** How long the lock stays closed after this lease expires or is abandoned, not after a release: 0 to 60 s. */
+    /**
+     * How long the lock stays closed after this lease expires or is abandoned, not after a release: 0 to 60 s. With a lock-delay, an
+     * acquire that had to wait takes one round trip more: the server does not count an offer as a lease until it is accepted.
+     */
     public AcquireOptions lockDelay(Duration newLockDelay) {
         if (newLockDelay.isNegative() || newLockDelay.compareTo(LOCK_DELAY_MAX) > 0) {
             throw RejectedException.malformed("lock-delay is " + newLockDelay + "; use 0 to 60 s");
@@ -99,8 +102,8 @@ public final class AcquireOptions {
     /**
      * Counts the lock as granted only when each of these guards, besides those named before, has claimed {@code resource} for it:
      * from then on no call of an earlier holder is applied there. The guards are asked at once, for at most the wait that is
-     * left and the length of the lease. If one refuses or cannot be reached, the lock is released and the acquire fails with that
-     * guard's reason.
+     * left (a try: the client's call timeout), and the lease is kept alive meanwhile. If one refuses or cannot be reached, or the lease
+     * is lost, the lock is released and the acquire fails with that reason.
      *
      * @param resource 1 to 512 bytes of UTF-8, bound to this lock by the guard
      * @param guards channels to the services that are guarded; they stay the caller's

@@ -231,7 +231,7 @@ final class Place extends Errand {
         if (grant == null) {
             return;
         }
-        if (seen != null) {
+        if (seen != null && mayBeUsedBeforeItsAccept()) {
             LeaseView offered = new LeaseView(seen, Math.min(offer.getOfferMillis(), grant.ttlMillis()));
             if (offered.leftNanos(session.loop().now()) >= HeldLease.LEFT_MIN_NANOS) {
                 hold(HeldLease.ofOffer(session, grant, asked(), offered));
@@ -247,6 +247,14 @@ final class Place extends Errand {
                 askAnew();
             }
         }));
+    }
+
+    /**
+     * To the server an offer is no lease: its end is followed by no lock-delay, and it ends with its stream. A request for either
+     * protection therefore waits for the answer to its accept.
+     */
+    private boolean mayBeUsedBeforeItsAccept() {
+        return options.lockDelay().isZero() && !session.settings().keepLeasesOnDisconnect();
     }
 
     private Grant.Asked asked() {

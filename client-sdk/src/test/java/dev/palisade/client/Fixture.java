@@ -6,6 +6,7 @@ import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.LostEvent;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 
 /** A client with hand-moved time before a scripted server, all on the test's thread. */
@@ -16,13 +17,7 @@ abstract class Fixture {
 
     final FakeTime time = new FakeTime();
     final ScriptedServer server = new ScriptedServer();
-    final PalisadeClient client = PalisadeClient.builder("scripted:1")
-            .owner("test")
-            .callTimeout(Duration.ofSeconds(5))
-            .channelFactory(server::channel)
-            .time(time.clocks(), time)
-            .callbackExecutor(Runnable::run)
-            .build();
+    final PalisadeClient client = client(UnaryOperator.identity());
 
     @AfterEach
     void closeAll() {
@@ -30,6 +25,16 @@ abstract class Fixture {
         client.acquireAsync("end", TRY).cancel(true);
         time.stop();
         server.close();
+    }
+
+    PalisadeClient client(UnaryOperator<PalisadeClient.Builder> settings) {
+        return settings.apply(PalisadeClient.builder("scripted:1")
+                        .owner("test")
+                        .callTimeout(Duration.ofSeconds(5))
+                        .channelFactory(server::channel)
+                        .time(time.clocks(), time)
+                        .callbackExecutor(Runnable::run))
+                .build();
     }
 
     CompletableFuture<AcquireResult> ask(AcquireOptions options) {

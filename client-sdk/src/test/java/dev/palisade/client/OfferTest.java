@@ -220,6 +220,42 @@ class OfferTest extends Fixture {
         assertThat(count(CallCase.LEAVE)).as("another one is").isEqualTo(1);
     }
 
+    /** To the server an offer is no lease: its end is followed by no lock-delay. */
+    @Test
+    void anOfferWithALockDelayIsHandedOverOnceAccepted() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.lockDelay(Duration.ofSeconds(5)));
+        handedOverOnceAccepted(result);
+    }
+
+    /** An offer is left when its stream breaks, whatever the session says of its leases. */
+    @Test
+    void anOfferIsHandedOverOnceAcceptedIfLeasesAreKeptOnDisconnect() {
+        try (PalisadeClient keeping = client(builder -> builder.keepLeasesOnDisconnect(true))) {
+            handedOverOnceAccepted(keeping.acquireAsync(LOCK, WAIT_MINUTE));
+        }
+    }
+
+    @Test
+    void anAcceptLostWithItsStreamHandsNothingOver() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.lockDelay(Duration.ofSeconds(5)));
+        Granted granted = offerFresh();
+        server.script = call -> call.hasAcquire() ? ScriptedServer.granted(granted) : server.grantAll(call);
+        server.link().breakOff();
+        assertThat(result).isNotDone();
+        time.advanceMillis(1_000);
+        assertThat(leaseOf(result).validFor()).isGreaterThan(Duration.ofSeconds(2));
+        assertThat(count(CallCase.RESUME)).as("the new stream holds it").isEqualTo(1);
+    }
+
+    private void handedOverOnceAccepted(CompletableFuture<AcquireResult> result) {
+        Granted granted = offerFresh();
+        assertThat(result).isNotDone();
+        assertThat(count(CallCase.ACCEPT)).as("without delay").isEqualTo(1);
+        server.script = server::grantAll;
+        server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));
+        assertThat(leaseOf(result).validFor()).isEqualTo(Duration.ofMillis(8_971));
+    }
+
     @Test
     void anOfferToNobodyIsDeclined() {
         server.link().offer(77, server.grant(LOCK), 2_000, time.nanos());
