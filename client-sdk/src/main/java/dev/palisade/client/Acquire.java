@@ -146,9 +146,8 @@ final class Acquire {
             return;
         }
         LeaseHandle handle = new LeaseHandle(granted);
-        long leftNanos = deadlineNanos - session.loop().now().nanos();
         claiming = new Claiming(session, handle, options.claims(), failure -> claimed(handle, failure));
-        claiming.begin(Math.min(leftNanos, granted.leftNanos()));
+        claiming.begin(deadlineNanos - session.loop().now().nanos());
     }
 
     /** Has it from now on; {@link #tell} is next. */

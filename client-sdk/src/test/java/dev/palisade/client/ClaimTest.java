@@ -169,12 +169,23 @@ class ClaimTest extends Fixture {
     }
 
     @Test
-    void claimsTakeNoLongerThanALeaseHoweverLongTheWait() {
+    void claimsAfterAnOfferHaveTheTimeOfTheAcquire() {
+        server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
-        time.advanceMillis(8_970);
-        assertThat(result).isNotDone();
-        time.advanceMillis(1);
-        assertThat(unavailable(result).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+        var unused = offerFresh();
+        time.advanceMillis(30_000);
+        assertThat(result).as("an offer is 2 s long").isNotDone();
+        one.claims();
+        assertThat(leaseOf(result).isValid()).isTrue();
+    }
+
+    @Test
+    void aLossOfTheLeaseEndsTheClaimsHoweverLongTheWait() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
+        server.fallSilent();
+        time.advanceMillis(8_980);
+        assertThat(unavailable(result).reason()).isEqualTo(Reason.LEASE_EXPIRED);
+        assertThat(unavailable(result).message()).contains("was lost (SERVER_UNREACHABLE)");
     }
 
     @Test
