@@ -1,7 +1,9 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Reply;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -51,7 +53,13 @@ final class Upkeep {
     private Timeline.@Nullable Entry acceptTimer;
 
     private Timeline.@Nullable Entry releaseLimit;
-    private boolean releaseRefused;
+    /** Sendings of the release that may have been applied, as far as answers tell. */
+    private int releasesInDoubt;
+
+    /** What the release came to unless the lease is found after all; null while it is not refused. */
+    @Nullable
+    private ReleaseOutcome refusedAs;
+
     private boolean releasesOffer;
 
     Upkeep(Session session, HeldLease lease, Grant grant, Grant.Asked asked) {
@@ -93,6 +101,9 @@ final class Upkeep {
             return;
         }
         session.finish(confirm);
+        if (!reply.hasRenew() && release != null) {
+            return; // The release may have ended the lease before. Its own answer also counts for the turns before it.
+        }
         if (!reply.hasRenew()) {
             turnsEnded(ReleaseOutcome.ALREADY_LOST);
             lost(reply, LostReason.UNKNOWN_TO_SERVER);
@@ -200,7 +211,7 @@ final class Upkeep {
     }
 
     private void accepted(Moment sent) {
-        if (releaseRefused) {
+        if (refusedAs != null) {
             releaseAfterAll();
         } else if (acceptedOn == session.generation()) {
             lease.extend(new LeaseView(sent, grant.ttlMillis()));
@@ -233,7 +244,7 @@ final class Upkeep {
         if (!reply.hasResume()) {
             lost(reply, LostReason.UNKNOWN_TO_SERVER);
             nothingToRelease();
-        } else if (releaseRefused) {
+        } else if (refusedAs != null) {
             releaseAfterAll();
         } else {
             lease.extend(new LeaseView(sent, confirmed(reply.getResume().getTtlMillis())));
@@ -305,10 +316,15 @@ final class Upkeep {
             releasesOffer = true;
         }
         release = Ask.lasting(
-                () -> Calls.release(grant), this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
+                this::releaseCall, this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
         releaseLimit =
                 session.loop().in(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
         session.start(release);
+    }
+
+    private Call.Builder releaseCall() {
+        releasesInDoubt++;
+        return Calls.release(grant);
     }
 
     private void releaseAnswered(Reply reply, Moment sent) {
@@ -319,13 +335,20 @@ final class Upkeep {
         } else {
             Rejection rejection = Wire.rejection(reply.getRejected());
             switch (Remedy.of(rejection.reason())) {
-                case RETRY, ASK_AGAIN -> repeatRelease(retry.delayNanos(rejection));
+                case RETRY -> {
+                    releasesInDoubt--;
+                    repeatRelease(retry.delayNanos(rejection));
+                }
+                case ASK_AGAIN -> repeatRelease(retry.delayNanos(rejection));
                 case LOST -> {
+                    releasesInDoubt--;
                     if (releasesOffer) {
                         // Lapsed: the waiter is back in the queue, with nobody behind it.
                         session.leave(grant.lock().value(), asked.requestId());
                     }
-                    releaseRefused = true;
+                    // An earlier sending may have released it, and the server may have forgotten that end.
+                    boolean forgotten = releasesInDoubt > 0 && rejection.reason() == Reason.NOT_HOLDER;
+                    refusedAs = forgotten ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.ALREADY_LOST;
                     if (accept == null && !resuming()) {
                         nothingToRelease();
                     }
@@ -337,13 +360,13 @@ final class Upkeep {
 
     /** The release overtook what was to keep the lease. Now there is something to release. */
     private void releaseAfterAll() {
-        releaseRefused = false;
+        refusedAs = null;
         repeatRelease(0);
     }
 
     private void nothingToRelease() {
-        if (releaseRefused) {
-            releaseEnded(ReleaseOutcome.ALREADY_LOST);
+        if (refusedAs != null) {
+            releaseEnded(refusedAs);
         }
     }
 

@@ -192,6 +192,29 @@ class ReconnectTest extends Fixture {
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
     }
 
+    /** The first may have released it, and the server may have forgotten that since. */
+    @Test
+    void aRepeatedReleaseThatFindsNothingIsUnknown() {
+        Lease lease = held();
+        server.script = ScriptedServer.silentOn(Call::hasRelease, server::grantAll);
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+        server.script = call -> call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.grantAll(call);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(released).isCompletedWithValue(ReleaseOutcome.UNKNOWN);
+    }
+
+    @Test
+    void aRepeatedReleaseThatFindsAnEndIsAlreadyLost() {
+        Lease lease = held();
+        server.script = ScriptedServer.silentOn(Call::hasRelease, server::grantAll);
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+        server.script = call -> call.hasRelease() ? ScriptedServer.rejected("LEASE_EXPIRED") : server.grantAll(call);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(released).isCompletedWithValue(ReleaseOutcome.ALREADY_LOST);
+    }
+
     @Test
     void whatIsReleasedBeforeItsResumeIsAnsweredIsNotResumedAgain() {
         Lease lease = held();

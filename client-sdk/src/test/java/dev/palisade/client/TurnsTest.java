@@ -262,6 +262,22 @@ class TurnsTest extends Fixture {
         assertThat(leaseOf(all.get(1)).isValid()).isTrue();
     }
 
+    /** Repeated on a new stream, the renewal comes before the release that has ended the lease. */
+    @Test
+    void aReleaseConfirmsTheTurnsBeforeItAlsoIfTheirRenewalComesTooLate() {
+        List<CompletableFuture<AcquireResult>> all = askedTogether(2);
+        offerFresh();
+        time.advanceMillis(2);
+        server.script = ScriptedServer.silentOn(call -> call.hasRenew() || call.hasRelease(), server::queueAll);
+        CompletableFuture<ReleaseOutcome> first = leaseOf(all.get(0)).releaseAsync();
+        CompletableFuture<ReleaseOutcome> second = leaseOf(all.get(1)).releaseAsync();
+        server.script = call -> call.hasRenew() ? ScriptedServer.rejected("LEASE_EXPIRED") : server.queueAll(call);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(second).isCompletedWithValue(ReleaseOutcome.RELEASED);
+        assertThat(first).isCompletedWithValue(ReleaseOutcome.RELEASED);
+    }
+
     @Test
     void theAcceptIsSentBeforeWhatConfirmsThatItWasPassedOn() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
