@@ -3,12 +3,15 @@
 -- answers: Left
 -- refuses:
 
+-- Above every generation of a stream. A server that asks for a broken stream names that stream's.
+local BY_CLIENT = NEVER
+
 command('leave', FREES, by_request, function(step, args)
   local request, gen = args[3], tonumber(args[4])
   local held = find(step.lock.holders, REQUEST, request)
   if held then
     if held[GEN] <= gen then
-      end_grant(step, held, 'RELEASED')
+      end_grant(step, held, gen == BY_CLIENT and 'RELEASED' or 'ABANDONED')
     end
     return { 'Left', 0 }
   end

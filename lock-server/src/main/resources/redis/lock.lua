@@ -1,6 +1,6 @@
 -- One lock: a hash. 'h' is its head: times, holders and offers. 'q' are the requests that wait, in their order, and 'w' with a
--- request is what one of them asked for. 'r' with a request is how it ended, 'n' with a number names the ends by age; 'e' with a
--- number is its newest history. In memory: lists of numbers and texts, by the positions named here.
+-- request is what one of them asked for. 'r' with a request is how it ended; 'n' with a number names the ends by age, and 't' with a
+-- number the failed tries. 'e' with a number is its newest history. In memory: lists of numbers and texts, by the positions named here.
 
 local REQUEST, GEN, GRANT, MODE, TTL, DELAY, OWNER, PURPOSE = 1, 2, 3, 4, 5, 6, 7, 8
 -- of a grant
@@ -18,7 +18,7 @@ local LAPSE_NONE, STEPS_BACK, LAST_CHANCE = 0, 1, 2
 -- Of a request that left before it came nobody knows the grant.
 local NO_GRANT = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
-local FORMAT = 2
+local FORMAT = 3
 local TOMBSTONE_MILLIS = 60000
 local TOMBSTONES_MAX = 256
 local HISTORY_MAX = 50
@@ -44,7 +44,7 @@ end
 -- ---- packed. Numbers as doubles, which hold them exactly to 2^53; texts behind their length.
 
 local ID = 24
-local HEAD = '>BddddddddddI2I2'
+local HEAD = '>BdddddddddddddI2I2'
 local ASKED = 'c24dc16BddI2c0I2c0'
 local HELD = '>' .. ASKED .. 'dddBc0'
 local WAITS = '>' .. ASKED .. 'dddBBc0d'
@@ -97,6 +97,14 @@ end
 
 -- ---- reading
 
+-- Ends of one kind by age: ENDS, or TRIES that failed. Each kind has the same limit, so tries never displace other ends. first_at is no
+-- later than the oldest end: most calls need not look at it.
+local ENDS, TRIES = 1, 2
+
+local function new_ring(field)
+  return { field = field, first = 1, first_at = 0, next = 1 }
+end
+
 -- Leases and offers too last their full length from the epoch's start.
 local function restart(lock, millis)
   for _, grant in ipairs(lock.holders) do
@@ -121,18 +129,22 @@ local function load_lock(key, epoch, field)
   if field then
     lock.ends[field] = ended or false
   end
+  if head and string.byte(head) ~= FORMAT then
+    -- Of another release, so nothing of it can be read: it is lost, and what is written next takes its place.
+    head, lock.ends, lock.queue, lock.is_foreign = nil, {}, '', true
+  end
   if not head then
-    lock.closed, lock.forgotten, lock.waiter_due, lock.first_end, lock.first_end_at, lock.next_end, lock.last_end_at = 0, 0, NEVER, 1, 0, 1, 0
+    lock.closed, lock.forgotten, lock.waiter_due, lock.last_end_at = 0, 0, NEVER, 0
+    lock.kept = { new_ring('n'), new_ring('t') }
     lock.next_entry = 0
     lock.is_new = true
     return lock
   end
-  if string.byte(head) ~= FORMAT then
-    error('this lock was written by another release of the function library')
-  end
   local _, started, holders, offers, at
-  _, started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.first_end_at, lock.next_end, lock.last_end_at,
-    lock.next_entry, holders, offers, at = struct.unpack(HEAD, head)
+  local kept, tries = new_ring('n'), new_ring('t')
+  _, started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, kept.first, kept.first_at, kept.next, tries.first, tries.first_at,
+    tries.next, lock.last_end_at, lock.next_entry, holders, offers, at = struct.unpack(HEAD, head)
+  lock.kept = { kept, tries }
   for i = 1, holders do
     lock.holders[i], at = unpack_held(head, at)
   end
@@ -260,8 +272,8 @@ local function end_of_request(step, request)
 end
 
 -- Three values: when the end with that number was, the request and the grant it was of.
-local function end_numbered(step, number)
-  local packed = end_in(step, 'n' .. number)
+local function end_numbered(step, ring, number)
+  local packed = end_in(step, ring.field .. number)
   if packed then
     return struct.unpack(AGED, packed)
   end
@@ -269,39 +281,41 @@ end
 
 -- Two values: the end, and the request it was of. Looks at all of them: only who holds nothing is asked about.
 local function end_of_grant(step, grant)
-  local lock, absent = step.lock, {}
-  for number = lock.first_end, lock.next_end - 1 do
-    local field = 'n' .. number
-    if lock.ends[field] == nil then
-      absent[#absent + 1] = field
+  local lock = step.lock
+  for _, ring in ipairs(lock.kept) do
+    local absent = {}
+    for number = ring.first, ring.next - 1 do
+      local field = ring.field .. number
+      if lock.ends[field] == nil then
+        absent[#absent + 1] = field
+      end
     end
-  end
-  if #absent > 0 then
-    for i, packed in ipairs(redis.call('HMGET', step.keys.lock, unpack(absent))) do
-      lock.ends[absent[i]] = packed
+    if #absent > 0 then
+      for i, packed in ipairs(redis.call('HMGET', step.keys.lock, unpack(absent))) do
+        lock.ends[absent[i]] = packed
+      end
     end
-  end
-  for number = lock.next_end - 1, lock.first_end, -1 do
-    local packed = lock.ends['n' .. number]
-    if packed and string.sub(packed, 33, 48) == grant then
-      local request = string.sub(packed, 9, 32)
-      return end_of_request(step, request), request
+    for number = ring.next - 1, ring.first, -1 do
+      local packed = lock.ends[ring.field .. number]
+      if packed and string.sub(packed, 33, 48) == grant then
+        local request = string.sub(packed, 9, 32)
+        return end_of_request(step, request), request
+      end
     end
   end
 end
 
--- What is too old goes, from the oldest on, and the oldest of too many. first_end_at is no later than the oldest end: most calls
--- need not look at it.
-local function forget_old_ends(step)
+-- What is too old goes, from the oldest on, and the oldest of too many when one more comes.
+local function forget_old_ends(step, ring, one_more)
   local lock = step.lock
-  while lock.first_end < lock.next_end do
-    local too_many = lock.next_end - lock.first_end >= TOMBSTONES_MAX
-    if not too_many and lock.first_end_at + TOMBSTONE_MILLIS > step.now then
+  while ring.first < ring.next do
+    local too_many = one_more and ring.next - ring.first >= TOMBSTONES_MAX
+    if not too_many and ring.first_at + TOMBSTONE_MILLIS > step.now then
       return
     end
-    local ended_at, request = end_numbered(step, lock.first_end)
+    local ended_at, request = end_numbered(step, ring, ring.first)
     local old = ended_at + TOMBSTONE_MILLIS <= step.now
-    lock.first_end_at = ended_at
+    ring.first_at = ended_at
     if not old and not too_many then
       return
     end
@@ -309,25 +323,28 @@ local function forget_old_ends(step)
       lock.forgotten = math.max(lock.forgotten, ended_at)
     end
     local ended = end_of_request(step, request)
-    if ended and ended[END_NUMBER] == lock.first_end then
+    if ended and ended[END_NUMBER] == ring.first and (ended[END_HOW] == 'BUSY') == (ring == lock.kept[TRIES]) then
       forget(step, 'r' .. request)
     end
-    forget(step, 'n' .. lock.first_end)
-    lock.first_end = lock.first_end + 1
+    forget(step, ring.field .. ring.first)
+    ring.first = ring.first + 1
   end
 end
 
 local function remember_end(step, request, grant, token, how, detail)
   local lock = step.lock
-  forget_old_ends(step)
-  local number = lock.next_end
-  if number == lock.first_end then
-    lock.first_end_at = step.now
+  local ring = lock.kept[how == 'BUSY' and TRIES or ENDS]
+  for _, each in ipairs(lock.kept) do
+    forget_old_ends(step, each, each == ring)
   end
-  lock.next_end = number + 1
+  local number = ring.next
+  if number == ring.first then
+    ring.first_at = step.now
+  end
+  ring.next = number + 1
   lock.last_end_at = step.now
   remember(step, 'r' .. request, struct.pack(ENDED, number, grant, token, #how, how, step.now, #detail, detail))
-  remember(step, 'n' .. number, struct.pack(AGED, step.now, request, grant))
+  remember(step, ring.field .. number, struct.pack(AGED, step.now, request, grant))
   lock.changed = true
 end
 
@@ -382,9 +399,10 @@ local function publish(step, home, event)
 end
 
 local function packed_head(lock)
+  local kept, tries = lock.kept[ENDS], lock.kept[TRIES]
   local parts = {
-    struct.pack(HEAD, FORMAT, lock.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, lock.first_end, lock.first_end_at,
-      lock.next_end, lock.last_end_at, lock.next_entry, #lock.holders, #lock.offers),
+    struct.pack(HEAD, FORMAT, lock.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, kept.first, kept.first_at, kept.next,
+      tries.first, tries.first_at, tries.next, lock.last_end_at, lock.next_entry, #lock.holders, #lock.offers),
   }
   for _, grant in ipairs(lock.holders) do
     parts[#parts + 1] = pack_held(grant)
@@ -423,6 +441,9 @@ local function save(step)
     issue(keys.counter, step.epoch, step.minted)
   end
   if lock.changed then
+    if lock.is_foreign then
+      redis.call('UNLINK', keys.lock)
+    end
     local write = { 'h', packed_head(lock) }
     if lock.queue_changed then
       write[3], write[4] = 'q', lock.queue

@@ -29,8 +29,9 @@ local function is_outlived(step, mode, token)
       return true
     end
   end
-  for number = lock.first_end, mode == EXCLUSIVE and lock.next_end - 1 or 0 do
-    local _, request = end_numbered(step, number)
+  local ends = lock.kept[ENDS]
+  for number = ends.first, mode == EXCLUSIVE and ends.next - 1 or 0 do
+    local _, request = end_numbered(step, ends, number)
     local ended = request and end_of_request(step, request)
     if ended and ended[END_TOKEN] > token then
       return true
@@ -39,7 +40,8 @@ local function is_outlived(step, mode, token)
   return false
 end
 
-command('reclaim', GRANTS, by_request, function(step, args)
+-- Also when memory is full: it brings back what was there.
+command('reclaim', FREES, by_request, function(step, args)
   local request, gen, grant, mode, token = args[3], tonumber(args[4]), args[5], tonumber(args[6]), tonumber(args[11])
   if recovering(step) and is_forgotten(step, request, gen, grant) then
     if is_outlived(step, mode, token) then

@@ -12,8 +12,8 @@ local function renewed_alone(keys, epoch, now, home, session, grant, token)
   if not head or string.byte(head) ~= FORMAT then
     return false
   end
-  local _, started, closed, forgotten, due, waiter_due, first_end, first_end_at, next_end, last_end_at, next_entry, holders, offers, at =
-    struct.unpack(HEAD, head)
+  local _, started, closed, forgotten, due, waiter_due, first_end, first_end_at, next_end, first_try, first_try_at, next_try, last_end_at,
+    next_entry, holders, offers, at = struct.unpack(HEAD, head)
   if started ~= epoch.started or holders ~= 1 or offers ~= 0 or waiter_due <= now then
     return false
   end
@@ -37,7 +37,7 @@ local function renewed_alone(keys, epoch, now, home, session, grant, token)
     due = next_due
   end
   redis.call('HSET', keys.lock, 'h', struct.pack(HEAD, FORMAT, started, closed, forgotten, due, waiter_due, first_end, first_end_at,
-    next_end, last_end_at, next_entry, 1, 0) .. pack_held(held))
+    next_end, first_try, first_try_at, next_try, last_end_at, next_entry, 1, 0) .. pack_held(held))
   if later then
     redis.pcall('ZADD', keys.due, as_text(next_due), name_of(keys))
   end

@@ -6,19 +6,23 @@ import dev.palisade.contract.RequestId;
 import java.util.Optional;
 
 /**
- * Takes a request back, whatever it has come to: out of the queue, or the offer or grant that raced the leaving.
+ * Takes a request back, whatever it has come to: out of the queue, or the offer or grant that raced the leaving. A lease is released
+ * if its client asks, and abandoned, with its lock-delay, if a server asks for a stream that broke.
  *
- * @param sessionGen the stream on whose behalf; a request that a newer stream speaks for stays. {@link Long#MAX_VALUE} when
- *     the client itself asks
+ * @param sessionGen the stream on whose behalf; a request that a newer stream speaks for stays. {@link #BY_CLIENT} when the client
+ *     itself asks
  */
 public record Leave(LockName lock, RequestId request, long sessionGen) implements Command {
+    /** Above every generation of a stream. */
+    public static final long BY_CLIENT = Long.MAX_VALUE;
+
     @Override
     public Answer decide(Step step) {
         LockState state = step.state();
         Optional<Grant> held = state.holder(request);
         if (held.isPresent()) {
             if (!superseded(held.get().request())) {
-                step.endGrant(held.get(), End.RELEASED);
+                step.endGrant(held.get(), sessionGen == BY_CLIENT ? End.RELEASED : End.ABANDONED);
             }
             return new Answer.Left(false);
         }

@@ -21,7 +21,10 @@ public record Limits(
     /** How long the end of a request is remembered. Twice the age at which an unknown acquire is refused. */
     public static final long TOMBSTONE_MILLIS = 60_000;
 
-    /** Ends remembered per lock; the oldest go first, and what is older than a forgotten one is refused. */
+    /**
+     * Ends remembered per lock, and as many failed tries; the oldest go first, and an unknown acquire older than a forgotten one is
+     * refused.
+     */
     public static final int TOMBSTONES_PER_LOCK_MAX = 256;
 
     public static final Limits DEFAULTS =

@@ -14,7 +14,7 @@ import java.util.function.UnaryOperator;
  * All that is known of one lock. Immutable; it changes by {@link LockEvent}s only.
  *
  * @param waiters first come, first
- * @param tombstones oldest first
+ * @param tombstones the ends that are remembered
  * @param closedUntilMillis end of the lock-delay; 0 when there was none
  * @param forgottenUntilMillis the end of some request at or before this time was forgotten early; an unknown acquire that
  *     was first sent before it is refused
@@ -76,9 +76,7 @@ public record LockState(
 
     /** When nothing is left of this lock but forgotten ends; only meaningful once it is not {@link #inUse}. */
     public long forgettableAtMillis() {
-        long last =
-                tombstones.isEmpty() ? 0 : tombstones.get(tombstones.size() - 1).endedAtMillis();
-        return Math.max(last + Limits.TOMBSTONE_MILLIS, closedUntilMillis);
+        return Math.max(tombstones.latestMillis() + Limits.TOMBSTONE_MILLIS, closedUntilMillis);
     }
 
     /** The lease that accepting the offer to {@code id} would make, ending when the offer lapses. */
@@ -158,21 +156,14 @@ public record LockState(
     }
 
     LockState withTombstone(Tombstone tombstone) {
-        long forgotten = forgottenUntilMillis;
-        int gone = 0;
-        while (gone < tombstones.size()) {
-            Tombstone oldest = tombstones.get(gone);
-            boolean old = oldest.endedAtMillis() + Limits.TOMBSTONE_MILLIS <= tombstone.endedAtMillis();
-            if (!old && tombstones.size() - gone < Limits.TOMBSTONES_PER_LOCK_MAX) {
-                break;
-            }
-            if (!old) {
-                forgotten = Math.max(forgotten, oldest.endedAtMillis());
-            }
-            gone++;
-        }
         return new LockState(
-                name, holders, offers, waiters, tombstones.with(tombstone, gone), closedUntilMillis, forgotten);
+                name,
+                holders,
+                offers,
+                waiters,
+                tombstones.with(tombstone),
+                closedUntilMillis,
+                Math.max(forgottenUntilMillis, tombstones.forgottenEarlyBy(tombstone)));
     }
 
     static <T> List<T> with(List<T> list, T added) {

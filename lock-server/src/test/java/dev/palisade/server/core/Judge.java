@@ -21,6 +21,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Follows one lock from outside and says of every step whether it was allowed. It keeps a model of its own (who holds, who
@@ -71,7 +72,9 @@ final class Judge {
     private long lastToken;
     private long latestMillis;
     private long arrivals;
-    private long ends;
+    /** Counted by kind: failed tries do not displace other ends. */
+    private final Map<Boolean, Long> endsOfTries = new HashMap<>();
+
     private long steps;
     private LockState replayed;
     private LockState durable;
@@ -153,7 +156,7 @@ final class Judge {
         byGrant.clear();
         queue.clear();
         leasedEver.clear();
-        ends = 0;
+        endsOfTries.clear();
         replayed = before.restarted(now);
         durable = new LockState(
                 replayed.name(),
@@ -173,7 +176,7 @@ final class Judge {
             k.endToken = end.token();
             k.end = end.end();
             k.endedAtMillis = end.endedAtMillis();
-            k.endNumber = ++ends;
+            k.endNumber = endsOfTries.merge(k.end == End.BUSY, 1L, Long::sum);
         }
         for (Grant held : replayed.holders()) {
             Known k = stillKnown(held.request(), Status.HELD, lost);
@@ -511,7 +514,7 @@ final class Judge {
         k.status = Status.ENDED;
         k.end = tombstone.end();
         k.endedAtMillis = now;
-        k.endNumber = ++ends;
+        k.endNumber = endsOfTries.merge(k.end == End.BUSY, 1L, Long::sum);
         k.endToken = tombstone.token();
         closedUntilMillis = Math.max(closedUntilMillis, ended.closedUntilMillis());
     }
@@ -554,16 +557,18 @@ final class Judge {
             case DROPPED ->
                 (k.status == Status.WAITING && k.aliveUntilMillis <= now)
                         || (k.status == Status.OFFERED && k.untilMillis <= now && k.lapses == 1);
+            // A server says so for a stream that broke: the holder did not say that it has stopped.
             case ABANDONED ->
                 k.status == Status.HELD
                         && k.untilMillis > now
-                        && command instanceof Abandon abandon
-                        && abandon.grant().equals(k.asked.grant())
-                        && abandon.sessionGen() >= k.gen;
+                        && ((command instanceof Abandon abandon
+                                        && abandon.grant().equals(k.asked.grant())
+                                        && abandon.sessionGen() >= k.gen)
+                                || (leaves(command, k) && !byClient(command)));
             case LEFT -> (k.status == Status.WAITING || k.status == Status.OFFERED) && leaves(command, k);
             case RELEASED ->
                 k.untilMillis > now
-                        && ((k.status == Status.HELD && leaves(command, k))
+                        && ((k.status == Status.HELD && leaves(command, k) && byClient(command))
                                 || ((k.status == Status.HELD || k.status == Status.OFFERED) && releases(command, k)));
             case FORCE_RELEASED ->
                 k.status == Status.HELD
@@ -585,6 +590,10 @@ final class Judge {
                 && release.grant().equals(k.asked.grant())
                 && release.session().equals(k.asked.id().session())
                 && release.token().value() == k.token;
+    }
+
+    private static boolean byClient(Command command) {
+        return command instanceof Leave leave && leave.sessionGen() == Leave.BY_CLIENT;
     }
 
     private static boolean leaves(Command command, Known k) {
@@ -667,7 +676,7 @@ final class Judge {
 
     /** Every end of the last minute is on record, or known to be forgotten. */
     private void remembers(LockState state) {
-        assertThat(state.tombstones()).hasSizeLessThanOrEqualTo(Limits.TOMBSTONES_PER_LOCK_MAX);
+        assertThat(state.tombstones()).hasSizeLessThanOrEqualTo(2 * Limits.TOMBSTONES_PER_LOCK_MAX);
         Map<RequestId, Tombstone> recorded = new HashMap<>();
         state.tombstones().forEach(t -> recorded.put(t.request(), t));
         for (Known k : known.values()) {
@@ -676,7 +685,7 @@ final class Judge {
                 if (tombstone == null) {
                     assertThat(k.endNumber)
                             .as("only the oldest ends are forgotten")
-                            .isLessThanOrEqualTo(ends - Limits.TOMBSTONES_PER_LOCK_MAX);
+                            .isLessThanOrEqualTo(ended(k.end) - Limits.TOMBSTONES_PER_LOCK_MAX);
                     assertThat(k.endedAtMillis)
                             .as("forgotten ends are owned up to")
                             .isLessThanOrEqualTo(state.forgottenUntilMillis());
@@ -685,7 +694,9 @@ final class Judge {
                 }
             }
         }
-        assertThat(state.forgottenUntilMillis() == forgottenAtFirst || ends > Limits.TOMBSTONES_PER_LOCK_MAX)
+        assertThat(state.forgottenUntilMillis() == forgottenAtFirst
+                        || ended(End.BUSY) > Limits.TOMBSTONES_PER_LOCK_MAX
+                        || ended(End.RELEASED) > Limits.TOMBSTONES_PER_LOCK_MAX)
                 .isTrue();
     }
 
@@ -1062,7 +1073,12 @@ final class Judge {
 
     private boolean onRecord(Known k) {
         return latestMillis - k.endedAtMillis < Limits.TOMBSTONE_MILLIS
-                && k.endNumber > ends - Limits.TOMBSTONES_PER_LOCK_MAX;
+                && k.endNumber > ended(k.end) - Limits.TOMBSTONES_PER_LOCK_MAX;
+    }
+
+    /** How many have ended, of the kind that {@code end} is of. */
+    private long ended(@Nullable End end) {
+        return endsOfTries.getOrDefault(end == End.BUSY, 0L);
     }
 
     // ---- the model ----

@@ -7,7 +7,10 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * A request is a session's letter and a number; its grant has the same name. TIME is in milliseconds. Keys: ttl, wait,
  * delay, age, alive, gen, token, session, grant. Beside the commands: {@code limits} (before the first command),
  * {@code last-token}, {@code recovering UNTIL} (leases may be lost, and none is granted until then), {@code tries x1..x300},
- * {@code restart}.
+ * {@code leaves x1..x300} (of requests that never came), {@code restart}.
  */
 public final class Trace {
     static final Set<String> VERBS = Set.of(
@@ -116,6 +119,14 @@ public final class Trace {
             out.append("  (each ended BUSY)\n");
             return;
         }
+        if (verb.equals("leaves")) {
+            String[] range = words[2].split("\\.\\.", 2);
+            for (long n = numberOf(range[0]); n <= numberOf(range[1]); n++) {
+                step(now, new Leave(LOCK, request(range[0].substring(0, 1) + n), Leave.BY_CLIENT));
+            }
+            out.append("  (each ended LEFT)\n");
+            return;
+        }
         String name = words.length > 2 ? words[2] : "";
         Decision decision = step(now, command(verb, name, arguments(words, 3)));
         out.append(text(decision.answer())).append('\n');
@@ -165,7 +176,7 @@ public final class Trace {
             case "accept" -> new Accept(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 0));
             case "renew" -> new Renew(LOCK, grant(name), token(name, by), session(name, by));
             case "release" -> new Release(LOCK, grant(name), token(name, by), session(name, by));
-            case "leave" -> new Leave(LOCK, request(name), number(by, "gen", Long.MAX_VALUE));
+            case "leave" -> new Leave(LOCK, request(name), number(by, "gen", Leave.BY_CLIENT));
             case "expire" -> new Expire(LOCK);
             case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1));
             case "resume" -> new Resume(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 2));
@@ -257,7 +268,9 @@ public final class Trace {
         for (Waiter waiter : described.waiters()) {
             out.append("  waits ").append(text(waiter)).append('\n');
         }
-        for (Tombstone tombstone : described.tombstones()) {
+        List<Tombstone> ends = new ArrayList<>(described.tombstones());
+        ends.sort(Comparator.comparingLong(Tombstone::endedAtMillis));
+        for (Tombstone tombstone : ends) {
             out.append("  ended ")
                     .append(text(tombstone))
                     .append(" at ")

@@ -175,7 +175,9 @@ class ConformanceTest {
             the queue is a stack                | put_into_queue(step, waiter, false)              | put_into_queue(step, waiter, true)
             a waiter's change is not kept       | before[LAPSE] = LAST_CHANCE\\n        keep_waiter(step, before) | before[LAPSE] = LAST_CHANCE
             offers beside holders are lost      | for i = 1, offers do                             | for i = 1, holders > 0 and 0 or offers do
-            ends never grow old                 | if not too_many and lock.first_end_at            | if not too_many or lock.first_end_at
+            ends never grow old                 | if not too_many and ring.first_at                | if not too_many or ring.first_at
+            failed tries displace other ends    | how == 'BUSY' and TRIES or ENDS                  | ENDS
+            a broken stream releases            | gen == BY_CLIENT and 'RELEASED' or 'ABANDONED'   | 'RELEASED'
             readers join writers                | if grant[MODE] == EXCLUSIVE then\\n      return false | if grant[MODE] == EXCLUSIVE then\\n      return true
             no lock-delay                       | step.lock.closed = math.max(step.lock.closed, closed_until) | step.lock.closed = step.lock.closed
             nothing new while closed is ignored | step.now >= lock.closed and tokens_left          | tokens_left
