@@ -21,55 +21,62 @@ local function told(epoch, now)
   return { 'epoch', now, { epoch.base, epoch.last, epoch.began, epoch.recovering, epoch.why } }
 end
 
--- The locals are gone and everything else is as this very process left it: the library was loaded again, nothing was lost.
+-- The locals are gone and everything else is as this very process left it: the library was loaded again, nothing was lost. Unless
+-- it reads records of another format: it has lost them.
 local function only_reloaded(known, record, id, stored, floor)
   return not known and stored and stored >= floor and record.id == id and record.started and record.recovering
+    and tonumber(record.format) == FORMAT
 end
 
-redis.register_function('palisade_epoch', function(keys, args)
-  local counter, key = keys[1], keys[2]
-  local now, floor, grace = now_millis(), tonumber(args[1]), tonumber(args[3])
-  local epoch, broken = epoch_in_order(counter, now, floor)
-  if epoch then
-    return told(epoch, now)
-  end
-  if args[2] ~= '1' then
-    return { 'SUSPECT_PRIMARY', now, broken }
-  end
-  local known, text, id = issued[counter], stored_counter(counter), current_replication_id(now)
-  local stored = proper_token(text)
-  local record, unreadable = epoch_record(key)
-  -- A clock that is far ahead must not lift the tokens with it.
-  local clock = now <= tonumber(args[4]) and now or ERA_MILLIS
-  local base = epoch_base(clock, math.max(stored or 0, known and known.last or 0, floor), tonumber(args[5]))
-  if base >= TOKEN_MAX then
-    return { 'TOKENS_EXHAUSTED', now, broken }
-  end
-  local started, recovering, why = now, now + grace, broken
-  if only_reloaded(known, record, id, stored, floor) then
-    started, recovering, why = tonumber(record.started), math.min(tonumber(record.recovering), now + grace),
-      'the function library was loaded again'
-  elseif not text and not record.id then
-    why = 'the domain was not known here'
-    if args[6] == '1' then
-      recovering = now
+-- Also when memory is full: what would free some needs an epoch in order.
+redis.register_function({
+  function_name = 'palisade_epoch',
+  flags = { 'allow-oom' },
+  callback = function(keys, args)
+    local counter, key = keys[1], keys[2]
+    local now, floor, grace = now_millis(), tonumber(args[1]), tonumber(args[3])
+    local epoch, broken = epoch_in_order(counter, now, floor)
+    if epoch then
+      return told(epoch, now)
     end
-  elseif not known then
-    why = 'this Redis was started or promoted'
-  end
-  -- The counter first: should the record not follow, the next call finds the old record and begins once more.
-  redis.call('SET', counter, as_text(base))
-  if unreadable then
-    redis.call('UNLINK', key)
-  end
-  redis.call('HSET', key, 'id', id, 'base', as_text(base), 'started', as_text(started), 'recovering', as_text(recovering),
-    'began', as_text(now), 'why', why)
-  issued[counter] = {
-    text = as_text(base), last = base, id = id, base = base, began = now, started = started, recovering = recovering,
-    why = why,
-  }
-  return told(issued[counter], now)
-end)
+    if args[2] ~= '1' then
+      return { 'SUSPECT_PRIMARY', now, broken }
+    end
+    local known, text, id = issued[counter], stored_counter(counter), current_replication_id(now)
+    local stored = proper_token(text)
+    local record, unreadable = epoch_record(key)
+    -- A clock that is far ahead must not lift the tokens with it.
+    local clock = now <= tonumber(args[4]) and now or ERA_MILLIS
+    local base = epoch_base(clock, math.max(stored or 0, known and known.last or 0, floor), tonumber(args[5]))
+    if base >= TOKEN_MAX then
+      return { 'TOKENS_EXHAUSTED', now, broken }
+    end
+    local started, recovering, why = now, now + grace, broken
+    if only_reloaded(known, record, id, stored, floor) then
+      started, recovering, why = tonumber(record.started), math.min(tonumber(record.recovering), now + grace),
+        'the function library was loaded again'
+    elseif not text and not record.id then
+      why = 'the domain was not known here'
+      if args[6] == '1' then
+        recovering = now
+      end
+    elseif not known then
+      why = 'this Redis was started or promoted'
+    end
+    -- The counter first: should the record not follow, the next call finds the old record and begins once more.
+    redis.call('SET', counter, as_text(base))
+    if unreadable then
+      redis.call('UNLINK', key)
+    end
+    redis.call('HSET', key, 'id', id, 'base', as_text(base), 'started', as_text(started), 'recovering', as_text(recovering),
+      'began', as_text(now), 'why', why, 'format', FORMAT)
+    issued[counter] = {
+      text = as_text(base), last = base, id = id, base = base, began = now, started = started, recovering = recovering,
+      why = why,
+    }
+    return told(issued[counter], now)
+  end,
+})
 
 -- function: due
 -- args: most

@@ -3,6 +3,7 @@ package dev.palisade.server.store.redis;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.StoreStatus;
+import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Puts the epochs of all domains in order: looks for the primary anew, then asks it there. It never begins one by itself; the
- * function does, and only here it is told that the primary was looked for. Safe for use by many threads; never blocks.
+ * function does, and only here it is told that the primary was looked for and that more than a minority names it. Safe for use by many threads; never blocks.
  */
 final class Epochs {
     private final RedisLink link;
@@ -25,7 +26,14 @@ final class Epochs {
     private final EventLog events;
     private final List<Domain> domains = new ArrayList<>(Domain.COUNT);
 
+    /** While they wait for a majority, asking at once again helps nobody. */
+    private static final long AGAIN_AFTER_MILLIS = 500;
+
     private @Nullable CompletableFuture<Void> opening;
+    /** Why epochs wait, as it was told; null while they do not. */
+    private @Nullable StoreFailure waits;
+
+    private long waitsSinceMillis;
     private long openings;
 
     Epochs(RedisLink link, RedisStoreConfig config, LongSupplier nowMillis, RandomGenerator random, EventLog events) {
@@ -89,6 +97,9 @@ final class Epochs {
             if (running != null) {
                 return running;
             }
+            if (waits != null && Math.abs(nowMillis.getAsLong() - waitsSinceMillis) < AGAIN_AFTER_MILLIS) {
+                return CompletableFuture.failedFuture(waits);
+            }
             opening = opened;
         }
         var unused = link.findPrimary(suspected)
@@ -114,21 +125,41 @@ final class Epochs {
             asked.add(ask(domain, init, begun));
         }
         return CompletableFuture.allOf(asked.toArray(new CompletableFuture<?>[0]))
-                .thenRun(begun::tell);
+                .thenRun(begun::tell)
+                .thenRun(() -> waitOrGoOn(begun.waiting()));
+    }
+
+    /** Says once that epochs wait, and fails as long as they do. */
+    private void waitOrGoOn(String waiting) {
+        StoreFailure failure = waiting.isEmpty() ? null : StoreFailure.unavailable(waiting);
+        boolean isNew;
+        synchronized (this) {
+            isNew = waits == null && failure != null;
+            waits = failure;
+            waitsSinceMillis = nowMillis.getAsLong();
+        }
+        if (isNew) {
+            events.tell("epoch_waits", "message", waiting);
+        }
+        if (failure != null) {
+            throw failure;
+        }
     }
 
     private CompletableFuture<?> ask(Domain domain, boolean init, Begun begun) {
         long sent = nowMillis.getAsLong();
         List<byte[]> words = List.of(
                 number(domain.floor()),
-                number(1),
+                number(init || link.isConfirmed() ? 1 : 0),
                 number(graceMillis),
                 number(sent + Domain.CLOCK_AHEAD_MAX_MILLIS),
                 number(random.nextInt(4_096)),
                 number(init ? 1 : 0));
         return link.call("palisade_epoch", List.of(domain.token, domain.epochKey), words)
                 .thenAccept(reply -> {
-                    if (FunctionAnswer.string(reply.get(0)).equals("epoch")) {
+                    if (FunctionAnswer.isSuspect(reply)) {
+                        begun.waits(FunctionAnswer.suspicion(reply));
+                    } else if (FunctionAnswer.string(reply.get(0)).equals("epoch")) {
                         begun.take(domain, FunctionAnswer.list(reply.get(2)), sent - (Long) reply.get(1));
                     } else {
                         begun.exhausted(domain);
@@ -145,6 +176,23 @@ final class Epochs {
         private final Map<String, Integer> whys = new TreeMap<>();
         private long highest;
         private long recoveringUntilMillis;
+        private int waiting;
+        private String whyWaiting = "";
+
+        /** Only a majority's word begins one. */
+        synchronized void waits(String why) {
+            waiting++;
+            whyWaiting = why;
+        }
+
+        /** Empty, or one line. */
+        synchronized String waiting() {
+            return waiting == 0
+                    ? ""
+                    : "a new epoch of " + waiting + " domains (" + whyWaiting
+                            + ") waits until a majority of the Sentinels names the primary; see that they can be reached, or"
+                            + " start with --init if this Redis was never used";
+        }
 
         synchronized void take(Domain domain, List<Object> told, long shiftMillis) {
             long base = (Long) told.get(0);

@@ -5,9 +5,11 @@ import dev.palisade.server.store.StoreFailure;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -36,7 +38,10 @@ final class Primaries {
     private final List<Finder> finders = new ArrayList<>();
     private final BackOff backOff =
             new BackOff(below -> ThreadLocalRandom.current().nextLong(below));
-    private Route route = Route.NOWHERE;
+    /** Suspected right after they were linked: linking them once more is not worth a line. */
+    private final Set<Address> suspectedAgain = new HashSet<>();
+
+    private volatile Route route = Route.NOWHERE;
     private @Nullable Future<?> nextRound;
     private boolean looking;
     private boolean lookAgain;
@@ -73,6 +78,11 @@ final class Primaries {
         return at(target != null ? target : route.primaryOf(call.slot));
     }
 
+    /** Whether a new epoch may begin at what was found last. Any thread. */
+    boolean isConfirmed() {
+        return route.isConfirmed();
+    }
+
     boolean isCluster() {
         return route.isCluster();
     }
@@ -87,6 +97,9 @@ final class Primaries {
     void find(Reply suspected, CompletableFuture<Void> found) {
         Wire wire = suspected.from();
         if (wire != null && isLinked(wire)) {
+            if (wire.ageNanos() < LASTED_NANOS) {
+                suspectedAgain.add(wire.address());
+            }
             leave(wire, "Redis " + wire.address() + " may not be the primary any more");
         } else if (at(route.primaryOf(suspected.slot())) != null) {
             found.complete(null); // Left already, and found.
@@ -154,14 +167,16 @@ final class Primaries {
             }
             linked.put(address, primary);
             wire.ownedBy(this::lost);
-            events.tell(
-                    "store_linked",
-                    "primary",
-                    address,
-                    "version",
-                    primary.info().version(),
-                    "replication_id",
-                    primary.info().replicationId());
+            if (!suspectedAgain.remove(address)) {
+                events.tell(
+                        "store_linked",
+                        "primary",
+                        address,
+                        "version",
+                        primary.info().version(),
+                        "replication_id",
+                        primary.info().replicationId());
+            }
             channels.follow();
             tell();
         });
@@ -206,7 +221,9 @@ final class Primaries {
         linked.remove(address);
         channels.follow();
         lastFailure = why.startsWith("Redis ") ? why : "Redis " + address + " was lost (" + why + ")";
-        events.tell("store_lost", "primary", address, "message", lastFailure);
+        if (!suspectedAgain.contains(address)) {
+            events.tell("store_lost", "primary", address, "message", lastFailure);
+        }
         tell();
         if (wire.ageNanos() > LASTED_NANOS) {
             backOff.reset();

@@ -92,6 +92,11 @@ final class RedisLink implements AutoCloseable {
         return found;
     }
 
+    /** Whether more than a minority says that the linked primary is it: only then a new epoch may begin there. */
+    boolean isConfirmed() {
+        return primaries.isConfirmed();
+    }
+
     /**
      * Hears what is published in a channel, on the link's thread, whenever there is a connection for it: what is published meanwhile is
      * lost. Comes back by itself.

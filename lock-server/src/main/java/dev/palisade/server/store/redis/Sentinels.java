@@ -8,7 +8,8 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Asks all Sentinels who the primary is, and believes the newest configuration that a majority of them knows of. Fewer, if no more
- * answer in time, are believed only if theirs is not older than the last: they may be cut off together with a primary of yesterday.
+ * answer in time, are believed only if theirs is not older than the last: they may be cut off together with a primary of yesterday. So
+ * what they say is enough to go on there, and {@link Route#isConfirmed() not enough} for a new epoch.
  */
 final class Sentinels implements Topology {
     private final StoreUri uri;
@@ -42,7 +43,7 @@ final class Sentinels implements Topology {
         }
         return poll.result.thenApply(known -> {
             newestEpoch = known.configEpoch;
-            return Route.to(known.primary);
+            return Route.to(known.primary, poll.hasMajority());
         });
     }
 
@@ -98,13 +99,17 @@ final class Sentinels implements Topology {
             settle();
         }
 
+        boolean hasMajority() {
+            return answers > asked / 2;
+        }
+
         private void settle() {
-            if (answers <= asked / 2 && answers + failures < asked) {
+            if (!hasMajority() && answers + failures < asked) {
                 return;
             }
             if (answers == 0) {
                 result.completeExceptionally(Refusal.of(firstFailure));
-            } else if (newest.configEpoch < newestEpoch && answers <= asked / 2) {
+            } else if (newest.configEpoch < newestEpoch && !hasMajority()) {
                 result.completeExceptionally(Refusal.of("the Sentinels that answer know an older primary only, "
                         + newest.primary + "; see that a majority of them can be reached"));
             } else {

@@ -15,6 +15,7 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
+import dev.palisade.server.core.Expire;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
@@ -314,6 +315,71 @@ class RedisStoreTest {
             await().atMost(Duration.ofSeconds(20)).until(() -> a.acquire(2, 3, 0) instanceof Answer.Granted);
             Grant next = a.granted(3, 1, new LockName("another"));
             assertThat(next.token()).isNotNull();
+        }
+    }
+
+    /** What frees memory, what brings leases back and what begins epochs runs on a full Redis; else nothing would ever end that. */
+    @Test
+    void aFullRedisOutlivesABreakOfItsEpochs() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 2_000, true)) {
+            Grant held = a.granted(1, 1);
+            Grant forgotten = a.granted(1, 2, lock(2));
+            redis.ask("CONFIG", "SET", "maxmemory", "1");
+            redis.ask("DEL", "p:{" + LOCK.domain() + "}:token");
+            redis.ask("DEL", "p:{" + lock(2).domain() + "}:lock:" + lock(2).value());
+
+            assertThat(a.renew(held)).isInstanceOf(Answer.Renewed.class);
+            assertThat(a.execute(new Describe(LOCK))).isInstanceOf(Answer.Described.class);
+            redis.ask("FUNCTION", "FLUSH");
+            assertThat(a.tryOnce(1, 9))
+                    .as("loading the library takes memory")
+                    .asString()
+                    .contains("has no memory for writes");
+            redis.ask("CONFIG", "SET", "maxmemory", "0");
+            assertThat(a.renew(held)).isInstanceOf(Answer.Renewed.class);
+
+            redis.ask("CONFIG", "SET", "maxmemory", "1");
+            redis.ask("DEL", "p:{" + lock(2).domain() + "}:token");
+            assertThat(a.execute(new Reclaim(lock(2), forgotten.request(), forgotten.token())))
+                    .isInstanceOf(Answer.Resumed.class);
+            a.events.clear();
+            assertThat(a.tryOnce(2, 1)).asString().contains("has no memory for writes");
+            assertThat(a.release(held)).isEqualTo(new Answer.Released());
+            assertThat(a.events).noneMatch(line -> line.contains("store_lost"));
+        }
+    }
+
+    /** As after an upgrade: nothing can be read of it, so it is lost like anything else that a Redis loses. */
+    @Test
+    void aLockRecordOfAnUnknownFormatCountsAsLost() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 2_000, true)) {
+            Grant held = a.granted(1, 1);
+            String key = "p:{" + LOCK.domain() + "}:lock:" + LOCK.value();
+            redis.ask("HSET", key, "h", "\u0001of a release before", "q", "who waited", "n1", "an end");
+            assertThat(reason(a.renew(held))).isEqualTo(Reason.NOT_HOLDER);
+            Grant next = a.granted(2, 1);
+            assertThat(next.token()).isGreaterThan(held.token());
+            assertThat(redis.ask("HKEYS", key)).doesNotContain("q", "n1");
+
+            redis.ask("HSET", key, "h", "\u0001of a release before");
+            assertThat(a.execute(new Expire(LOCK))).isInstanceOf(Answer.Expired.class);
+            assertThat(redis.ask("EXISTS", key)).isEqualTo("0");
+        }
+    }
+
+    /** Its holders cannot be known, so they are waited for. */
+    @Test
+    void aLibraryWithAnotherFormatBeginsWithTheGrace() throws Exception {
+        try (RedisProcess redis = RedisProcess.start();
+                OneOfSeveral a = server(redis, 60_000, true)) {
+            Grant held = a.granted(1, 1);
+            redis.ask("HSET", "p:{" + LOCK.domain() + "}:epoch", "format", "1");
+            redis.ask("FUNCTION", "FLUSH");
+            assertThat(a.renew(held)).isInstanceOf(Answer.Renewed.class);
+            a.release(held);
+            assertThat(reason(a.acquire(2, 1, 0))).isEqualTo(Reason.RECOVERING);
         }
     }
 
