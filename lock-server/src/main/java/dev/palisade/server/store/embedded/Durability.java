@@ -6,7 +6,7 @@ public enum Durability {
     SYNCED,
     /**
      * The end of the process, also by {@code kill -9}: each batch is with the kernel before it is answered. When the machine
-     * stops, the last grants and ends may be lost; tokens still rise by the clock.
+     * stops, the last grants and ends may be lost. Tokens rise all the same: their reservation is synced.
      */
     PROCESS
 }

@@ -6,6 +6,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.apache.activemq.artemis.core.io.IOCallback;
 import org.apache.activemq.artemis.core.io.nio.NIOSequentialFile;
@@ -19,21 +20,28 @@ import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
 final class DurableFile extends NIOSequentialFile {
     private final Path path;
     private final int fileBytes;
-    private final Durability durability;
+    private final BooleanSupplier toDisk;
+    private final Consumer<SyncWatermark.Position> synced;
     private final Consumer<String> broke;
 
-    /** @param broke hears of every failure */
+    /**
+     * @param toDisk whether a sync goes to the disk at this moment
+     * @param synced hears up to where a file was synced to the disk
+     * @param broke hears of every failure
+     */
     DurableFile(
             NIOSequentialFileFactory factory,
             Path path,
             String name,
             int fileBytes,
-            Durability durability,
+            BooleanSupplier toDisk,
+            Consumer<SyncWatermark.Position> synced,
             Consumer<String> broke) {
         super(factory, path.toFile(), name, 1);
         this.path = path;
         this.fileBytes = fileBytes;
-        this.durability = durability;
+        this.toDisk = toDisk;
+        this.synced = synced;
         this.broke = broke;
     }
 
@@ -69,8 +77,12 @@ final class DurableFile extends NIOSequentialFile {
             broke.accept("journal " + getFile() + ": closed before it was synced");
             throw new ClosedChannelException();
         }
-        if (durability == Durability.SYNCED) {
+        if (toDisk.getAsBoolean()) {
+            long end = position();
             super.sync();
+            if (end > JournalImpl.SIZE_HEADER && getFileName().endsWith(".log")) {
+                synced.accept(new SyncWatermark.Position(getFileName(), end));
+            }
         }
     }
 

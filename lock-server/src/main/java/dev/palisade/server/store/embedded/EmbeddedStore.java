@@ -408,7 +408,9 @@ public final class EmbeddedStore implements LockStore {
         journal.delete(old);
     }
 
+    /** On the disk before it is relied upon, whatever the durability: tokens rise also after a stop of the machine. */
     private void writeEpoch(long now) {
+        journal.syncToDisk();
         long old = epochRecordId;
         epochRecordId = journal.add(Record.newBuilder()
                 .setEpoch(Epoch.newBuilder()

@@ -58,6 +58,13 @@ final class Journal implements AutoCloseable {
     /** The library's deletes carry no checksum: each record vouches for those between it and the one before. */
     private int deletes;
 
+    /** Whether this batch goes to the disk whatever the durability. */
+    private volatile boolean toDisk;
+    /** Of this batch, as far as it went to the disk. */
+    private volatile SyncWatermark.@Nullable Position synced;
+
+    private final SyncWatermark watermark;
+
     private volatile boolean broken;
 
     /** What was found on disk, in the order in which it was written. */
@@ -81,6 +88,7 @@ final class Journal implements AutoCloseable {
         this.fileBytes = fileBytes;
         this.fatal = fatal;
         this.batch = new Batch();
+        this.watermark = new SyncWatermark(path);
         Files.createDirectories(path);
         IOCriticalErrorListener onError =
                 (cause, message, file) -> broke("journal " + (file == null ? path : file) + ": " + message);
@@ -89,7 +97,14 @@ final class Journal implements AutoCloseable {
                         path.toFile(), true, fileBytes / 4, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {
                     @Override
                     public SequentialFile createSequentialFile(String name) {
-                        return new DurableFile(this, path, name, fileBytes, durability, Journal.this::broke);
+                        return new DurableFile(
+                                this,
+                                path,
+                                name,
+                                fileBytes,
+                                () -> durability == Durability.SYNCED || toDisk,
+                                position -> synced = position,
+                                Journal.this::broke);
                     }
                 };
         OrderedExecutorFactory ordered = new OrderedExecutorFactory(background);
@@ -114,12 +129,12 @@ final class Journal implements AutoCloseable {
 
     /**
      * Reads everything back. Once, first. A newest record that was cut off in writing was never answered for: it is
-     * wiped out. Any other damage is refused.
+     * wiped out, and that is logged. Any other damage is refused, and so is an end that was synced and is gone.
      */
     void load(Loader loader) throws StoreUnusable {
         try {
             makeDurable();
-            deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles());
+            deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles(), watermark.read());
             journal.start();
             Reading reading = new Reading(loader);
             nextId = Math.max(1, journal.load(reading).getMaxID() + 1); // 0 stands for no record.
@@ -177,11 +192,21 @@ final class Journal implements AutoCloseable {
         }
     }
 
+    /** The next {@link #sync} goes to the disk, whatever the durability. */
+    void syncToDisk() {
+        toDisk = true;
+    }
+
     /** Returns when everything appended so far is as durable as it is to be. */
     void sync() {
         try {
             files.flush();
             batch.await();
+            SyncWatermark.Position end = synced;
+            if (end != null && !broken) {
+                synced = null;
+                watermark.write(end);
+            }
         } catch (Exception e) {
             throw failed(e);
         }
@@ -193,6 +218,7 @@ final class Journal implements AutoCloseable {
             // The library reports a failed write as done, after it has reported the failure.
             throw new IllegalStateException("the process should have ended");
         }
+        toDisk = false;
         batch = new Batch();
     }
 
@@ -200,6 +226,7 @@ final class Journal implements AutoCloseable {
     public void close() {
         try {
             journal.stop();
+            watermark.close();
         } catch (Exception e) {
             throw failed(e);
         } finally {

@@ -7,19 +7,26 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.apache.activemq.artemis.core.io.SequentialFileFactory;
 import org.apache.activemq.artemis.core.journal.RecordInfo;
 import org.apache.activemq.artemis.core.journal.impl.JournalFile;
 import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
 import org.apache.activemq.artemis.core.journal.impl.JournalReaderCallbackAbstract;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Looks at every byte of a journal before the library reads it. A newest record that was cut off in writing was never
  * answered for and is wiped out; any other damage is refused, and then nothing was changed.
  */
 final class JournalCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(JournalCheck.class);
+
     private final Path path;
     private final int fileBytes;
     private final SequentialFileFactory files;
@@ -34,9 +41,11 @@ final class JournalCheck {
      * The library skips what it cannot read. Files have one size, records leave no gaps and nothing follows the last one
      * of a file, so what was skipped shows.
      *
+     * @param synced up to where the records were certainly synced: what is bad before it is no torn write
      * @return the checksum of the deletes since the last record
      */
-    int run(List<JournalFile> ordered) throws Exception {
+    int run(List<JournalFile> ordered, Optional<SyncWatermark.Position> synced) throws Exception {
+        refuseTwins(ordered);
         int[] used = new int[ordered.size()];
         int newest = 0;
         for (int i = 0; i < used.length; i++) {
@@ -56,14 +65,49 @@ final class JournalCheck {
                         "journal file " + nameOf(file) + " is damaged; restore the data directory from a copy");
             }
             int sound = check.lastIsDamaged ? check.lastStart : end;
+            if (i == newest && synced.isPresent()) {
+                refuseLoss(synced.get(), nameOf(file), sound);
+            }
             if (used[i] > sound) {
                 torn = new Torn(nameOf(file), sound, used[i]);
             }
         }
         if (torn != null) {
+            LOG.warn(
+                    "journal file {}: {} bytes from byte {} on were never completely written and are dropped; no answer"
+                            + " depended on them",
+                    torn.file,
+                    torn.to - torn.from,
+                    torn.from);
             torn.wipe();
         }
         return check.deletes;
+    }
+
+    /** Records that were synced are missing at the end, or bad. A watermark in an older file was moved past by the newest. */
+    private void refuseLoss(SyncWatermark.Position synced, Path newest, int sound) throws StoreUnusable {
+        String name = String.valueOf(newest.getFileName());
+        boolean moved = number(synced.file()) > number(name) && Files.exists(path.resolve(synced.file()));
+        if (moved || (synced.file().equals(name) && sound < synced.bytes())) {
+            throw new StoreUnusable("journal file " + path.resolve(synced.file()) + " is damaged: records up to byte "
+                    + synced.bytes() + " were synced and are not there; restore the data directory from a copy");
+        }
+    }
+
+    private static int number(String name) {
+        return Integer.parseInt(name.replaceAll("\\D", ""));
+    }
+
+    /** A copy of a file beside it. */
+    private void refuseTwins(List<JournalFile> ordered) throws StoreUnusable {
+        Map<Long, Path> byId = new HashMap<>();
+        for (JournalFile file : ordered) {
+            Path twin = byId.put(file.getFileID(), nameOf(file));
+            if (twin != null) {
+                throw new StoreUnusable("journal files " + twin + " and " + nameOf(file)
+                        + " are the same file twice, so one is damaged; restore the data directory from a copy");
+            }
+        }
     }
 
     private Path nameOf(JournalFile file) {
