@@ -8,10 +8,15 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
- * Makes grant ids: a hash of the client's session nonce, the request and this process's own randomness. Both sides'
- * randomness goes in, so that neither a server nor a client restored from a snapshot can make the same id for another grant.
+ * Makes grant ids: 96 bits are a hash of the client's session nonce and the request, which every server can recompute; the others are a
+ * hash of these and of this process's own randomness. Both sides' randomness goes in, so that neither a server nor a client restored
+ * from a snapshot can make the same id for another grant. A signed grant id thus also names the session it was made for, to those that
+ * know the session.
  */
 final class GrantIds {
+    /** Behind them are 27 bits of the server's and 5 of the turn. */
+    private static final int REQUEST_BYTES = 12;
+
     private final byte[] serverRandom;
 
     GrantIds(byte[] serverRandom) {
@@ -19,14 +24,26 @@ final class GrantIds {
     }
 
     GrantId of(RequestId request) {
+        byte[] id = hash(new byte[0], request);
+        System.arraycopy(hash(serverRandom, request), 0, id, REQUEST_BYTES, GrantId.BYTES - REQUEST_BYTES);
+        return GrantId.of(id).turn(0);
+    }
+
+    /** Whether a server, this or another, made {@code grant} for {@code request}. */
+    static boolean isOf(GrantId grant, RequestId request) {
+        return MessageDigest.isEqual(
+                Arrays.copyOf(grant.toBytes(), REQUEST_BYTES),
+                Arrays.copyOf(hash(new byte[0], request), REQUEST_BYTES));
+    }
+
+    private static byte[] hash(byte[] before, RequestId request) {
         ByteBuffer asked = ByteBuffer.allocate(3 * Long.BYTES)
                 .putLong(request.session().high())
                 .putLong(request.session().low())
                 .putLong(request.number());
         MessageDigest sha256 = sha256();
-        sha256.update(serverRandom);
-        return GrantId.of(Arrays.copyOf(sha256.digest(asked.array()), GrantId.BYTES))
-                .turn(0);
+        sha256.update(before);
+        return Arrays.copyOf(sha256.digest(asked.array()), GrantId.BYTES);
     }
 
     private static MessageDigest sha256() {

@@ -69,6 +69,7 @@ public final class LockEngine implements LockStore.Listener {
     private final Function<SignedSequencer, Sequencer> verifier;
     private final EngineConfig config;
     private final GrantIds grantIds;
+    private final EndedGrants endedGrants = new EndedGrants();
     private final Sessions sessions;
     private final EventLog events;
     private final Outage outage;
@@ -386,7 +387,7 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Gives a request up, whatever became of it. What this server granted it is not reclaimed any more, either. */
     public CompletionStage<Answer> leave(LockName lock, RequestId request) {
-        return execute(new Leave(lock, request, Long.MAX_VALUE)).thenApply(answer -> {
+        return execute(new Leave(lock, request, Leave.BY_CLIENT)).thenApply(answer -> {
             if (answer instanceof Answer.Left) {
                 givenUp(request.session(), grantIds.of(request), request.number());
             }
@@ -418,7 +419,9 @@ public final class LockEngine implements LockStore.Listener {
         return execute(shown.flatMap(holder -> reclaim(resume, holder)).orElse(resume));
     }
 
-    /** Empty when what is shown is not ours, or not of this grant: then it says nothing. */
+    /**
+     * Empty when what is shown is not ours, not of this grant or session, or of a grant whose end was told here: then it says nothing.
+     */
     private Optional<Command> reclaim(Resume resume, Shown shown) {
         Sequencer named;
         try {
@@ -432,8 +435,12 @@ public final class LockEngine implements LockStore.Listener {
                 || !named.token().equals(resume.token())) {
             return Optional.empty();
         }
+        RequestId request = new RequestId(resume.session(), shown.requestNumber());
+        if (!GrantIds.isOf(named.grant(), request) || endedGrants.contains(named.grant())) {
+            return Optional.empty();
+        }
         Request asked = new Request(
-                new RequestId(resume.session(), shown.requestNumber()),
+                request,
                 resume.sessionGen(),
                 named.grant(),
                 named.mode(),
@@ -508,6 +515,9 @@ public final class LockEngine implements LockStore.Listener {
     public CompletionStage<Answer> checkSequencer(SignedSequencer signed) {
         Sequencer named = verifier.apply(signed);
         int turn = named.grant().turn();
+        if (endedGrants.contains(named.grant().turn(0))) {
+            return CompletableFuture.completedFuture(new Answer.Checked(false));
+        }
         return execute(new CheckSequencer(
                 named.lock(), named.grant().turn(0), named.token().turn(-turn)));
     }
@@ -612,6 +622,9 @@ public final class LockEngine implements LockStore.Listener {
         RequestId request = ended.tombstone().request();
         End end = ended.tombstone().end();
         note(lock, ended.tombstone());
+        if (store.mayLosePast() && ended.tombstone().token() != 0) {
+            endedGrants.add(ended.tombstone().grant());
+        }
         CompletableFuture<Answer> waiting = parked.get(request);
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             waiting.complete(new Answer.WaitEnded(end));

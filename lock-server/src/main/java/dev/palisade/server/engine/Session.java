@@ -121,7 +121,8 @@ public final class Session {
         return Optional.ofNullable(held.get(grant));
     }
 
-    synchronized boolean holds(GrantId grant) {
+    /** Whether the stream holds it, as far as its replies say. */
+    public synchronized boolean holds(GrantId grant) {
         return held.containsKey(grant);
     }
 

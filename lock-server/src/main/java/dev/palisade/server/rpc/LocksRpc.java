@@ -180,7 +180,8 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                                 ProtoCodec.grant(request.getGrantId()),
                                 ProtoCodec.token(request.getToken()),
                                 ProtoCodec.session(request.getSessionId()),
-                                ProtoCodec.within("session_gen", request.getSessionGen(), 1, Long.MAX_VALUE - 1)),
+                                ProtoCodec.within(
+                                        "session_gen", request.getSessionGen(), 1, ProtoCodec.SESSION_GEN_MAX)),
                         codec.shown(request, request.getOwner())),
                 answers::resume);
     }

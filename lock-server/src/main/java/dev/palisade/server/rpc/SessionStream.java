@@ -122,7 +122,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             throw RejectedException.malformed("the first frame has no hello; send one");
         }
         Hello hello = frame.getHello();
-        ProtoCodec.within("session_gen", hello.getSessionGen(), 1, Long.MAX_VALUE - 1);
+        ProtoCodec.within("session_gen", hello.getSessionGen(), 1, ProtoCodec.SESSION_GEN_MAX);
         // Before anybody can push an event: the first frame has the welcome, or the stream ends without one.
         outbox.welcome(Welcome.newBuilder()
                 .setIssuer(engine.config().issuer())
@@ -289,7 +289,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                         .setRequestId(grant.request().id().number())
                         .setGranted(answers.granted(name, grant, turns))
                         .setOfferMillis(offerMillis));
-        outbox.offer(event.build(), seenSentNanos);
+        outbox.inOrder(() -> {
+            Session attached = session;
+            // A repeated acquire accepts the offer that is out. Its reply, before which this stream holds the grant,
+            // says it all.
+            if (attached == null || !attached.holds(grant.id())) {
+                outbox.offer(event.build(), seenSentNanos);
+            }
+        });
     }
 
     @Override

@@ -59,6 +59,11 @@ public interface LockStore extends AutoCloseable {
     /** The store's time, in which every decision is made: milliseconds since 1970 that never go back. */
     long nowMillis();
 
+    /** Whether it may forget what it has answered. */
+    default boolean mayLosePast() {
+        return false;
+    }
+
     /** How it does. Never blocks and asks nobody: what is known here and now. */
     StoreStatus status();
 

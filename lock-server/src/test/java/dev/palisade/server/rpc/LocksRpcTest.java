@@ -322,6 +322,31 @@ class LocksRpcTest {
 
     // ---- streams ----
 
+    /** A client that takes an offer for news would decline it, and with it the lease it has. */
+    @Test
+    void noOfferFollowsTheGrantThatItBecame() {
+        Served.Stream client = served.stream(1, 1);
+        Granted held = client.granted(acquire("a", 1, 0));
+        Call.Builder waiting = Call.newBuilder().setAcquire(acquire("a", 2, 60_000));
+        assertThat(client.ask(waiting).getAcquire().hasQueued()).isTrue();
+        CompletableFuture<Reply> again = new CompletableFuture<>();
+        client.replies.put(101L, again);
+        client.send(ClientFrame.newBuilder()
+                .addCalls(Call.newBuilder()
+                        .setCallId(100)
+                        .setRelease(ReleaseRequest.newBuilder()
+                                .setLock("a")
+                                .setGrantId(held.getGrantId())
+                                .setToken(held.getToken())))
+                .addCalls(waiting.setCallId(101)));
+        assertThat(get(again).getAcquire().hasGranted()).isTrue();
+        client.keepAlive(1);
+        int granted = client.heard.indexOf(get(again));
+        assertThat(client.heard.subList(granted, client.heard.size()))
+                .as("behind the grant")
+                .noneMatch(heard -> heard instanceof Event event && event.hasOffered());
+    }
+
     @Test
     void aWaiterIsOfferedTheLockAndAccepts() {
         Served.Stream holder = served.stream(1, 1);
@@ -594,7 +619,7 @@ class LocksRpcTest {
                             .setSessionId(good)
                             .build()));
         }
-        for (long gen : new long[] {0, -1, Long.MAX_VALUE}) {
+        for (long gen : new long[] {0, -1, 1L << 53, Long.MAX_VALUE}) {
             refused(() -> served.unary()
                     .resume(ResumeRequest.newBuilder()
                             .setLock("a")

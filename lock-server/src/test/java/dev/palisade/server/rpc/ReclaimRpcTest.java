@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.Reason;
 import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.Holder;
@@ -50,6 +51,37 @@ class ReclaimRpcTest {
         store.passes(7_999);
         assertThat(later.keepAlive(1).getLostList()).isEmpty();
         assertThat(later.release(held).hasRelease()).isTrue();
+    }
+
+    /** Every guarded service sees sequencers. */
+    @Test
+    void aSequencerGivesNothingToAnotherSession() {
+        Granted held = served.stream(1, 1).granted(acquire("a", 7, 0));
+        store.losesAll(10_000);
+        Reply stolen = served.stream(2, 1).ask(Call.newBuilder().setResume(shown(held)));
+        assertThat(stolen.getRejected().getReason()).isEqualTo("NOT_HOLDER");
+        Reply another =
+                served.stream(1, 2).ask(Call.newBuilder().setResume(shown(held).setRequestId(8)));
+        assertThat(another.getRejected().getReason()).as("of another request").isEqualTo("NOT_HOLDER");
+        assertThat(served.stream(1, 3)
+                        .ask(Call.newBuilder().setResume(shown(held)))
+                        .hasResume())
+                .isTrue();
+    }
+
+    @Test
+    void aLeaseWhoseReleaseWasAnsweredIsNotGivenBack() {
+        Served.Stream client = served.stream(1, 1);
+        Granted held = client.granted(acquire("a", 7, 0));
+        assertThat(client.release(held).hasRelease()).isTrue();
+        store.losesAll(10_000);
+        CheckSequencerRequest check = CheckSequencerRequest.newBuilder()
+                .setSequencer(held.getSequencer())
+                .build();
+        assertThat(served.unary().checkSequencer(check).getAlive()).isFalse();
+        Reply back = served.stream(1, 2).ask(Call.newBuilder().setResume(shown(held)));
+        assertThat(back.getRejected().getReason()).isEqualTo("NOT_HOLDER");
+        assertThat(served.unary().checkSequencer(check).getAlive()).isFalse();
     }
 
     @Test

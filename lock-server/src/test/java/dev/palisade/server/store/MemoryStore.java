@@ -166,6 +166,11 @@ public final class MemoryStore implements LockStore {
     }
 
     @Override
+    public boolean mayLosePast() {
+        return true;
+    }
+
+    @Override
     public int domainOf(LockName lock) {
         return 0;
     }

@@ -192,6 +192,11 @@ public final class RedisStore implements LockStore {
     }
 
     @Override
+    public boolean mayLosePast() {
+        return true;
+    }
+
+    @Override
     public int domainOf(LockName lock) {
         return lock.domain();
     }
