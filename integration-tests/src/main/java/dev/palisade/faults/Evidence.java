@@ -18,12 +18,14 @@ import dev.palisade.check.LockEntry;
 import dev.palisade.check.Marks;
 import dev.palisade.check.NothingLeft;
 import dev.palisade.check.NothingLeft.Listed;
+import dev.palisade.check.OffersNotUsed;
 import dev.palisade.check.OneGrantPerRequest;
 import dev.palisade.check.Run;
 import dev.palisade.check.Told;
 import dev.palisade.check.Wait;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -88,6 +90,8 @@ record Evidence(
         return Stream.of(
                         run.violations(losses),
                         LeasesDisjoint.violations(leases),
+                        // A store that lost some of its past may know an offer where a lease was.
+                        losses.isEmpty() ? OffersNotUsed.violations(entries, usedWithDelay()) : List.<String>of(),
                         EndsFinal.violations(told, losses),
                         OneGrantPerRequest.violations(answered, entries, losses),
                         FirstComeFirst.violations(entries),
@@ -95,6 +99,19 @@ record Evidence(
                         NothingLeft.violations(listed, boundNanos),
                         forgeries())
                 .flatMap(List::stream);
+    }
+
+    private Set<OffersNotUsed.Used> usedWithDelay() {
+        Set<String> withDelay = new HashSet<>();
+        Set<OffersNotUsed.Used> used = new HashSet<>();
+        for (JsonObject event : events) {
+            if (is(event, "asked") && event.has("lock_delay_millis") && number(event, "lock_delay_millis") > 0) {
+                withDelay.add(text(event, "client") + " " + text(event, "op"));
+            } else if (is(event, "granted") && withDelay.contains(text(event, "client") + " " + text(event, "op"))) {
+                used.add(new OffersNotUsed.Used(text(event, "grant"), number(event, "token")));
+            }
+        }
+        return used;
     }
 
     /** P13, the other half: what was forged was refused. */

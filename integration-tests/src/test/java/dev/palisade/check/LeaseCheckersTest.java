@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.check.Told.By;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class LeaseCheckersTest {
@@ -140,5 +141,24 @@ class LeaseCheckersTest {
                                 told("a", By.SERVER, 8, 9, false)),
                         List.of(new DataLost(4 * SECOND, 5 * SECOND, ""))))
                 .hasSize(1);
+    }
+
+    @Test
+    void aLeaseWithALockDelayThatTheServerEndsAsAnOfferIsFound() {
+        Set<OffersNotUsed.Used> used = Set.of(new OffersNotUsed.Used("g1", 1));
+        for (String what : List.of("LAPSED", "LEFT", "DROPPED")) {
+            assertThat(OffersNotUsed.violations(List.of(entry(what, "g1", 1)), used))
+                    .singleElement()
+                    .asString()
+                    .startsWith("P5: " + what);
+        }
+        assertThat(OffersNotUsed.violations(
+                        List.of(entry("ABANDONED", "g1", 1), entry("LAPSED", "g1", 33), entry("LEFT", "g2", 1)), used))
+                .as("a lease that ends, an offer made again, another's offer")
+                .isEmpty();
+    }
+
+    private static LockEntry entry(String what, String grant, long token) {
+        return new LockEntry("l", 0, what, token, grant, "c", "", 0);
     }
 }
