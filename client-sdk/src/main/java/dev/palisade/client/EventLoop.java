@@ -20,6 +20,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class EventLoop implements Entry {
     private static final long FAREWELL_MILLIS = 500;
+    /** While nothing else is sent. A NAT that forgets idle connections does so after some minutes, and says nothing. */
+    private static final long PING_EVERY_MINUTES = 1;
 
     private final EventLoopGroup group;
     private final EventExecutor thread;
@@ -44,6 +46,7 @@ final class EventLoop implements Entry {
                 .usePlaintext()
                 .directExecutor()
                 .disableRetry()
+                .keepAliveTime(PING_EVERY_MINUTES, TimeUnit.MINUTES)
                 .build();
     }
 

@@ -81,8 +81,8 @@ public interface Lease extends AutoCloseable {
     void close();
 
     /**
-     * Has {@code listener} told once when the lease is lost, at the local deadline at the latest; at once if it is lost
-     * already; never when it was released or this handle was closed before. Runs on the client's callback executor; what it throws is logged.
+     * Has {@code listener} told once when the lease is lost, at the local deadline at the latest, or, after the machine slept, with the
+     * next keep-alive; at once if it is lost already; never when it was released or this handle was closed before. Runs on the client's callback executor; what it throws is logged.
      */
     void onLost(Consumer<LostReason> listener);
 

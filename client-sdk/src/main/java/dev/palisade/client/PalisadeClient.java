@@ -167,6 +167,9 @@ public final class PalisadeClient implements AutoCloseable {
      * other way, as {@link CompletableFuture#orTimeout} does, leaves the queue, and a grant on its way is released; cancelling a future
      * derived from it does not. Waiting for it, or for what is derived from it, in a callback on the client's own thread throws
      * IllegalStateException, because only that thread could complete it.
+     *
+     * <p>Work under the lock needs a thread of its own: {@code thenAcceptAsync(work, executor)}. With {@code thenAccept(work)} the work
+     * runs on the thread that would deliver the {@link Lease#onLost loss} of that very lease, so no loss is told before the work is over.
      */
     public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
         Acquire acquire = session.acquire(new LockName(lock), options);
