@@ -1,10 +1,12 @@
 package dev.palisade.door;
 
+import dev.palisade.contract.Rejection;
 import dev.palisade.guard.mark.BaseMark;
 import dev.palisade.guard.mark.KeptMarks;
 import dev.palisade.guard.mark.MarkStore;
 import dev.palisade.guard.mark.StoredMark;
 import java.util.Collection;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /** A mark store whose every mark passes the gate before it is kept and again before the guard is told. Changes nothing else. */
@@ -41,6 +43,16 @@ final class SteppedMarkStore implements MarkStore {
     @Override
     public boolean isHeldForLife() {
         return marks.isHeldForLife();
+    }
+
+    @Override
+    public String id() {
+        return marks.id();
+    }
+
+    @Override
+    public Optional<Rejection> failure() {
+        return marks.failure();
     }
 
     @Override

@@ -1,11 +1,13 @@
 package dev.palisade.door;
 
+import dev.palisade.contract.Rejection;
 import dev.palisade.guard.mark.BaseMark;
 import dev.palisade.guard.mark.KeptMarks;
 import dev.palisade.guard.mark.MarkStore;
 import dev.palisade.guard.mark.StoredMark;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -37,6 +39,16 @@ final class VolatileMarkStore implements MarkStore {
     @Override
     public boolean isHeldForLife() {
         return true;
+    }
+
+    @Override
+    public String id() {
+        return "volatile";
+    }
+
+    @Override
+    public Optional<Rejection> failure() {
+        return Optional.empty();
     }
 
     @Override

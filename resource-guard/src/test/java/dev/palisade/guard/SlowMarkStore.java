@@ -1,6 +1,7 @@
 package dev.palisade.guard;
 
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.guard.mark.BaseMark;
 import dev.palisade.guard.mark.KeptMarks;
@@ -11,6 +12,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -22,6 +24,7 @@ final class SlowMarkStore implements MarkStore {
     final Map<String, StoredMark> marks = new LinkedHashMap<>();
     final Map<String, BaseMark> bases = new LinkedHashMap<>();
     private final Queue<Write> pending = new ArrayDeque<>();
+    String id = "slow";
     boolean complete = true;
     boolean closedInOrder = true;
     boolean syncsAtOnce;
@@ -63,6 +66,16 @@ final class SlowMarkStore implements MarkStore {
     }
 
     @Override
+    public String id() {
+        return id;
+    }
+
+    @Override
+    public Optional<Rejection> failure() {
+        return taken ? Optional.of(lost().rejection()) : Optional.empty();
+    }
+
+    @Override
     public void close(boolean inOrder) {
         sync();
         closedInOrder = inOrder;
@@ -96,7 +109,7 @@ final class SlowMarkStore implements MarkStore {
         return write.kept();
     }
 
-    private static RuntimeException lost() {
+    private static RejectedException lost() {
         return new Rejection(Reason.MARK_UNAVAILABLE, "the disk is gone").asException();
     }
 }

@@ -12,6 +12,9 @@ sealed interface Change {
         }
     }
 
+    /** Which marks these are, see {@link MarkStore#id}. */
+    record Identity(String id) implements Change {}
+
     /** What a store knows of itself, see {@link KeptMarks}. */
     record State(boolean complete, boolean closedInOrder) implements Change {}
 

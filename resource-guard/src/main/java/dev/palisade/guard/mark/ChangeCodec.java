@@ -14,6 +14,7 @@ final class ChangeCodec {
     private static final byte PUT = 1;
     private static final byte BASE = 2;
     private static final byte STATE = 3;
+    private static final byte IDENTITY = 4;
 
     private ChangeCodec() {}
 
@@ -43,6 +44,9 @@ final class ChangeCodec {
             out.writeByte(STATE);
             out.writeBoolean(state.complete());
             out.writeBoolean(state.closedInOrder());
+        } else if (change instanceof Change.Identity identity) {
+            out.writeByte(IDENTITY);
+            out.writeUTF(identity.id());
         }
     }
 
@@ -68,6 +72,7 @@ final class ChangeCodec {
                 yield new Change.Base(base, dropped);
             }
             case STATE -> new Change.State(in.readBoolean(), in.readBoolean());
+            case IDENTITY -> new Change.Identity(in.readUTF());
             default -> throw new IOException("no such kind of change: " + kind);
         };
     }

@@ -1,11 +1,13 @@
 package dev.palisade.guard.mark;
 
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +34,7 @@ public final class FileMarkStore implements MarkStore {
     private @Nullable MarkLog log;
     private @Nullable GroupCommit commit;
     private Marks marks = new Marks();
+    private String id = "";
 
     private FileMarkStore(Path directory) {
         this.directory = directory;
@@ -84,6 +87,11 @@ public final class FileMarkStore implements MarkStore {
             long nextNumber = Files.notExists(file()) ? 1 : MarkLogReader.read(file(), marks);
             KeptMarks kept = marks.kept();
             marks.apply(new Change.State(kept.complete(), false));
+            if (marks.id().isEmpty()) {
+                // Not before: a directory that an installer copies must not make two guards look like one.
+                marks.apply(new Change.Identity(Marks.newId()));
+            }
+            id = marks.id();
             // Anew, so that no record ever follows one that was cut short.
             log = MarkLog.replace(directory, marks, nextNumber);
             commit = GroupCommit.start(directory.toString(), this::keep, this::unwritable);
@@ -119,6 +127,16 @@ public final class FileMarkStore implements MarkStore {
     @Override
     public boolean isHeldForLife() {
         return true;
+    }
+
+    @Override
+    public String id() {
+        return id;
+    }
+
+    @Override
+    public Optional<Rejection> failure() {
+        return Optional.ofNullable(opened().shut()).map(RejectedException::rejection);
     }
 
     @Override

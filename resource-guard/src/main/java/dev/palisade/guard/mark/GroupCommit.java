@@ -12,13 +12,26 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The one thread of a store: whatever has queued up while it worked is kept in one step, then everybody is told, in order.
- * The first failure is final: all that waits and all that comes fails with it, and nothing is tried again. Never drops or
- * reorders a change.
+ * The first failure of a batch that had something to keep is final: all that waits and all that comes fails with it, and
+ * nothing is tried again. Never drops or reorders a change.
  */
 final class GroupCommit {
     /** Keeps a batch durably, all of it or none. */
     interface Step {
+        /** @throws NothingChangedException when only this batch fails; any other exception is final */
         void commit(List<Change> batch) throws Exception;
+    }
+
+    /** Failure of a step that had nothing to keep: the store stays as usable as it was. */
+    static final class NothingChangedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final transient RejectedException answer;
+
+        NothingChangedException(RejectedException answer) {
+            super(answer);
+            this.answer = answer;
+        }
     }
 
     /** Bounds how long the first of a batch waits for the rest, and the memory of one step. */
@@ -116,15 +129,30 @@ final class GroupCommit {
                         changes.add(entry.change());
                     }
                 }
-                if (!changes.isEmpty()) {
-                    step.commit(changes);
-                }
                 open = changes.size() == batch.size();
-                batch.forEach(entry -> entry.kept().complete(null));
+                RejectedException failure = changes.isEmpty() ? null : commit(changes);
+                batch.forEach(entry -> answer(entry, failure));
                 batch.clear();
             }
         } catch (Exception | Error e) {
             fail(e, batch);
+        }
+    }
+
+    private @Nullable RejectedException commit(List<Change> changes) throws Exception {
+        try {
+            step.commit(changes);
+            return null;
+        } catch (NothingChangedException e) {
+            return e.answer;
+        }
+    }
+
+    private static void answer(Entry entry, @Nullable RejectedException failure) {
+        if (failure == null) {
+            entry.kept().complete(null);
+        } else {
+            entry.kept().completeExceptionally(failure);
         }
     }
 

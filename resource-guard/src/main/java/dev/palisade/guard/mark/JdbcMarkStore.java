@@ -1,12 +1,13 @@
 package dev.palisade.guard.mark;
 
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
 import dev.palisade.guard.mark.MarkTables.Owner;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.UUID;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * connection is bounded by the pool.
  *
  * <p>A commit without an answer is taken for neither kept nor lost: the store takes nothing more, and opening it anew tells.
+ * Only a {@link #confirm}, which keeps nothing, may fail and be repeated while the database is away.
  * Never restore the tables from an older copy: it would admit former holders.
  */
 public final class JdbcMarkStore implements MarkStore {
@@ -32,10 +34,13 @@ public final class JdbcMarkStore implements MarkStore {
     private static final String START_ANEW =
             "stop the guard and empty the three tables: a new store asks the lock service for base marks";
 
+    private static final String TAKEN_OVER = "another guard instance now owns these marks; run one guard per resource:"
+            + " a second guard with marks of its own would let late writes through";
+
     private final DataSource dataSource;
     private final int seconds;
     private @Nullable GroupCommit commit;
-    private Owner self = new Owner(UUID.randomUUID().toString().replace("-", ""), false, false);
+    private Owner self = new Owner(Marks.newId(), false, false, Marks.newId());
 
     private interface Work<T> {
         T in(MarkTables tables) throws SQLException;
@@ -88,7 +93,7 @@ public final class JdbcMarkStore implements MarkStore {
                 throw Unavailable.because(
                         "the tables palisade_marks hold a mark store already and keep it; leave out its" + " creation");
             }
-            tables.insertOwner(new Owner(self.id(), true, true));
+            tables.insertOwner(new Owner(self.id(), true, true, self.marksId()));
             return true;
         });
     }
@@ -99,7 +104,7 @@ public final class JdbcMarkStore implements MarkStore {
             throw new IllegalStateException("a mark store is opened once; make another with JdbcMarkStore.over");
         }
         KeptMarks kept = transact(this::takeOver);
-        self = new Owner(self.id(), kept.complete(), true);
+        self = new Owner(self.id(), kept.complete(), true, self.marksId());
         commit = GroupCommit.start("the tables palisade_marks", this::keep, JdbcMarkStore::unavailable);
         return kept;
     }
@@ -115,7 +120,9 @@ public final class JdbcMarkStore implements MarkStore {
                         "palisade_marks_owner has no row but there are marks: the tables are damaged; " + START_ANEW);
             }
         } else {
-            tables.updateOwner(new Owner(self.id(), before.complete(), false));
+            String marksId = before.marksId().isEmpty() ? self.marksId() : before.marksId();
+            self = new Owner(self.id(), before.complete(), false, marksId);
+            tables.updateOwner(self);
         }
         try {
             return new KeptMarks(before.complete(), before.closedInOrder(), tables.marks(), tables.bases());
@@ -151,6 +158,16 @@ public final class JdbcMarkStore implements MarkStore {
     }
 
     @Override
+    public String id() {
+        return self.marksId();
+    }
+
+    @Override
+    public Optional<Rejection> failure() {
+        return Optional.ofNullable(opened().shut()).map(RejectedException::rejection);
+    }
+
+    @Override
     public void close(boolean inOrder) {
         if (commit != null) {
             commit.close(inOrder ? new Change.State(self.complete(), true) : null);
@@ -158,12 +175,23 @@ public final class JdbcMarkStore implements MarkStore {
     }
 
     /** On the one thread. */
-    private void keep(List<Change> batch) {
+    private void keep(List<Change> batch) throws GroupCommit.NothingChangedException {
+        try {
+            write(batch);
+        } catch (RejectedException e) {
+            if (e.getCause() instanceof SQLException cause
+                    && batch.stream().allMatch(Change.Confirm.class::isInstance)) {
+                throw new GroupCommit.NothingChangedException(unconfirmed(cause));
+            }
+            throw e;
+        }
+    }
+
+    private void write(List<Change> batch) {
         transact(tables -> {
             Owner owner = tables.lockOwner();
             if (owner == null || !owner.id().equals(self.id())) {
-                throw Unavailable.because(
-                        "another guard took these marks over; stop one of the two, or give each marks" + " of its own");
+                throw Unavailable.because(TAKEN_OVER);
             }
             tables.apply(batch);
             if (batch.get(batch.size() - 1) instanceof Change.State) {
@@ -191,6 +219,13 @@ public final class JdbcMarkStore implements MarkStore {
                 "marks in the tables palisade_marks cannot be read or kept (" + Unavailable.oneLine(failure)
                         + "); what was being kept may or may not be: is the database up, are the tables there"
                         + " (createTable) and writable? then start the guard again",
+                failure);
+    }
+
+    private static RejectedException unconfirmed(SQLException failure) {
+        return Unavailable.because(
+                "the database could not confirm that these marks are still this guard's ("
+                        + Unavailable.oneLine(failure) + "); nothing was applied: try again when it is up",
                 failure);
     }
 

@@ -1,6 +1,8 @@
 package dev.palisade.guard.mark;
 
+import dev.palisade.contract.Rejection;
 import java.util.Collection;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -8,7 +10,8 @@ import java.util.concurrent.CompletionStage;
  * once {@link #open} has returned.
  *
  * <p>A stage that completes normally means <em>durable</em>. One that fails means that nobody knows; the store then takes
- * nothing more, every later stage fails too, and only opening it anew tells what is kept. Failures are {@link
+ * nothing more, every later stage fails too, and only opening it anew tells what is kept. A failed {@link #confirm} alone
+ * may be repeated while {@link #failure} is empty, because it changes nothing. Failures are {@link
  * dev.palisade.contract.RejectedException} with MARK_UNAVAILABLE and one line on what is wrong and what to do. Stages may be
  * completed on the store's own thread: whoever hangs on to them must not block.
  */
@@ -38,6 +41,15 @@ public interface MarkStore extends AutoCloseable {
 
     /** Whether nobody else can take the store while this process lives: then {@link #confirm} has nothing to add. */
     boolean isHeldForLife();
+
+    /**
+     * Identity of the marks, kept with them: 32 hexadecimal digits. Stores over the same place have the same one; stores
+     * with different ones have separate marks. Known once {@link #open} has returned.
+     */
+    String id();
+
+    /** Why the store takes nothing more until it is opened anew; empty while it does. Does not block. */
+    Optional<Rejection> failure();
 
     /**
      * Gives the store up. Blocks until everything put is kept. Without a call of this, the store was not closed in order.

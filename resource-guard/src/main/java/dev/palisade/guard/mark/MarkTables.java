@@ -31,7 +31,7 @@ final class MarkTables {
     private final int seconds;
 
     /** @param complete see {@link KeptMarks}, as the other */
-    record Owner(String id, boolean complete, boolean closedInOrder) {}
+    record Owner(String id, boolean complete, boolean closedInOrder, String marksId) {}
 
     private interface Bind<T> {
         void to(PreparedStatement statement, T value) throws SQLException;
@@ -54,19 +54,27 @@ final class MarkTables {
     @Nullable
     Owner lockOwner() throws SQLException {
         try (PreparedStatement select = prepare(
-                        "SELECT owner, complete, closed_in_order FROM palisade_marks_owner WHERE id = 1 FOR UPDATE");
+                        "SELECT owner, complete, closed_in_order, marks_id FROM palisade_marks_owner WHERE id = 1"
+                                + " FOR UPDATE");
                 ResultSet row = select.executeQuery()) {
-            return row.next() ? new Owner(row.getString(1), row.getBoolean(2), row.getBoolean(3)) : null;
+            return row.next()
+                    ? new Owner(row.getString(1), row.getBoolean(2), row.getBoolean(3), row.getString(4))
+                    : null;
         }
     }
 
     /** Fails when somebody else inserted it at the same time. */
     void insertOwner(Owner owner) throws SQLException {
-        one("INSERT INTO palisade_marks_owner (owner, complete, closed_in_order, id) VALUES (?, ?, ?, 1)", owner);
+        one(
+                "INSERT INTO palisade_marks_owner (owner, complete, closed_in_order, marks_id, id) VALUES (?, ?, ?, ?, 1)",
+                owner);
     }
 
     void updateOwner(Owner owner) throws SQLException {
-        one("UPDATE palisade_marks_owner SET owner = ?, complete = ?, closed_in_order = ? WHERE id = 1", owner);
+        one(
+                "UPDATE palisade_marks_owner SET owner = ?, complete = ?, closed_in_order = ?, marks_id = ?"
+                        + " WHERE id = 1",
+                owner);
     }
 
     private void one(String sql, Owner owner) throws SQLException {
@@ -74,6 +82,7 @@ final class MarkTables {
             statement.setString(1, owner.id());
             statement.setBoolean(2, owner.complete());
             statement.setBoolean(3, owner.closedInOrder());
+            statement.setString(4, owner.marksId());
             if (statement.executeUpdate() != 1) {
                 throw new SQLException("palisade_marks_owner has lost its row");
             }

@@ -3,6 +3,7 @@ package dev.palisade.guard.mark;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.stream.Stream;
 
 /**
@@ -12,6 +13,7 @@ import java.util.stream.Stream;
 final class Marks {
     private final Map<String, StoredMark> marks = new HashMap<>();
     private final Map<Domain, BaseMark> bases = new HashMap<>();
+    private String id = "";
     private boolean complete;
     private boolean closedInOrder;
 
@@ -27,7 +29,19 @@ final class Marks {
         } else if (change instanceof Change.State state) {
             complete = state.complete();
             closedInOrder = state.closedInOrder();
+        } else if (change instanceof Change.Identity identity) {
+            id = identity.id();
         }
+    }
+
+    /** {@link MarkStore#id}; empty: none was given yet. */
+    String id() {
+        return id;
+    }
+
+    /** A random identity that no other marks have. */
+    static String newId() {
+        return UUID.randomUUID().toString().replace("-", "");
     }
 
     boolean isComplete() {
@@ -42,6 +56,7 @@ final class Marks {
     Iterable<Change> changes() {
         return () -> Stream.of(
                         Stream.of(new Change.State(complete, closedInOrder)),
+                        Stream.of(id).filter(given -> !given.isEmpty()).map(Change.Identity::new),
                         bases.values().stream().map(base -> new Change.Base(base, List.of())),
                         marks.values().stream().map(Change.Put::new))
                 .<Change>flatMap(changes -> changes)

@@ -1,7 +1,9 @@
 package dev.palisade.guard.mark;
 
+import dev.palisade.contract.Rejection;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -10,6 +12,8 @@ import java.util.concurrent.CompletionStage;
  * every grant from before is refused and its holder has to acquire again. Safe, needs no disk, and costs that.
  */
 public final class MemoryMarkStore implements MarkStore {
+    private final String id = Marks.newId();
+
     @Override
     public KeptMarks open() {
         return new KeptMarks(false, false, List.of(), List.of());
@@ -33,6 +37,16 @@ public final class MemoryMarkStore implements MarkStore {
     @Override
     public boolean isHeldForLife() {
         return true;
+    }
+
+    @Override
+    public String id() {
+        return id;
+    }
+
+    @Override
+    public Optional<Rejection> failure() {
+        return Optional.empty();
     }
 
     @Override

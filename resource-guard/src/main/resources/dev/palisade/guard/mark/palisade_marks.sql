@@ -12,6 +12,9 @@ CREATE TABLE IF NOT EXISTS palisade_marks_owner (
     closed_in_order BOOLEAN NOT NULL
 );
 
+-- Which marks these are: a guard registers with it, so that guards with separate marks are found out. '': not given yet.
+ALTER TABLE palisade_marks_owner ADD COLUMN IF NOT EXISTS marks_id VARCHAR(32) DEFAULT '' NOT NULL;
+
 -- One row per guarded resource.
 CREATE TABLE IF NOT EXISTS palisade_marks (
     resource VARCHAR(512) NOT NULL PRIMARY KEY,

@@ -1,5 +1,8 @@
 package dev.palisade.guard.grpc;
 
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
 import dev.palisade.guard.mark.BaseMark;
 import dev.palisade.guard.mark.KeptMarks;
 import dev.palisade.guard.mark.MarkStore;
@@ -7,6 +10,7 @@ import dev.palisade.guard.mark.StoredMark;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -14,9 +18,19 @@ import java.util.concurrent.CompletionStage;
 final class HeldMarks implements MarkStore {
     private final List<CompletableFuture<Void>> held = new ArrayList<>();
     private boolean holds;
+    private volatile boolean taken;
 
     synchronized void hold() {
         holds = true;
+    }
+
+    /** Another guard has the marks from now on. */
+    void takeOver() {
+        taken = true;
+    }
+
+    private static RejectedException lost() {
+        return new Rejection(Reason.MARK_UNAVAILABLE, "these marks were taken over").asException();
     }
 
     void sync() {
@@ -52,12 +66,22 @@ final class HeldMarks implements MarkStore {
 
     @Override
     public CompletionStage<Void> confirm() {
-        return CompletableFuture.completedStage(null);
+        return taken ? CompletableFuture.failedStage(lost()) : CompletableFuture.completedStage(null);
     }
 
     @Override
     public boolean isHeldForLife() {
-        return true;
+        return !taken;
+    }
+
+    @Override
+    public String id() {
+        return "held";
+    }
+
+    @Override
+    public Optional<Rejection> failure() {
+        return taken ? Optional.of(lost().rejection()) : Optional.empty();
     }
 
     @Override

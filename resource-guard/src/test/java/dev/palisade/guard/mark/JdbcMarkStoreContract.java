@@ -127,8 +127,8 @@ abstract class JdbcMarkStoreContract extends MarkStoreContract {
         MarkStore after = store();
         assertThat(after.open().marks()).containsExactly(mark("a", 1));
 
-        assertFails(before.put(mark("a", 2)), "another guard took these marks over");
-        assertFails(before.confirm(), "another guard took these marks over");
+        assertFails(before.put(mark("a", 2)), "another guard instance now owns these marks");
+        assertFails(before.confirm(), "another guard instance now owns these marks");
         before.close(true);
         await(after.put(mark("a", 3)));
         await(after.confirm());
@@ -149,7 +149,7 @@ abstract class JdbcMarkStoreContract extends MarkStoreContract {
             CompletionStage<Void> first = way == 0
                     ? before.confirm()
                     : way == 1 ? before.put(mark("a", 1)) : before.putBase(base(1, 1), List.of());
-            assertFails(first, "another guard took these marks over");
+            assertFails(first, "another guard instance now owns these marks");
         }
         assertThat(found()).isEqualTo(new KeptMarks(false, false, List.of(), List.of()));
     }
@@ -211,6 +211,43 @@ abstract class JdbcMarkStoreContract extends MarkStoreContract {
             assertFails(store.confirm(), "may or may not", "the network is gone");
         }
         assertThat(found().marks()).as("only the first was kept").containsExactly(mark("a", 1));
+    }
+
+    @Test
+    void confirmThatTheDatabaseCannotAnswerMayBeRepeated() throws Exception {
+        MarkStore store = open();
+        howTheyEnd = Commits.LOST;
+        assertFails(store.confirm(), "could not confirm", "the network is gone");
+        assertThat(store.failure()).isEmpty();
+        howTheyEnd = Commits.AS_THEY_ARE;
+        await(store.confirm());
+        await(store.put(mark("a", 1)));
+        open();
+        assertFails(store.confirm(), "another guard instance now owns these marks", "would let late writes through");
+        assertThat(store.failure()).isPresent();
+    }
+
+    @Test
+    void tablesOfAnOlderVersionAreMigrated() throws Exception {
+        MarkStore store = open();
+        await(store.put(mark("a", 1)));
+        store.close();
+        execute("ALTER TABLE palisade_marks_owner DROP COLUMN marks_id");
+        assertUnavailable(() -> store().open(), "createTable");
+        JdbcMarkStore.over(database()).createTable();
+        MarkStore migrated = open();
+        assertThat(migrated.id()).hasSize(32);
+        migrated.close();
+        assertThat(found().marks()).containsExactly(mark("a", 1));
+    }
+
+    @Test
+    void emptiedTablesHaveAnotherIdentity() throws Exception {
+        MarkStore store = open();
+        String before = store.id();
+        store.close();
+        execute("DELETE FROM palisade_marks_owner");
+        assertThat(open().id()).isNotEqualTo(before);
     }
 
     @Test
@@ -283,7 +320,7 @@ abstract class JdbcMarkStoreContract extends MarkStoreContract {
     void aStoreWhoseOwnerRowVanishesIsLost() throws Exception {
         MarkStore store = open();
         execute("DELETE FROM palisade_marks_owner");
-        assertFails(store.put(mark("a", 1)), "another guard took these marks over");
+        assertFails(store.put(mark("a", 1)), "another guard instance now owns these marks");
     }
 
     @Test

@@ -266,6 +266,20 @@ abstract class MarkStoreContract {
     }
 
     @Test
+    void marksKeepTheirIdentity() throws Exception {
+        createNeverUsed();
+        MarkStore first = open();
+        String id = first.id();
+        assertThat(id).hasSize(32);
+        await(first.put(mark("a", 1)));
+        first.close();
+        MarkStore again = open();
+        assertThat(again.id()).isEqualTo(id);
+        again.close();
+        assertThat(open().id()).isEqualTo(id);
+    }
+
+    @Test
     void aStoreThatIsThereIsNotMadeNeverUsed() throws Exception {
         MarkStore store = open();
         await(store.put(mark("a", 1)));
