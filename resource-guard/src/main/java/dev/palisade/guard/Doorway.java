@@ -170,7 +170,9 @@ final class Doorway {
     Call startAtOnce(Sequencer sequencer, Access access) {
         Call call = new Call(this, sequencer, access, 0, UNASKED);
         synchronized (this) {
-            boolean may = !retired && !house.isClosed() && house.store().isHeldForLife();
+            boolean may = !retired
+                    && house.serving().refusal() == null
+                    && house.store().isHeldForLife();
             return may && door.startAtOnce(call) ? call : null;
         }
     }
@@ -201,7 +203,7 @@ final class Doorway {
         if (retired) {
             return false;
         }
-        house.requireOpen();
+        house.serving().requireOpen();
         Time time = house.time();
         door.arrive(call, time.nanos());
         if (call.state() == Visit.State.WAITING) {
@@ -241,6 +243,14 @@ final class Doorway {
         });
     }
 
+    /** Asks every call that runs here to stop. */
+    void stopAll() {
+        change(() -> {
+            door.stopAll();
+            return true;
+        });
+    }
+
     private void pass() {
         change(() -> {
             door.pass(house.time().nanos());
@@ -273,6 +283,11 @@ final class Doorway {
                 }
                 return true;
             }));
+            var unused = save.whenComplete((kept, failure) -> {
+                if (failure != null) {
+                    house.storeFailed();
+                }
+            });
         }
         for (Visit visit : settled) {
             Call call = (Call) visit;
@@ -312,9 +327,10 @@ final class Doorway {
             call.answer.completeExceptionally(rejection.get().asException());
             return;
         }
-        if (house.isClosed()) {
+        Rejection refusal = house.serving().refusal();
+        if (refusal != null) {
             call.ended();
-            call.answer.completeExceptionally(House.closedNow().asException());
+            call.answer.completeExceptionally(refusal.asException());
             return;
         }
         CompletableFuture<Void> confirmed = house.store().confirm().toCompletableFuture();
@@ -329,8 +345,9 @@ final class Doorway {
         });
     }
 
-    private static void answer(Call call, @Nullable Throwable failure) {
+    private void answer(Call call, @Nullable Throwable failure) {
         if (failure != null) {
+            house.storeFailed();
             call.ended();
             call.answer.completeExceptionally(failure);
         } else if (!call.answer.complete(call)) {

@@ -41,7 +41,7 @@ final class Doorways {
     private final @Nullable LockService lockService;
     private final int marksMax;
     private final boolean complete;
-    private final long closedUntilNanos;
+    private long closedUntilNanos;
     private final Map<String, Doorway> open = new ConcurrentHashMap<>();
     private final Map<String, CompletableFuture<Doorway>> opening = new HashMap<>();
     private final Map<String, StoredMark> kept = new HashMap<>();
@@ -95,6 +95,24 @@ final class Doorways {
     /** Whether no call waits, runs or is quarantined anywhere. */
     boolean areIdle() {
         return open.values().stream().allMatch(Doorway::isIdle);
+    }
+
+    /**
+     * Whether nothing can be known here of earlier grants yet: the store is new, and no base mark was asked for. What begins
+     * like this starts from tokens that are fresh when the first call comes.
+     */
+    synchronized boolean isUnused() {
+        return !complete && kept.isEmpty() && bases.isEmpty() && open.isEmpty() && opening.isEmpty();
+    }
+
+    /** Calls that another guard let in may be running until then; for resources that are not open yet. */
+    synchronized void closeUntil(long nanos) {
+        closedUntilNanos = nanos;
+    }
+
+    /** Asks every call that runs anywhere to stop. */
+    void stopAll() {
+        open.values().forEach(Doorway::stopAll);
     }
 
     /** The mark of {@code resource}; empty when none is remembered. */

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Entering extends CompletableFuture<Admission> {
     private final Doorways doorways;
-    private final Time time;
+    private final House house;
     private final Sequencer sequencer;
     private final Access access;
     private final long deadlineNanos;
@@ -39,13 +39,13 @@ final class Entering extends CompletableFuture<Admission> {
 
     Entering(
             Doorways doorways,
-            Time time,
+            House house,
             Sequencer sequencer,
             Access access,
             long deadlineNanos,
             List<Binding> resources) {
         this.doorways = doorways;
-        this.time = time;
+        this.house = house;
         this.sequencer = sequencer;
         this.access = access;
         this.deadlineNanos = deadlineNanos;
@@ -54,7 +54,7 @@ final class Entering extends CompletableFuture<Admission> {
 
     /** Begins when {@code checked} completes; fails as it does. */
     void start(CompletionStage<?> checked) {
-        Runnable alarm = time.at(deadlineNanos, this::tooLate);
+        Runnable alarm = house.time().at(deadlineNanos, this::tooLate);
         var unused = this.whenComplete((admission, failure) -> {
             alarm.run();
             CompletableFuture<?> pending = step;
@@ -165,6 +165,10 @@ final class Entering extends CompletableFuture<Admission> {
     }
 
     private RejectedException unknownInTime() {
+        Rejection impairment = house.serving().impairment();
+        if (impairment != null) {
+            return impairment.asException();
+        }
         return new Rejection(
                         Reason.MARK_UNAVAILABLE,
                         "the marks of lock '" + sequencer.lock()

@@ -22,8 +22,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +47,10 @@ public final class Guard implements AutoCloseable {
     private final @Nullable LockService lockService;
     private final Doorways doorways;
     private final House house;
+    private final MarkOwnership ownership;
+    private final GuardRegistrations registrations;
+    private final boolean isNamed;
+    private final AtomicBoolean closed = new AtomicBoolean();
     private final boolean observeOnly;
     private final Duration waitMax;
     private final int waitingMax;
@@ -62,10 +70,16 @@ public final class Guard implements AutoCloseable {
         EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
         this.refusals = new Refusals(events, observeOnly);
         this.house = new House(builder.marks, time, executor, events, unknownEndsAfter.toNanos());
+        long openedNanos = time.nanos();
         KeptMarks kept = builder.marks.open();
         long now = time.nanos();
         long closedUntil = kept.closedInOrder() ? now : now + unknownEndsAfter.toNanos();
         this.doorways = new Doorways(kept, closedUntil, lockService, builder.marksMax, house);
+        this.registrations = new GuardRegistrations(lockService, observeOnly, house, doorways);
+        this.ownership = new MarkOwnership(house, doorways, openedNanos, () -> registrations.end(true));
+        this.isNamed = !builder.protecting.isEmpty();
+        ownership.start();
+        builder.protecting.forEach(registrations::add);
     }
 
     /**
@@ -122,7 +136,7 @@ public final class Guard implements AutoCloseable {
             throw new IllegalStateException("an ONLINE check needs GuardBuilder.lockService");
         }
         try {
-            house.requireOpen();
+            house.serving().requireOpen();
             Sequencer sequencer = verifier.verify(signed);
             for (Binding resource : resources) {
                 resource.require(sequencer, access);
@@ -190,6 +204,40 @@ public final class Guard implements AutoCloseable {
         return lockService != null;
     }
 
+    /**
+     * Registers {@code name} at the lock service as what this guard protects, unless {@link GuardBuilder#protecting} gave
+     * names: called by interceptors, with the full names of the services that they guard. The same name again does nothing.
+     *
+     * @param name see {@link GuardBuilder#protecting}
+     */
+    public void protects(String name) {
+        if (!isNamed) {
+            registrations.add(GuardBuilder.checkedName(name));
+        }
+    }
+
+    /**
+     * Whether this guard owns its marks and may admit calls: false until the lock service has answered its registration,
+     * while the registration is refused, and once its marks were taken over, its mark store failed, or it was closed. The
+     * health of the guarded service should follow it: {@link #onServingChange}.
+     */
+    public boolean isServing() {
+        return house.serving().isServing();
+    }
+
+    /**
+     * Notifies {@code listener} of {@link #isServing}: at once, and at each change, in order. It runs on a thread of the
+     * guard's or of its lock service's and must not block.
+     */
+    public void onServingChange(Consumer<Boolean> listener) {
+        house.serving().onChange(listener);
+    }
+
+    /** Why every call is refused now, for health details and for calls that are stopped; empty while calls are admitted. */
+    public Optional<Rejection> refusal() {
+        return Optional.ofNullable(house.serving().refusal());
+    }
+
     /** Counts, for metrics. */
     public GuardStats stats() {
         return new GuardStats(admitted.sum(), refusals.refused(), refusals.wouldRefuse(), waiting.get());
@@ -201,10 +249,24 @@ public final class Guard implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (!house.isClosed()) {
-            house.close();
-            house.store().close(doorways.areIdle());
+        if (!closed.getAndSet(true)) {
+            house.serving().close();
+            ownership.end();
+            boolean idle = doorways.areIdle();
+            house.store().close(idle);
+            awaitBriefly(registrations.end(idle));
             house.time().stop();
+        }
+    }
+
+    /** The lock service answers in bounded time; a registration that is not ended lapses. */
+    private static void awaitBriefly(CompletionStage<Void> ended) {
+        try {
+            ended.toCompletableFuture().get(2, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            // It lapses.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -228,8 +290,8 @@ public final class Guard implements AutoCloseable {
                 .distinct()
                 .sorted(Comparator.comparing(Binding::resource))
                 .toList();
-        Entering entering = new Entering(
-                doorways, house.time(), sequencer, access, house.time().nanos() + patience.toNanos(), sorted);
+        Entering entering =
+                new Entering(doorways, house, sequencer, access, house.time().nanos() + patience.toNanos(), sorted);
         var unused = entering.whenComplete((admission, failure) -> {
             waiting.decrementAndGet();
             if (failure == null) {
@@ -238,10 +300,12 @@ public final class Guard implements AutoCloseable {
                 refusals.add(Entering.rejected(failure).rejection());
             }
         });
-        entering.start(
-                check == Check.ONLINE && lockService != null
-                        ? online(lockService, signed, sequencer)
-                        : CompletableFuture.completedStage(null));
+        entering.start(registrations.answered().thenCompose(answered -> {
+            house.serving().requireOpen();
+            return check == Check.ONLINE && lockService != null
+                    ? online(lockService, signed, sequencer)
+                    : CompletableFuture.completedStage(null);
+        }));
         return entering;
     }
 

@@ -1,9 +1,12 @@
 package dev.palisade.guard;
 
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Texts;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.guard.mark.MarkStore;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -39,6 +42,7 @@ public final class GuardBuilder {
     int marksMax = MARKS_MAX_DEFAULT;
     int waitingMax = WAITING_MAX_DEFAULT;
     boolean observeOnly;
+    List<String> protecting = List.of();
     Consumer<String> eventLines = line -> EVENTS.log(System.Logger.Level.INFO, line);
 
     @Nullable
@@ -53,12 +57,31 @@ public final class GuardBuilder {
     }
 
     /**
-     * Whom to ask for base marks when the mark store is new or was lost, and for {@link Check#ONLINE}. Without one, a guard
-     * whose store is not complete refuses every call with MARK_UNAVAILABLE.
+     * Whom to ask for base marks when the mark store is new or was lost, for {@link Check#ONLINE}, and for the registration
+     * of {@link #protecting}. Without one, a guard whose store is not complete refuses every call with MARK_UNAVAILABLE, and a
+     * second guard of the same data is not noticed.
      */
     public GuardBuilder lockService(LockService lockService) {
         this.lockService = lockService;
         return this;
+    }
+
+    /**
+     * Names of the data that this guard protects, such as {@code "orders-files"}. While it lives the guard holds the lock
+     * {@code palisade/guards/NAME}, and a second guard that protects the same name with marks of its own refuses every call.
+     * Not the names of locks: services that protect different data under one lock have different names. Unless given, a
+     * {@code GuardInterceptor} uses the full names of its services. Needs a {@link #lockService}.
+     *
+     * @param names 1 to 200 bytes each, without control characters
+     * @throws RejectedException MALFORMED_REQUEST, naming what is wrong with a name
+     */
+    public GuardBuilder protecting(String... names) {
+        protecting = Arrays.stream(names).map(GuardBuilder::checkedName).toList();
+        return this;
+    }
+
+    static String checkedName(String name) {
+        return Texts.checked("name of what a guard protects", name, 1, 200);
     }
 
     /**

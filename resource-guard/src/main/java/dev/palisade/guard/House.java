@@ -1,19 +1,22 @@
 package dev.palisade.guard;
 
 import dev.palisade.contract.EventLog;
-import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.guard.mark.MarkStore;
+import java.lang.System.Logger.Level;
 import java.util.concurrent.Executor;
 
 /** What all doorways of a guard share. */
 final class House {
+    private static final System.Logger LOG = System.getLogger(Guard.class.getName());
+
     private final MarkStore store;
     private final Time time;
     private final Executor executor;
     private final EventLog events;
     private final long quarantineNanos;
-    private volatile boolean closed;
+    private final ServingState serving = new ServingState();
+    private Runnable onStoreFailure = () -> {};
 
     House(MarkStore store, Time time, Executor executor, EventLog events, long quarantineNanos) {
         this.store = store;
@@ -46,23 +49,23 @@ final class House {
         return quarantineNanos;
     }
 
-    /** From now on no doorway lets anybody in. */
-    void close() {
-        closed = true;
+    /** Reports what an operator has to act on: an event and a line of level WARNING, never left out. */
+    void warn(String event, Rejection why) {
+        events.tellAlways(event, "message", why.message());
+        LOG.log(Level.WARNING, why.message());
     }
 
-    boolean isClosed() {
-        return closed;
+    /** Whether calls are admitted. */
+    ServingState serving() {
+        return serving;
     }
 
-    /** @throws dev.palisade.contract.RejectedException MARK_UNAVAILABLE when the guard was closed */
-    void requireOpen() {
-        if (closed) {
-            throw closedNow().asException();
-        }
+    /** @param what runs whenever a mark could not be kept; set once, before any call */
+    void onStoreFailure(Runnable what) {
+        onStoreFailure = what;
     }
 
-    static Rejection closedNow() {
-        return new Rejection(Reason.MARK_UNAVAILABLE, "the guard is closed; nothing was applied");
+    void storeFailed() {
+        onStoreFailure.run();
     }
 }

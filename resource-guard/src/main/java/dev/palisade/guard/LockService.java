@@ -7,7 +7,7 @@ import java.util.concurrent.CompletionStage;
 /**
  * What a guard may ask of the lock service that signed the sequencers. Safe for use by several threads; answers in bounded
  * time. A stage fails with {@link dev.palisade.contract.RejectedException}; without an answer its reason is
- * STORE_UNAVAILABLE.
+ * STORE_UNAVAILABLE or OUTCOME_UNKNOWN.
  */
 public interface LockService {
     /**
@@ -18,4 +18,16 @@ public interface LockService {
 
     /** Whether the lease that this sequencer stands for is alive now: Chubby's check with the lock service. */
     CompletionStage<Boolean> isAlive(SignedSequencer sequencer);
+
+    /**
+     * Tries once, without waiting, to take the EXCLUSIVE lease that {@code request} describes: a guard's registration. The
+     * same request id again is the same request and gets the same answer.
+     */
+    CompletionStage<LeaseReply> tryAcquire(LeaseRequest request);
+
+    /** Renews {@code lease} for its full ttl. Fails with NOT_HOLDER, TOKEN_MISMATCH or LEASE_EXPIRED when it has ended. */
+    CompletionStage<Void> renew(LeaseReply.Granted lease);
+
+    /** Ends {@code lease}. */
+    CompletionStage<Void> release(LeaseReply.Granted lease);
 }

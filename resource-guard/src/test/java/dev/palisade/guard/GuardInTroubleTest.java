@@ -110,7 +110,7 @@ class GuardInTroubleTest {
 
     @Test
     void aLockServiceThatThrowsRefusesTheCall() {
-        LockService throwing = new LockService() {
+        LockService throwing = new GrantingLocks() {
             @Override
             public CompletionStage<Long> barrier(LockName lock) {
                 throw new IllegalStateException("bug");
@@ -183,7 +183,7 @@ class GuardInTroubleTest {
     }
 
     private static LockService barrier() {
-        return new LockService() {
+        return new GrantingLocks() {
             @Override
             public CompletionStage<Long> barrier(LockName lock) {
                 return CompletableFuture.completedStage(1L);

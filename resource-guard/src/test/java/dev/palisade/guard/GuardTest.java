@@ -338,6 +338,17 @@ class GuardTest {
         store.taken = true;
         assertThat(refused(write(33)).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
         store.taken = false;
+        assertThat(refused(write(33)).reason()).as("lost for good").isEqualTo(Reason.MARK_UNAVAILABLE);
+    }
+
+    @Test
+    void aCallWhoseMarksTheStoreCannotConfirmNowMayComeAgain() {
+        store.heldForLife = false;
+        admitted(write(33)).close();
+        store.confirmed = CompletableFuture.failedFuture(
+                new Rejection(Reason.MARK_UNAVAILABLE, "the database is away").asException());
+        assertThat(refused(write(33)).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+        store.confirmed = CompletableFuture.completedFuture(null);
         assertThat(write(33))
                 .as("the refused call is not left behind as running")
                 .isCompleted();
@@ -462,7 +473,7 @@ class GuardTest {
     }
 
     private static LockService silent() {
-        return new LockService() {
+        return new GrantingLocks() {
             @Override
             public CompletionStage<Long> barrier(LockName lock) {
                 return new CompletableFuture<>();
@@ -646,7 +657,7 @@ class GuardTest {
     }
 
     private static LockService answering(long barrier, boolean alive) {
-        return new LockService() {
+        return new GrantingLocks() {
             @Override
             public CompletionStage<Long> barrier(LockName lock) {
                 return CompletableFuture.completedStage(barrier);

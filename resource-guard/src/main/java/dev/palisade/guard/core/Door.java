@@ -126,6 +126,11 @@ public class Door {
         pump(nowNanos);
     }
 
+    /** Every call that runs is asked to stop: the guard may not admit calls any more. See {@link #takeSuperseded}. */
+    public void stopAll() {
+        occupants.askAllToStop(superseded);
+    }
+
     /** Visits whose waiting ended since this was asked last: each is RUNNING or REFUSED, and is to be told once. */
     public List<Visit> takeSettled() {
         return take(settled);

@@ -76,6 +76,11 @@ final class Occupants {
         if (newest == null || !conflictWith(visit) || isOfSameGrant(newest, visit)) {
             return;
         }
+        askAllToStop(asked);
+    }
+
+    /** Adds to {@code asked} each of them that was not asked to stop before. */
+    void askAllToStop(List<Visit> asked) {
         for (Visit each = newest; each != null && each.askToStop(); each = each.after) {
             asked.add(each);
         }

@@ -175,7 +175,9 @@ public final class GuardInterceptor implements ServerInterceptor {
 
         /** @throws IllegalArgumentException with a line for each problem there is */
         public GuardInterceptor build() {
-            return new GuardInterceptor(guard, routes.checked(guard.hasLockService()));
+            Routes checked = routes.checked(guard.hasLockService());
+            checked.guardedServices().forEach(guard::protects);
+            return new GuardInterceptor(guard, checked);
         }
     }
 }

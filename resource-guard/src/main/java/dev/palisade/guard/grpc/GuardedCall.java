@@ -180,7 +180,8 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
             started.halfClose();
         }
         if (call.getMethodDescriptor().getType() != MethodType.UNARY) {
-            admission.onSuperseded(() -> stop(started, superseded(admission)));
+            admission.onSuperseded(
+                    () -> stop(started, guard.refusal().map(this::stopped).orElseGet(() -> superseded(admission))));
         }
     }
 
@@ -214,6 +215,14 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
             refuse(why);
             waiting.cancel(false);
         }
+    }
+
+    /** @param why the guard admits no call any more */
+    private Rejection stopped(Rejection why) {
+        return new Rejection(
+                why.reason(),
+                why.message() + "; this call on " + Route.names(resources)
+                        + " was stopped, what it did before may have been applied: read again, redo");
     }
 
     private Rejection superseded(Admission admission) {

@@ -2,22 +2,34 @@ package dev.palisade.guard.grpc;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.guard.LeaseReply;
+import dev.palisade.guard.LeaseRequest;
 import dev.palisade.guard.LockService;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.BarrierReply;
 import dev.palisade.proto.v1.BarrierRequest;
 import dev.palisade.proto.v1.CheckSequencerReply;
 import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.ReleaseReply;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.RenewReply;
+import dev.palisade.proto.v1.RenewRequest;
 import io.grpc.Channel;
 import io.grpc.Context;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -65,6 +77,74 @@ public final class LockServer implements LockService {
                 "CheckSequencer",
                 (stub, answer) -> stub.checkSequencer(request, answer),
                 CheckSequencerReply::getAlive);
+    }
+
+    @Override
+    public CompletionStage<LeaseReply> tryAcquire(LeaseRequest request) {
+        AcquireRequest message = AcquireRequest.newBuilder()
+                .setLock(request.lock().value())
+                .setMode(Mode.EXCLUSIVE)
+                .setTtlMillis(request.ttl().toMillis())
+                .setSessionId(ByteString.copyFrom(request.id().session().toBytes()))
+                .setRequestId(request.id().number())
+                .setAgeMillis(request.age().toMillis())
+                .setOwner(request.owner())
+                .setPurpose(request.purpose())
+                .build();
+        return ask(
+                "Acquire",
+                (stub, answer) -> stub.acquire(message, answer),
+                (AcquireReply reply) -> lease(request, reply));
+    }
+
+    @Override
+    public CompletionStage<Void> renew(LeaseReply.Granted lease) {
+        RenewRequest message = RenewRequest.newBuilder()
+                .setLock(lease.lock().value())
+                .setGrantId(ByteString.copyFrom(lease.grant().toBytes()))
+                .setToken(lease.token().value())
+                .setSessionId(ByteString.copyFrom(lease.session().toBytes()))
+                .build();
+        return this.<RenewReply, RenewReply>ask("Renew", (stub, answer) -> stub.renew(message, answer), reply -> reply)
+                .thenAccept(renewed -> {});
+    }
+
+    @Override
+    public CompletionStage<Void> release(LeaseReply.Granted lease) {
+        ReleaseRequest message = ReleaseRequest.newBuilder()
+                .setLock(lease.lock().value())
+                .setGrantId(ByteString.copyFrom(lease.grant().toBytes()))
+                .setToken(lease.token().value())
+                .setSessionId(ByteString.copyFrom(lease.session().toBytes()))
+                .build();
+        return this.<ReleaseReply, ReleaseReply>ask(
+                        "Release", (stub, answer) -> stub.release(message, answer), reply -> reply)
+                .thenAccept(released -> {});
+    }
+
+    private static LeaseReply lease(LeaseRequest request, AcquireReply reply) {
+        return switch (reply.getOutcomeCase()) {
+            case GRANTED ->
+                new LeaseReply.Granted(
+                        request.lock(),
+                        request.id().session(),
+                        new FencingToken(reply.getGranted().getToken()),
+                        GrantId.of(reply.getGranted().getGrantId().toByteArray()));
+            case BUSY ->
+                new LeaseReply.Busy(
+                        reply.getBusy().hasHolder()
+                                ? Optional.of(holder(reply.getBusy().getHolder()))
+                                : Optional.empty());
+            case QUEUED, TIMED_OUT, OUTCOME_NOT_SET -> throw unusable("Acquire", "it is no answer to a try");
+        };
+    }
+
+    private static LeaseReply.Holder holder(Holder holder) {
+        return new LeaseReply.Holder(
+                new FencingToken(holder.getToken()),
+                holder.getOwner(),
+                holder.getPurpose(),
+                Duration.ofMillis(holder.getHeldMillis()));
     }
 
     private long token(BarrierReply reply) {

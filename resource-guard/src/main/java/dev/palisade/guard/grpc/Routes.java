@@ -21,9 +21,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Every method of the services of one interceptor, and how it is guarded. Immutable once checked. */
@@ -136,6 +139,14 @@ final class Routes {
                     + String.join("\n", problems.stream().sorted().toList()));
         }
         return this;
+    }
+
+    /** Full names of the services that have a guarded method. */
+    Set<String> guardedServices() {
+        return routes.keySet().stream()
+                .map(MethodDescriptor::extractFullServiceName)
+                .filter(Objects::nonNull)
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     boolean isUnguarded(String method) {

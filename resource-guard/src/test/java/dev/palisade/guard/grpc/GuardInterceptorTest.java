@@ -8,9 +8,9 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.guard.Admission;
 import dev.palisade.guard.Check;
+import dev.palisade.guard.GrantingLocks;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.GuardBuilder;
-import dev.palisade.guard.LockService;
 import dev.palisade.guard.grpc.shop.Item;
 import dev.palisade.guard.grpc.shop.ShopGrpc;
 import io.grpc.Status;
@@ -268,7 +268,7 @@ class GuardInterceptorTest {
         assertThat(shop.floor.seen).containsExactly("get a");
     }
 
-    private static final class NobodyIsAlive implements LockService {
+    private static final class NobodyIsAlive implements GrantingLocks {
         @Override
         public CompletionStage<Long> barrier(LockName lock) {
             return CompletableFuture.completedStage(1L);

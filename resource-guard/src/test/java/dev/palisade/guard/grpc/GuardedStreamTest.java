@@ -104,6 +104,20 @@ class GuardedStreamTest {
     }
 
     @Test
+    void replacedGuardCancelsItsStreamsWithTheReason() {
+        Answer answer = new Answer();
+        StreamObserver<Item> chat = shop.as(33).chat(answer);
+        chat.onNext(Served.item("one"));
+        shop.marks.takeOver();
+        Served.refused(shop.put(33, "b"), Reason.MARK_UNAVAILABLE);
+        Rejection why = Served.rejection(answer);
+        assertThat(why.reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+        assertThat(why.message()).contains("these marks were taken over", "items/1", "may have been applied");
+        assertThat(why.metadata()).containsEntry(Rejection.APPLIED, "unknown");
+        assertThat(shop.floor.seen).containsExactly("chat", "one", "cancelled");
+    }
+
+    @Test
     void aNewerGrantStopsAnOlderStreamAndWaitsForItsHandler() {
         Answer answer = new Answer();
         StreamObserver<Item> chat = shop.as(33).chat(answer);

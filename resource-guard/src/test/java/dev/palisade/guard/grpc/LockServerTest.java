@@ -2,17 +2,32 @@ package dev.palisade.guard.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.guard.LeaseReply;
+import dev.palisade.guard.LeaseRequest;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.BarrierReply;
 import dev.palisade.proto.v1.BarrierRequest;
 import dev.palisade.proto.v1.CheckSequencerReply;
 import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.ReleaseReply;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.RenewReply;
+import dev.palisade.proto.v1.RenewRequest;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
@@ -42,6 +57,8 @@ class LockServerTest {
 
     @Nullable
     private Rejection refusal;
+
+    private AcquireRequest acquired = AcquireRequest.getDefaultInstance();
 
     private Server server;
     private ManagedChannel channel;
@@ -78,6 +95,35 @@ class LockServerTest {
         }
 
         @Override
+        public void acquire(AcquireRequest request, StreamObserver<AcquireReply> answer) {
+            acquired = request;
+            answer.onNext(AcquireReply.newBuilder()
+                    .setGranted(Granted.newBuilder()
+                            .setToken(77)
+                            .setGrantId(ByteString.copyFrom(new GrantId(6, 7).toBytes())))
+                    .build());
+            answer.onCompleted();
+        }
+
+        @Override
+        public void renew(RenewRequest request, StreamObserver<RenewReply> answer) {
+            assertThat(request)
+                    .isEqualTo(RenewRequest.newBuilder()
+                            .setLock("orders/42")
+                            .setToken(77)
+                            .setGrantId(ByteString.copyFrom(new GrantId(6, 7).toBytes()))
+                            .setSessionId(ByteString.copyFrom(new SessionId(1, 2).toBytes()))
+                            .build());
+            answer.onNext(RenewReply.getDefaultInstance());
+            answer.onCompleted();
+        }
+
+        @Override
+        public void release(ReleaseRequest request, StreamObserver<ReleaseReply> answer) {
+            answer.onError(Rejections.toStatus(new Rejection(Reason.NOT_HOLDER, "no " + request.getToken())));
+        }
+
+        @Override
         public void checkSequencer(CheckSequencerRequest request, StreamObserver<CheckSequencerReply> answer) {
             boolean alive = request.getSequencer().byteAt(0) == 1;
             answer.onNext(CheckSequencerReply.newBuilder().setAlive(alive).build());
@@ -96,6 +142,35 @@ class LockServerTest {
                 .isCompletedWithValue(true);
         assertThat(lockServer.isAlive(SignedSequencer.of(new byte[] {2})).toCompletableFuture())
                 .isCompletedWithValue(false);
+    }
+
+    @Test
+    void registrationIsALeaseThatIsRenewedAndReleased() {
+        LeaseRequest request = new LeaseRequest(
+                LOCK,
+                new RequestId(new SessionId(1, 2), 3),
+                Duration.ofMillis(4),
+                Duration.ofSeconds(10),
+                "host pid 5",
+                "guard with marks x");
+        LeaseReply reply = lockServer.tryAcquire(request).toCompletableFuture().join();
+        assertThat(reply)
+                .isEqualTo(new LeaseReply.Granted(LOCK, new SessionId(1, 2), new FencingToken(77), new GrantId(6, 7)));
+        assertThat(acquired)
+                .isEqualTo(AcquireRequest.newBuilder()
+                        .setLock("orders/42")
+                        .setMode(Mode.EXCLUSIVE)
+                        .setTtlMillis(10_000)
+                        .setRequestId(3)
+                        .setAgeMillis(4)
+                        .setSessionId(ByteString.copyFrom(new SessionId(1, 2).toBytes()))
+                        .setOwner("host pid 5")
+                        .setPurpose("guard with marks x")
+                        .build());
+        assertThat(lockServer.renew((LeaseReply.Granted) reply).toCompletableFuture())
+                .isCompleted();
+        assertThat(lockServer.release((LeaseReply.Granted) reply).toCompletableFuture())
+                .isCompletedExceptionally();
     }
 
     @Test

@@ -1,0 +1,83 @@
+package dev.palisade.guard;
+
+import java.lang.System.Logger.Level;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** Registrations of one guard, one for each name of what it protects. Safe for use by many threads. */
+final class GuardRegistrations {
+    private static final System.Logger LOG = System.getLogger(Guard.class.getName());
+
+    private final @Nullable LockService service;
+    private final boolean observes;
+    private final House house;
+    private final Doorways doorways;
+    private final Map<String, GuardRegistration> byName = new LinkedHashMap<>();
+    private CompletableFuture<Void> answered = CompletableFuture.completedFuture(null);
+    private boolean warned;
+    private boolean ended;
+
+    GuardRegistrations(@Nullable LockService service, boolean observes, House house, Doorways doorways) {
+        this.service = service;
+        this.observes = observes;
+        this.house = house;
+        this.doorways = doorways;
+    }
+
+    /** Registers the name, once. */
+    synchronized void add(String name) {
+        if (service == null || ended || byName.containsKey(name)) {
+            return;
+        }
+        GuardRegistration registration = new GuardRegistration(name, process(), observes, service, house, doorways);
+        byName.put(name, registration);
+        answered = CompletableFuture.allOf(answered, registration.answered().toCompletableFuture());
+        registration.start();
+    }
+
+    /** Completes when the lock service has answered about every name. Warns, once, when there is nothing to ask. */
+    synchronized CompletionStage<Void> answered() {
+        if (byName.isEmpty() && !warned) {
+            warned = true;
+            LOG.log(
+                    Level.WARNING,
+                    "this guard is not registered, so a second one with marks of its own would not be noticed, and would"
+                            + " let late writes through: "
+                            + (service == null
+                                    ? "give it a lock service (GuardBuilder.lockService) and a name"
+                                    : "name what it protects")
+                            + " (GuardBuilder.protecting)");
+        }
+        return answered;
+    }
+
+    /** See {@link GuardRegistration#end}. */
+    CompletionStage<Void> end(boolean release) {
+        List<GuardRegistration> all;
+        synchronized (this) {
+            ended = true;
+            all = List.copyOf(byName.values());
+        }
+        return CompletableFuture.allOf(all.stream()
+                .map(registration -> registration.end(release).toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
+    }
+
+    /** Names this process to people, as host and process id. */
+    private static String process() {
+        String host = System.getenv("HOSTNAME");
+        try {
+            host = host == null ? InetAddress.getLocalHost().getHostName() : host;
+        } catch (UnknownHostException e) {
+            host = "unknown host";
+        }
+        return host.substring(0, Math.min(200, host.length())) + " pid "
+                + ProcessHandle.current().pid();
+    }
+}

@@ -1,0 +1,152 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Periodic check that a guard still owns its marks (protocol, the guard). A successor admits calls &#916; after it took the
+ * marks over, so this guard has to know before: every &#916;/4 it asks the store. When the marks are lost, and when no
+ * answer came for &#916;/2, it refuses every call and stops those that run. Marks that are lost stay lost; a store that
+ * answers again resumes the service. Stores that nobody else can take are not asked, and reported when they fail.
+ */
+final class MarkOwnership {
+    /** Steps of the check within its period: how much later than due a repeated question or an alarm may come. */
+    private static final int STEPS = 4;
+
+    /** A shorter &#916; would make the check a load of its own. */
+    private static final long STEP_NANOS_MIN = 10_000_000;
+
+    private final House house;
+    private final Doorways doorways;
+    private final Runnable onLost;
+    private final long unknownEndsNanos;
+    private final long stepNanos;
+
+    /** When the newest question was asked that the store answered with yes. */
+    private long confirmedNanos;
+
+    private boolean asking;
+    private boolean unconfirmed;
+    private boolean ended;
+
+    /**
+     * @param openedNanos before the store was opened
+     * @param onLost runs once, when the marks are lost
+     */
+    MarkOwnership(House house, Doorways doorways, long openedNanos, Runnable onLost) {
+        this.house = house;
+        this.doorways = doorways;
+        this.onLost = onLost;
+        this.unknownEndsNanos = house.quarantineNanos();
+        this.stepNanos = Math.max(STEP_NANOS_MIN, unknownEndsNanos / 4 / STEPS);
+        this.confirmedNanos = openedNanos;
+    }
+
+    void start() {
+        house.onStoreFailure(this::checkFailure);
+        if (!house.store().isHeldForLife()) {
+            schedule();
+        }
+    }
+
+    /** Nothing is asked any more. */
+    synchronized void end() {
+        ended = true;
+    }
+
+    private void schedule() {
+        house.time().at(house.time().nanos() + stepNanos, this::step);
+    }
+
+    private void step() {
+        long now = house.time().nanos();
+        boolean ask;
+        boolean late;
+        synchronized (this) {
+            if (ended) {
+                return;
+            }
+            ask = !asking && now - confirmedNanos >= STEPS * stepNanos;
+            asking |= ask;
+            late = !unconfirmed && now - confirmedNanos >= 2 * STEPS * stepNanos;
+            if (late) {
+                unconfirmed = true;
+                stop("marks_unconfirmed", silent((now - confirmedNanos) / 1_000_000));
+            }
+        }
+        if (late) {
+            doorways.stopAll();
+        }
+        if (ask) {
+            house.store().confirm().whenComplete((owned, failure) -> answered(now, failure));
+        }
+        schedule();
+    }
+
+    private void answered(long askedNanos, @Nullable Throwable failure) {
+        synchronized (this) {
+            asking = false;
+            if (failure == null) {
+                confirmedNanos = askedNanos;
+            }
+            if (failure == null && unconfirmed && !ended) {
+                unconfirmed = false;
+                house.serving().clear(this);
+                house.events().tellAlways("marks_confirmed");
+            }
+        }
+        if (failure != null) {
+            checkFailure();
+        }
+    }
+
+    private void checkFailure() {
+        Optional<Rejection> failure = house.store().failure();
+        boolean lost = !house.store().isHeldForLife();
+        synchronized (this) {
+            if (failure.isEmpty() || ended) {
+                return;
+            }
+            ended = true;
+            if (lost) {
+                stop("marks_lost", failure.get());
+            } else {
+                house.serving()
+                        .impair(
+                                this,
+                                failure.get()); // No other guard can have the marks: the grants that are in may go on.
+                house.warn("marks_failed", failure.get());
+            }
+        }
+        if (lost) {
+            onLost.run();
+            doorways.stopAll();
+            house.time().at(confirmedNanos + unknownEndsNanos, this::warnOfRunningCalls);
+        }
+    }
+
+    private void stop(String event, Rejection why) {
+        house.serving().refuse(this, why);
+        house.warn(event, why);
+    }
+
+    private void warnOfRunningCalls() {
+        if (!doorways.areIdle()) {
+            house.warn(
+                    "calls_outlive_marks",
+                    new Rejection(
+                            Reason.MARK_UNAVAILABLE,
+                            "calls of this guard still run, and the guard that owns its marks now admits others beside"
+                                    + " them: late writes are possible; bound every call by half of unknownEndsAfter"));
+        }
+    }
+
+    private static Rejection silent(long millis) {
+        return new Rejection(
+                Reason.MARK_UNAVAILABLE,
+                "the mark store has not confirmed for " + millis + " ms that these marks are still this guard's;"
+                        + " nothing was applied: try again when its database is up");
+    }
+}
