@@ -1,0 +1,203 @@
+package dev.palisade.replicas;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.client.Lease;
+import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.examples.orders.OrdersGrpc;
+import dev.palisade.examples.orders.UpdateOrder;
+import dev.palisade.scenario.Installation;
+import dev.palisade.scenario.Installation.Service;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Two replicas of a guarded service as real processes, with a real lock server. */
+class ReplicasIT {
+    private static final Duration DELTA = Duration.ofSeconds(2);
+
+    private final Installation installation = Installation.fresh();
+    private Service locks = installation.server();
+    private final PalisadeClient a = PalisadeClient.connect(locks.address());
+    private final PalisadeClient b = PalisadeClient.connect(locks.address());
+    private final List<Replica> replicas = new ArrayList<>();
+    private final Path backend = installation.home().resolve("applied");
+
+    private record Replica(Service service, ManagedChannel channel) {
+        ServingStatus health() {
+            return HealthGrpc.newBlockingStub(channel)
+                    .check(HealthCheckRequest.newBuilder()
+                            .setService(OrdersGrpc.SERVICE_NAME)
+                            .build())
+                    .getStatus();
+        }
+
+        void awaitHealth(ServingStatus status) {
+            Awaitility.await().atMost(Duration.ofMinutes(1)).until(this::health, status::equals);
+        }
+
+        void update(Lease lease, String status) {
+            var unused = lease.attach(OrdersGrpc.newBlockingStub(channel))
+                    .update(UpdateOrder.newBuilder()
+                            .setOrderId("42")
+                            .setStatus(status)
+                            .build());
+        }
+    }
+
+    @AfterEach
+    void stop() {
+        a.close();
+        b.close();
+        for (Replica replica : replicas) {
+            replica.channel().shutdownNow();
+            replica.service().child().kill();
+        }
+        locks.child().kill();
+        installation.close();
+    }
+
+    private Replica replica(String marks, String... options) {
+        List<String> all = new ArrayList<>(List.of(
+                "--locks",
+                locks.address(),
+                "--backend",
+                backend.toString(),
+                "--marks",
+                marks,
+                "--delta-millis",
+                Long.toString(DELTA.toMillis())));
+        all.addAll(List.of(options));
+        Service service = installation.service(
+                "replica", ReplicaProcess.class, List.of(), line -> {}, all.toArray(new String[0]));
+        Replica replica = new Replica(
+                service,
+                Grpc.newChannelBuilder(service.address(), InsecureChannelCredentials.create())
+                        .build());
+        replicas.add(replica);
+        return replica;
+    }
+
+    private String directory(String name) {
+        return installation.home().resolve(name).toString();
+    }
+
+    private String database() {
+        return "jdbc:h2:file:" + installation.home().resolve("marks") + ";AUTO_SERVER=TRUE;WRITE_DELAY=0";
+    }
+
+    private List<String> applied() throws IOException {
+        return Files.readAllLines(backend);
+    }
+
+    /** A writes at the first, B after it; then A, late, at the second. */
+    private void lateWrite(Replica first, Replica second) {
+        Lease old;
+        try (Lease lease = a.acquire("orders/42")) {
+            first.update(lease, "a");
+            old = lease;
+        }
+        try (Lease lease = b.acquire("orders/42")) {
+            first.update(lease, "b");
+            assertThat(refused(() -> first.update(old, "late at the first")).reason())
+                    .isEqualTo(Reason.TOKEN_STALE);
+            second.update(old, "late at the second");
+        }
+    }
+
+    private static Rejection refused(org.assertj.core.api.ThrowableAssert.ThrowingCallable call) {
+        Rejection[] why = new Rejection[1];
+        assertThatThrownBy(call)
+                .isInstanceOfSatisfying(
+                        StatusRuntimeException.class,
+                        e -> why[0] = Rejections.ofThrowable(e).orElseThrow());
+        return why[0];
+    }
+
+    /** What happens where guards do not register, and why they do. */
+    @Test
+    void unregisteredReplicasApplyALateWrite() throws IOException {
+        lateWrite(replica(directory("m1"), "--unregistered"), replica(directory("m2"), "--unregistered"));
+        assertThat(applied()).containsExactly("a", "b", "late at the second");
+    }
+
+    @Test
+    void secondReplicaWithMarksOfItsOwnIsRefusedAndNotServing() throws IOException {
+        Replica first = replica(directory("m1"));
+        first.awaitHealth(ServingStatus.SERVING);
+        Replica second = replica(directory("m2"));
+        second.awaitHealth(ServingStatus.NOT_SERVING);
+        Rejection why = refused(() -> lateWrite(first, second));
+        assertThat(why.reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+        assertThat(why.message()).contains("another guard (", "marks of its own", "example.Orders");
+        assertThat(why.metadata()).containsEntry(Rejection.APPLIED, "no");
+        assertThat(applied()).containsExactly("a", "b");
+        assertThat(first.health()).isEqualTo(ServingStatus.SERVING);
+        assertThat(second.health()).isEqualTo(ServingStatus.NOT_SERVING);
+    }
+
+    @Test
+    void killedReplicaServesWithTheSameMarksAtOnceAfterDelta() throws IOException {
+        Replica first = replica(directory("m1"));
+        try (Lease lease = a.acquire("orders/42")) {
+            first.update(lease, "before");
+            first.service().child().kill();
+            long killed = System.nanoTime();
+            Replica again = replica(directory("m1"));
+            again.awaitHealth(ServingStatus.SERVING);
+            again.update(lease, "after");
+            assertThat(Duration.ofNanos(System.nanoTime() - killed)).isGreaterThan(DELTA);
+        }
+        assertThat(applied()).containsExactly("before", "after");
+    }
+
+    @Test
+    void rollingUpdateOnSharedMarksRefusesTheOldReplica() throws IOException {
+        Replica old = replica(database());
+        Lease former = a.acquire("orders/42");
+        old.awaitHealth(ServingStatus.SERVING);
+        old.update(former, "old");
+        Replica fresh = replica(database());
+        old.awaitHealth(ServingStatus.NOT_SERVING);
+        fresh.awaitHealth(ServingStatus.SERVING);
+        fresh.update(former, "new");
+        assertThat(refused(() -> old.update(former, "late")).message())
+                .contains("another guard instance now owns these marks");
+        former.close();
+        assertThat(applied()).containsExactly("old", "new");
+    }
+
+    @Test
+    void lockServerThatIsAwayStopsNoGuardThatItHasAnswered() throws IOException {
+        Replica first = replica(directory("m1"));
+        first.awaitHealth(ServingStatus.SERVING);
+        Lease lease = a.acquire("orders/42");
+        first.update(lease, "before");
+        locks.child().kill();
+        first.update(lease, "while it is away");
+        Replica second = replica(directory("m2"));
+        assertThat(second.health()).isEqualTo(ServingStatus.NOT_SERVING);
+        locks = installation.server("--port", locks.port());
+        first.update(lease, "after");
+        assertThat(second.health()).isEqualTo(ServingStatus.NOT_SERVING);
+        assertThat(first.health()).isEqualTo(ServingStatus.SERVING);
+        assertThat(applied()).containsExactly("before", "while it is away", "after");
+    }
+}
