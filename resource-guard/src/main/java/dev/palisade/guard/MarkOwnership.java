@@ -91,7 +91,9 @@ final class MarkOwnership {
             if (failure == null) {
                 confirmedNanos = askedNanos;
             }
-            if (failure == null && unconfirmed && !ended) {
+            // An answer that was long on its way says too little about the present: the next question does.
+            boolean recent = house.time().nanos() - askedNanos < 2 * STEPS * stepNanos;
+            if (failure == null && recent && unconfirmed && !ended) {
                 unconfirmed = false;
                 house.serving().clear(this);
                 house.events().tellAlways("marks_confirmed");

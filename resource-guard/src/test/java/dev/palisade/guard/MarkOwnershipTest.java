@@ -129,8 +129,21 @@ class MarkOwnershipTest {
         assertThat(write(33)).isCompleted();
         assertThat(lines)
                 .filteredOn(line -> line.startsWith("event=marks_"))
-                .extracting(line -> line.split(" ")[0])
+                .extracting(line -> line.split(" ", 2)[0])
                 .containsExactly("event=marks_unconfirmed", "event=marks_confirmed");
+    }
+
+    @Test
+    void oldAnswerOfTheStoreResumesNothing() {
+        CompletableFuture<Void> silent = new CompletableFuture<>();
+        store.confirmed = silent;
+        pass(DELTA);
+        store.confirmed = new CompletableFuture<>();
+        silent.complete(null);
+        pass(QUARTER);
+        assertThat(guard.isServing()).isFalse();
+        store.confirmed.complete(null);
+        assertThat(guard.isServing()).isTrue();
     }
 
     @Test

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -50,7 +51,7 @@ final class ScriptedLocks implements LockService {
 
     /** The holder's process is gone: nothing that it asks arrives any more. */
     void kill(String name) {
-        dead.add(held.get(lock(name)).lease().session());
+        dead.add(Objects.requireNonNull(held.get(lock(name))).lease().session());
     }
 
     /** Another process takes the lease of {@code name}, whoever has it. */
