@@ -10,6 +10,7 @@ import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.guard.Doorway.Call;
 import dev.palisade.guard.core.Access;
 import dev.palisade.guard.core.Binding;
+import dev.palisade.guard.core.RefusalCounters;
 import dev.palisade.guard.mark.KeptMarks;
 import dev.palisade.guard.mark.MarkStore;
 import dev.palisade.guard.mark.StoredMark;
@@ -56,7 +57,7 @@ public final class Guard implements AutoCloseable {
     private final int waitingMax;
     private final AtomicInteger waiting = new AtomicInteger();
     private final LongAdder admitted = new LongAdder();
-    private final Refusals refusals;
+    private final RefusalCounters refusals;
 
     Guard(GuardBuilder builder) {
         Time time = builder.time == null ? new SystemTime() : builder.time;
@@ -68,7 +69,7 @@ public final class Guard implements AutoCloseable {
         this.waitMax = builder.waitMax;
         this.waitingMax = builder.waitingMax;
         EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
-        this.refusals = new Refusals(events, observeOnly);
+        this.refusals = new RefusalCounters(events, observeOnly);
         this.house = new House(builder.marks, time, executor, events, unknownEndsAfter.toNanos());
         long openedNanos = time.nanos();
         KeptMarks kept = builder.marks.open();

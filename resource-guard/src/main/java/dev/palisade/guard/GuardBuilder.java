@@ -3,6 +3,7 @@ package dev.palisade.guard;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Texts;
 import dev.palisade.contract.crypto.SequencerVerifier;
+import dev.palisade.guard.core.RefusalCounters;
 import dev.palisade.guard.mark.MarkStore;
 import java.time.Duration;
 import java.util.Arrays;
@@ -29,8 +30,6 @@ public final class GuardBuilder {
     /** How many calls wait at most unless told otherwise. */
     public static final int WAITING_MAX_DEFAULT = 10_000;
 
-    private static final System.Logger EVENTS = System.getLogger("dev.palisade.guard.events");
-
     final SequencerVerifier verifier;
     final MarkStore marks;
 
@@ -43,7 +42,7 @@ public final class GuardBuilder {
     int waitingMax = WAITING_MAX_DEFAULT;
     boolean observeOnly;
     List<String> protecting = List.of();
-    Consumer<String> eventLines = line -> EVENTS.log(System.Logger.Level.INFO, line);
+    Consumer<String> eventLines = RefusalCounters::log;
 
     @Nullable
     Executor executor;
