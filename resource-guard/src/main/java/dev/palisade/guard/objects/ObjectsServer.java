@@ -66,7 +66,7 @@ final class ObjectsServer {
     static ObjectsServer start(Options options, SequencerVerifier verifier) throws CannotStart {
         HikariDataSource pool = open(options);
         try {
-            FencedJdbc fenced = FencedJdbc.create(pool, verifier);
+            FencedJdbc fenced = FencedJdbc.create(pool, verifier).withoutEvents();
             fenced.createTable();
             try (Connection connection = pool.getConnection()) {
                 Schema.create(connection);

@@ -1,6 +1,5 @@
 package dev.palisade.guard.storage;
 
-import dev.palisade.contract.Reason;
 import dev.palisade.contract.Sequencer;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -11,13 +10,15 @@ import java.sql.SQLException;
  */
 public final class Fence {
     private final FenceTable table;
+    private final FenceCounters counters;
     private final Sequencer sequencer;
     private final String resource;
     private final long number;
 
     /** @param number the row's, as the check left it */
-    Fence(FenceTable table, Sequencer sequencer, String resource, long number) {
+    Fence(FenceTable table, FenceCounters counters, Sequencer sequencer, String resource, long number) {
         this.table = table;
+        this.counters = counters;
         this.sequencer = sequencer;
         this.resource = resource;
         this.number = number;
@@ -39,14 +40,7 @@ public final class Fence {
      */
     public void confirm(Connection connection) throws SQLException {
         if (table.standing(connection, resource, sequencer) != number) {
-            throw FencedJdbc.rejection(
-                    Reason.OUTCOME_UNKNOWN,
-                    "the transaction on '" + resource
-                            + "' lost its check before the commit: it was rolled back to an older"
-                            + " savepoint or ended in between; run no DDL in it, heed its errors, read again",
-                    resource,
-                    "unknown",
-                    null);
+            throw counters.refused(FenceRejections.checkLost(resource));
         }
     }
 }

@@ -35,12 +35,16 @@ final class FenceTable {
     private static final String READ = "SELECT x_token, x_grant, s_token, x_raised_at_millis, s_raised_at_millis"
             + " FROM palisade_fence WHERE resource = ?";
 
+    private static final String DUPLICATE_KEY = "23505";
+
     /** In place of a row's number. A row has its number from its first raise on, and none admits before that. */
     static final long REFUSED = -1;
 
     private final SqlDialect dialect;
     private final String raiseExclusive;
     private final String raiseShared;
+    private final String insertExclusive;
+    private final String insertShared;
 
     FenceTable(SqlDialect dialect) {
         this.dialect = dialect;
@@ -53,6 +57,10 @@ final class FenceTable {
                 "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = ?, s_raised_at_millis = CASE WHEN"
                         + " s_token < ? THEN " + dialect.nowMillis() + " ELSE s_raised_at_millis END"
                         + " WHERE resource = ? AND x_token < ?";
+        this.insertExclusive = "INSERT INTO palisade_fence (resource, x_token, n, x_grant, x_raised_at_millis)"
+                + " VALUES (?, ?, ?, ?, " + dialect.nowMillis() + ")" + dialect.unlessPresent();
+        this.insertShared = "INSERT INTO palisade_fence (resource, s_token, n, s_raised_at_millis) VALUES (?, ?, ?, "
+                + dialect.nowMillis() + ")" + dialect.unlessPresent();
     }
 
     /** A mark and when its tokens were first admitted, milliseconds since 1970 by the database's clock; 0: not known. */
@@ -145,12 +153,27 @@ final class FenceTable {
         }
     }
 
-    /** Inserts an unraised row unless there is one; two racing transactions may see a {@link SqlFailure}. */
-    void insertRow(Connection connection, String resource) throws SQLException {
-        try (PreparedStatement insert = connection.prepareStatement(dialect.insertRow())) {
+    /**
+     * Inserts the raised row of a resource that has none. Waits for another transaction that inserts the same row.
+     *
+     * @return the number of the row; {@link #REFUSED}: there is one now, nothing was changed
+     */
+    long insert(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        boolean shared = sequencer.mode() == Mode.SHARED;
+        long number = freshNumber();
+        try (PreparedStatement insert = connection.prepareStatement(shared ? insertShared : insertExclusive)) {
             insert.setString(1, resource);
-            insert.setString(2, resource);
-            insert.executeUpdate();
+            insert.setLong(2, sequencer.token().value());
+            insert.setLong(3, number);
+            if (!shared) {
+                insert.setString(4, sequencer.grant().toString());
+            }
+            return insert.executeUpdate() == 1 ? number : REFUSED;
+        } catch (SQLException e) {
+            if (DUPLICATE_KEY.equals(e.getSQLState())) {
+                return REFUSED;
+            }
+            throw e;
         }
     }
 

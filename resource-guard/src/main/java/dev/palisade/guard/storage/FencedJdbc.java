@@ -1,23 +1,22 @@
 package dev.palisade.guard.storage;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Mode;
-import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
-import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerVerifier;
+import dev.palisade.guard.GuardStats;
 import dev.palisade.guard.core.Access;
 import dev.palisade.guard.core.Binding;
 import dev.palisade.guard.core.Mark;
-import dev.palisade.guard.core.Verdict;
+import dev.palisade.guard.core.RefusalCounters;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransactionRollbackException;
 import java.time.Duration;
-import java.util.Map;
+import java.util.function.Consumer;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The fence inside a SQL transaction: the first statement compares the caller's token with the resource's mark and raises
@@ -43,38 +42,91 @@ public final class FencedJdbc {
     private final SequencerVerifier verifier;
     private final SqlDialect dialect;
     private final FenceTable table;
+    private final SpringTransactions spring;
+    private final FenceCounters counters;
     private final Duration lockWait;
+    private final FenceCheck check;
+    private final boolean repeatsWork;
 
-    private FencedJdbc(DataSource dataSource, SequencerVerifier verifier, SqlDialect dialect, Duration lockWait) {
+    private FencedJdbc(
+            DataSource dataSource,
+            SequencerVerifier verifier,
+            SqlDialect dialect,
+            SpringTransactions spring,
+            FenceCounters counters,
+            Duration lockWait,
+            boolean repeatsWork) {
         this.dataSource = dataSource;
         this.verifier = verifier;
         this.dialect = dialect;
         this.table = new FenceTable(dialect);
+        this.spring = spring;
+        this.counters = counters;
         this.lockWait = lockWait;
+        this.check = new FenceCheck(dialect, table, lockWait);
+        this.repeatsWork = repeatsWork;
     }
 
     /**
-     * Asks the database what it is; {@link #createTable} is up to the caller.
+     * Asks the database what it is; {@link #createTable} is up to the caller. Refusals go to the {@link System.Logger} {@code
+     * dev.palisade.guard.events} at level INFO, on the thread of the call, a bounded number of lines a second.
      *
      * @throws SQLException in one line, when it cannot be reached or is neither PostgreSQL nor H2
+     * @throws IllegalStateException for Spring's TransactionAwareDataSourceProxy: pass the data source behind it
      */
     public static FencedJdbc create(DataSource dataSource, SequencerVerifier verifier) throws SQLException {
+        return create(dataSource, verifier, RefusalCounters::log);
+    }
+
+    /** @param eventLines where operators are told */
+    static FencedJdbc create(DataSource dataSource, SequencerVerifier verifier, Consumer<String> eventLines)
+            throws SQLException {
         try (Connection connection = dataSource.getConnection()) {
-            return new FencedJdbc(dataSource, verifier, SqlDialect.of(connection), LOCK_WAIT_DEFAULT);
+            SpringTransactions.requireUnshared(connection);
+            return new FencedJdbc(
+                    dataSource,
+                    verifier,
+                    SqlDialect.of(connection),
+                    SpringTransactions.seenFrom(dataSource),
+                    new FenceCounters(new EventLog(eventLines, System::nanoTime, EventLog.LINES_PER_SECOND)),
+                    LOCK_WAIT_DEFAULT,
+                    true);
         }
     }
 
     /**
      * The same fence with another bound on waiting for other grants' calls; cheap, for one call if need be.
      *
-     * @param wait for each run of a call, 1 ms to 1 h
+     * @param wait for each statement of a check that waits, 1 ms to 1 h; there are two of them at a resource's first use
      * @throws IllegalArgumentException out of that range
      */
     public FencedJdbc withLockWait(Duration wait) {
         if (wait.toMillis() < 1 || wait.compareTo(Duration.ofHours(1)) > 0) {
             throw new IllegalArgumentException("lock wait " + wait + " is not within 1 ms to 1 h");
         }
-        return new FencedJdbc(dataSource, verifier, dialect, wait);
+        return new FencedJdbc(dataSource, verifier, dialect, spring, counters, wait, repeatsWork);
+    }
+
+    /**
+     * The same fence for work that must not be repeated, because it also does something outside the database: {@link #write}
+     * and {@link #read} run it once at most. A rollback by the database is then a {@link SQLTransactionRollbackException}.
+     */
+    public FencedJdbc withoutRetries() {
+        return new FencedJdbc(dataSource, verifier, dialect, spring, counters, lockWait, false);
+    }
+
+    /** The same fence without log events, for a service that logs every refusal itself. Counts on its own, from 0. */
+    public FencedJdbc withoutEvents() {
+        return new FencedJdbc(
+                dataSource, verifier, dialect, spring, new FenceCounters(EventLog.NONE), lockWait, repeatsWork);
+    }
+
+    /**
+     * Counts, for metrics, of this fence and of the copies made of it: admitted and refused calls, and calls that are in
+     * their check now, where they may wait for a row.
+     */
+    public GuardStats stats() {
+        return counters.stats();
     }
 
     /**
@@ -83,7 +135,7 @@ public final class FencedJdbc {
      */
     public void createTable() throws SQLException {
         try (OwnTransaction transaction =
-                OwnTransaction.begin(dataSource, Connection.TRANSACTION_READ_COMMITTED, "palisade_fence")) {
+                OwnTransaction.begin(dataSource, spring, Connection.TRANSACTION_READ_COMMITTED, "palisade_fence")) {
             FenceTable.create(transaction.connection());
             transaction.commit();
         } catch (SQLException e) {
@@ -95,12 +147,17 @@ public final class FencedJdbc {
     }
 
     /**
-     * Runs {@code work} as a guarded write: opens a transaction, checks, runs, commits. Only for EXCLUSIVE grants.
+     * Runs {@code work} as a guarded write: opens a transaction on a connection of its own, checks, runs, commits. Only for
+     * EXCLUSIVE grants. Guards what {@code work} runs on the connection it is given, nothing else. When the database rolls the
+     * transaction back (serialization failure, deadlock), {@code work} runs again, up to {@link #RUNS_MAX} times in all; see
+     * {@link #withoutRetries}.
      *
      * @throws RejectedException SEQUENCER_INVALID, WRONG_RESOURCE, MODE_NOT_ALLOWED, TOKEN_STALE, DRAINING (older calls did
      *     not end within the lock wait), MARK_UNAVAILABLE (the table cannot be used), STORE_UNAVAILABLE: all not applied; or
      *     OUTCOME_UNKNOWN
      * @throws SQLException from {@code work}, after the rollback: not applied
+     * @throws IllegalStateException when a Spring transaction is active on this thread, when the transaction is read-only, or
+     *     when {@code work} made no statement on its connection, not even a harmless one: to raise the mark only, {@link #claim}
      */
     public <T> T write(SignedSequencer signed, Binding binding, Work<T> work) throws SQLException {
         return transaction(signed, binding, Access.WRITE, work);
@@ -127,7 +184,7 @@ public final class FencedJdbc {
     /** The committed mark of {@code resource}, for people; nothing to decide by, it may be raised the next moment. */
     public Mark mark(String resource) throws SQLException {
         try (OwnTransaction transaction =
-                OwnTransaction.begin(dataSource, Connection.TRANSACTION_READ_COMMITTED, resource)) {
+                OwnTransaction.begin(dataSource, spring, Connection.TRANSACTION_READ_COMMITTED, resource)) {
             return mark(transaction.connection(), resource);
         }
     }
@@ -140,14 +197,17 @@ public final class FencedJdbc {
 
     /**
      * Joins a transaction that the caller opened and will commit: must be its first statement, so that everything it reads
-     * and writes comes after the raise. After any exception the caller must roll back. JDBC does not tell of savepoints and
-     * earlier statements: whoever uses savepoints, or swallows errors of statements, calls {@link Fence#confirm} right
-     * before the commit, which finds a check that was rolled back. The resource's first use ever needs a second connection.
+     * and writes comes after the raise. Runs on {@code connection} only. After any exception the caller must roll back. JDBC
+     * does not tell of savepoints and earlier statements: callers that use savepoints, or swallow errors of statements, call
+     * {@link Fence#confirm} right before the commit, which finds a check that was rolled back. An ORM may hold entities that it
+     * read before: see {@code docs/guides/spring.md}.
      *
      * @return the check, for {@link Fence#confirm}
      * @throws RejectedException as {@link #write}, OUTCOME_UNKNOWN excepted
-     * @throws SQLTransactionRollbackException the database wants the whole transaction run again; nothing was applied
-     * @throws IllegalStateException when the connection is in autocommit, or reads what others have not committed
+     * @throws SQLTransactionRollbackException the database wants the whole transaction run again; nothing was applied. At
+     *     REPEATABLE READ and SERIALIZABLE this is the common answer to two transactions at once on one resource
+     * @throws IllegalStateException when the connection is in autocommit, is read-only, or reads what others have not
+     *     committed
      */
     public Fence check(Connection connection, SignedSequencer signed, Binding binding, Access access)
             throws SQLException {
@@ -161,197 +221,81 @@ public final class FencedJdbc {
                     + "': the transaction reads uncommitted data; use READ COMMITTED or stricter");
         }
         try {
-            long number = admit(connection, sequencer, binding, access);
-            if (number == FenceTable.REFUSED) {
-                insertRowElsewhere(binding.resource());
-                number = admit(connection, sequencer, binding, access);
-            }
-            if (number == FenceTable.REFUSED) {
-                // The caller's snapshot is older than the row.
-                throw moved("the mark of '" + binding.resource() + "' was just made; run the transaction again");
-            }
-            return new Fence(table, sequencer, binding.resource(), number);
+            Fence fence = admit(connection, sequencer, binding, access);
+            counters.admitted();
+            return fence;
         } catch (SQLException e) {
-            throw SqlFailure.of(e) == SqlFailure.ROLLED_BACK ? inOneType(e) : e;
+            throw SqlFailure.of(e) == SqlFailure.ROLLED_BACK ? FenceRejections.inOneType(e) : e;
         }
     }
 
-    /** Not every driver has the type that JDBC has for it; callers should need to know one only. */
-    private static SQLException inOneType(SQLException failure) {
-        return failure instanceof SQLTransactionRollbackException
-                ? failure
-                : new SQLTransactionRollbackException(failure.getMessage(), failure.getSQLState(), failure);
-    }
-
-    private static SQLTransactionRollbackException moved(String message) {
-        return new SQLTransactionRollbackException(message, "40001");
-    }
-
     private Sequencer verified(SignedSequencer signed, Binding binding, Access access) {
-        Sequencer sequencer = verifier.verify(signed);
-        binding.require(sequencer, access);
-        return sequencer;
+        try {
+            Sequencer sequencer = verifier.verify(signed);
+            binding.require(sequencer, access);
+            return sequencer;
+        } catch (RejectedException e) {
+            throw counters.refused(e);
+        }
+    }
+
+    private Fence admit(Connection connection, Sequencer sequencer, Binding binding, Access access)
+            throws SQLException {
+        counters.checkBegins();
+        try {
+            long number = check.admit(connection, sequencer, binding, access);
+            return new Fence(table, counters, sequencer, binding.resource(), number);
+        } catch (RejectedException e) {
+            throw counters.refused(e);
+        } finally {
+            counters.checkEnds();
+        }
     }
 
     private <T> T transaction(SignedSequencer signed, Binding binding, Access access, Work<T> work)
             throws SQLException {
         Sequencer sequencer = verified(signed, binding, access);
+        String resource = binding.resource();
+        boolean worked = false;
         SQLException last = null;
         for (int run = 1; run <= RUNS_MAX; run++) {
-            try (OwnTransaction transaction = begin(sequencer.mode(), binding.resource())) {
-                long number = admit(transaction.connection(), sequencer, binding, access);
-                if (number == FenceTable.REFUSED) {
-                    transaction.rollback();
-                    insertRow(transaction.connection(), binding.resource());
-                    continue;
+            try (OwnTransaction transaction = begin(sequencer.mode(), resource)) {
+                Fence fence = admit(transaction.connection(), sequencer, binding, access);
+                if (!worked) {
+                    counters.admitted();
                 }
+                worked = true;
                 T result = transaction.run(work);
-                new Fence(table, sequencer, binding.resource(), number).confirm(transaction.connection());
-                transaction.commit();
+                fence.confirm(transaction.connection());
+                commit(transaction);
                 return result;
             } catch (SQLException e) {
                 switch (SqlFailure.of(e)) {
                     case ROLLED_BACK -> last = e;
-                    case UNREACHABLE -> throw unavailable(binding.resource(), e);
-                    case LOCK_TIMEOUT, CONSTRAINT, OTHER -> throw e;
+                    case UNREACHABLE -> throw counters.refused(FenceRejections.unavailable(resource, e));
+                    case LOCK_TIMEOUT, CONSTRAINT, READ_ONLY, OTHER -> throw e;
+                }
+                if (worked && !repeatsWork) {
+                    throw FenceRejections.inOneType(e);
                 }
             }
         }
-        throw rejection(
-                Reason.DRAINING,
-                "the database rolled the call on '" + binding.resource() + "' back " + RUNS_MAX
-                        + " times; nothing was applied: try again later",
-                binding.resource(),
-                "no",
-                last);
+        throw counters.refused(FenceRejections.rolledBack(resource, RUNS_MAX, last));
+    }
+
+    private void commit(OwnTransaction transaction) throws SQLException {
+        try {
+            transaction.commit();
+        } catch (RejectedException e) {
+            throw counters.refused(e);
+        }
     }
 
     private OwnTransaction begin(Mode mode, String resource) {
         try {
-            return OwnTransaction.begin(dataSource, dialect.isolation(mode), resource);
+            return OwnTransaction.begin(dataSource, spring, dialect.isolation(mode), resource);
         } catch (SQLException e) {
-            throw unavailable(resource, e);
+            throw counters.refused(FenceRejections.unavailable(resource, e));
         }
-    }
-
-    /** The check. REFUSED: there is no row yet, nothing was decided. */
-    private long admit(Connection connection, Sequencer sequencer, Binding binding, Access access) throws SQLException {
-        try {
-            String before = dialect.boundLockWait(connection, lockWait);
-            long number;
-            try {
-                number = table.raise(connection, binding.resource(), sequencer);
-            } catch (SQLException e) {
-                restoreQuietly(connection, before);
-                throw e;
-            }
-            dialect.restoreLockWait(connection, before);
-            if (number == FenceTable.REFUSED) {
-                nameTheRefusal(connection, sequencer, binding, access);
-            }
-            return number;
-        } catch (SQLException e) {
-            switch (SqlFailure.of(e)) {
-                case ROLLED_BACK -> throw e;
-                case UNREACHABLE -> throw unavailable(binding.resource(), e);
-                case LOCK_TIMEOUT -> throw draining(binding.resource(), e);
-                case CONSTRAINT, OTHER -> throw markUnavailable(binding.resource(), e);
-            }
-            throw e;
-        }
-    }
-
-    /** Returns when there is no row; otherwise throws. */
-    private void nameTheRefusal(Connection connection, Sequencer sequencer, Binding binding, Access access)
-            throws SQLException {
-        FenceTable.Row row = table.read(connection, binding.resource());
-        if (row == null) {
-            return;
-        }
-        if (row.mark().judge(binding.resource(), sequencer, access) instanceof Verdict.Refused refused) {
-            long when = row.mark().refusesByShared(sequencer) ? row.sharedAtMillis() : row.exclusiveAtMillis();
-            throw (when == 0
-                            ? refused.rejection()
-                            : refused.rejection().with(Rejection.SUPERSEDED_AT_MILLIS, Long.toString(when)))
-                    .asException();
-        }
-        // The row moved between the two statements: the refusal has no reason any more, the next run finds out.
-        throw moved("the mark of '" + binding.resource() + "' moved");
-    }
-
-    /** In a transaction of its own: a row that another transaction has not committed is nothing to wait for twice. */
-    private void insertRow(Connection connection, String resource) throws SQLException {
-        try {
-            table.insertRow(connection, resource);
-            connection.commit();
-        } catch (SQLException e) {
-            connection.rollback();
-            switch (SqlFailure.of(e)) {
-                // Somebody else is making it, or has made it: the next run waits for it as for any other row.
-                case CONSTRAINT, LOCK_TIMEOUT, ROLLED_BACK -> {}
-                case UNREACHABLE, OTHER -> throw e;
-            }
-        }
-    }
-
-    private void insertRowElsewhere(String resource) throws SQLException {
-        try (OwnTransaction transaction = begin(Mode.EXCLUSIVE, resource)) {
-            insertRow(transaction.connection(), resource);
-        }
-    }
-
-    private void restoreQuietly(Connection connection, String before) {
-        try {
-            if (dialect == SqlDialect.H2) {
-                dialect.restoreLockWait(connection, before);
-            }
-        } catch (SQLException e) {
-            // The failure that led here is the one to tell; a rollback follows in any case.
-        }
-    }
-
-    private RejectedException draining(String resource, SQLException cause) {
-        return rejection(
-                Reason.DRAINING,
-                "calls of other grants on '" + resource + "' did not end within " + lockWait.toMillis()
-                        + " ms; nothing was applied: try again",
-                resource,
-                "no",
-                cause);
-    }
-
-    private static RejectedException markUnavailable(String resource, SQLException cause) {
-        return rejection(
-                Reason.MARK_UNAVAILABLE,
-                "the mark of '" + resource + "' cannot be read or raised (" + oneLine(cause)
-                        + "); nothing was applied: is the table palisade_fence there (createTable) and writable?",
-                resource,
-                "no",
-                cause);
-    }
-
-    private static RejectedException unavailable(String resource, SQLException cause) {
-        return rejection(
-                Reason.STORE_UNAVAILABLE,
-                "the database that holds '" + resource + "' cannot be reached (" + oneLine(cause)
-                        + "); nothing was applied: try again later",
-                resource,
-                "no",
-                cause);
-    }
-
-    static RejectedException rejection(
-            Reason reason, String message, String resource, String applied, @Nullable Throwable cause) {
-        RejectedException exception = new Rejection(
-                        reason, message, Map.of(Rejection.RESOURCE, resource, Rejection.APPLIED, applied))
-                .asException();
-        if (cause != null) {
-            exception.initCause(cause);
-        }
-        return exception;
-    }
-
-    static String oneLine(SQLException failure) {
-        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("no message");
     }
 }

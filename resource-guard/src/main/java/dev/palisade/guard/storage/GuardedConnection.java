@@ -6,32 +6,51 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The connection as {@link Work} sees it: everything but the ends of the transaction. Stops accidents, not intent: SQL text
- * and {@code unwrap} still reach the database, and {@link Fence#confirm} comes after.
+ * The connection as {@link Work} sees it: everything but the ends of the transaction, and whether it was used. Stops accidents,
+ * not intent: SQL text and {@code unwrap} still reach the database, and {@link Fence#confirm} comes after.
  */
 final class GuardedConnection {
     private static final Set<String> REFUSED =
             Set.of("commit", "close", "abort", "setAutoCommit", "setTransactionIsolation", "setReadOnly");
 
-    private GuardedConnection() {}
+    private static final Set<String> USES = Set.of("createStatement", "prepareStatement", "prepareCall", "unwrap");
 
-    static Connection over(Connection connection) {
-        return (Connection) Proxy.newProxyInstance(
+    private final Connection connection;
+    private final Connection proxy;
+    // Work may pass the connection to a thread of its own.
+    private final AtomicBoolean used = new AtomicBoolean();
+
+    GuardedConnection(Connection connection) {
+        this.connection = connection;
+        this.proxy = (Connection) Proxy.newProxyInstance(
                 GuardedConnection.class.getClassLoader(),
                 new Class<?>[] {Connection.class},
-                (proxy, method, arguments) -> call(connection, method, arguments));
+                (self, method, arguments) -> call(method, arguments));
     }
 
-    private static Object call(Connection connection, Method method, Object[] arguments) throws Throwable {
-        boolean wholeRollback = method.getName().equals("rollback") && method.getParameterCount() == 0;
-        if (REFUSED.contains(method.getName()) || wholeRollback) {
+    Connection proxy() {
+        return proxy;
+    }
+
+    /** Whether a statement was made on it, or the driver's own connection was taken out of it. */
+    boolean wasUsed() {
+        return used.get();
+    }
+
+    private Object call(Method method, Object[] arguments) throws Throwable {
+        String name = method.getName();
+        boolean wholeRollback = name.equals("rollback") && method.getParameterCount() == 0;
+        if (REFUSED.contains(name) || wholeRollback) {
             throw new SQLException(
-                    "Connection." + method.getName()
-                            + " inside guarded work: the guard ends the transaction; return, or"
-                            + " throw to roll back",
+                    "Connection." + name + " inside guarded work: the guard ends the transaction; return, or throw to"
+                            + " roll back",
                     "25000");
+        }
+        if (USES.contains(name)) {
+            used.set(true);
         }
         try {
             return method.invoke(connection, arguments);

@@ -1,6 +1,5 @@
 package dev.palisade.guard.storage;
 
-import dev.palisade.contract.Reason;
 import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
@@ -23,9 +22,13 @@ final class OwnTransaction implements AutoCloseable {
         this.isolationBefore = isolationBefore;
     }
 
-    static OwnTransaction begin(DataSource dataSource, int isolation, String resource) throws SQLException {
+    /** @throws IllegalStateException when Spring manages a transaction on this thread, or would share the connection */
+    static OwnTransaction begin(DataSource dataSource, SpringTransactions spring, int isolation, String resource)
+            throws SQLException {
+        spring.requireNone(resource);
         Connection connection = dataSource.getConnection();
         try {
+            SpringTransactions.requireUnshared(connection);
             OwnTransaction transaction = new OwnTransaction(
                     connection, resource, connection.getAutoCommit(), connection.getTransactionIsolation());
             connection.setAutoCommit(false);
@@ -33,7 +36,7 @@ final class OwnTransaction implements AutoCloseable {
                 connection.setTransactionIsolation(isolation);
             }
             return transaction;
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) {
             connection.close();
             throw e;
         }
@@ -43,8 +46,17 @@ final class OwnTransaction implements AutoCloseable {
         return connection;
     }
 
+    /** @throws IllegalStateException when {@code work} made no statement on the connection it was given */
     <T> T run(Work<T> work) throws SQLException {
-        return work.run(GuardedConnection.over(connection));
+        GuardedConnection guarded = new GuardedConnection(connection);
+        T result = work.run(guarded.proxy());
+        if (!guarded.wasUsed()) {
+            throw new IllegalStateException("the work on '" + resource
+                    + "' never used its connection; the guard committed nothing, but statements that ran elsewhere (a"
+                    + " JdbcTemplate, an ORM session) were not guarded: run them on that connection, or call"
+                    + " FencedJdbc.check in their transaction");
+        }
+        return result;
     }
 
     void rollback() throws SQLException {
@@ -63,13 +75,7 @@ final class OwnTransaction implements AutoCloseable {
             if (SqlFailure.commitWasRefused(e)) {
                 throw e;
             }
-            throw FencedJdbc.rejection(
-                    Reason.OUTCOME_UNKNOWN,
-                    "the commit on '" + resource + "' got no answer (" + FencedJdbc.oneLine(e)
-                            + "); it may or may not be applied: read again under the lock",
-                    resource,
-                    "unknown",
-                    e);
+            throw FenceRejections.commitUnknown(resource, e);
         }
     }
 

@@ -26,10 +26,10 @@ enum SqlDialect {
             return mode == Mode.SHARED ? Connection.TRANSACTION_SERIALIZABLE : Connection.TRANSACTION_READ_COMMITTED;
         }
 
+        /** A duplicate ends the statement only, not the transaction. */
         @Override
-        String insertRow() {
-            return "INSERT INTO palisade_fence (resource) SELECT CAST(? AS VARCHAR(512)) "
-                    + "WHERE NOT EXISTS (SELECT 1 FROM palisade_fence WHERE resource = ?)";
+        String unlessPresent() {
+            return "";
         }
 
         /** The transaction's: H2 has no other. Before a call waits for its row, not after. */
@@ -69,10 +69,10 @@ enum SqlDialect {
             return Connection.TRANSACTION_READ_COMMITTED;
         }
 
+        /** A duplicate would abort the transaction; under a snapshot that cannot see the row this still is 40001. */
         @Override
-        String insertRow() {
-            return "INSERT INTO palisade_fence (resource) SELECT CAST(? AS VARCHAR(512)) "
-                    + "WHERE NOT EXISTS (SELECT 1 FROM palisade_fence WHERE resource = ?) ON CONFLICT DO NOTHING";
+        String unlessPresent() {
+            return " ON CONFLICT DO NOTHING";
         }
 
         /** When the statement arrived, before it waited for its row; a joined transaction may be much older. */
@@ -120,8 +120,8 @@ enum SqlDialect {
     /** The isolation of a transaction that {@link FencedJdbc} opens itself. */
     abstract int isolation(Mode mode);
 
-    /** Inserts a row unless it is there; the resource is bound twice. A racing insert may still fail, see {@link SqlFailure}. */
-    abstract String insertRow();
+    /** The end of an INSERT that, when the row is there, changes nothing or fails with 23505 and leaves the transaction usable. */
+    abstract String unlessPresent();
 
     /** The present by the database's clock, as an expression: milliseconds since 1970. */
     abstract String nowMillis();

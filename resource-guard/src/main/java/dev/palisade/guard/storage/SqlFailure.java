@@ -13,6 +13,8 @@ enum SqlFailure {
     LOCK_TIMEOUT,
     /** Somebody else wrote the same key, or a constraint is violated: not applied. */
     CONSTRAINT,
+    /** The transaction, or the whole database, takes no writes: not applied, and another run changes nothing. */
+    READ_ONLY,
     /** The database is gone. Not applied, unless it happened in a commit. */
     UNREACHABLE,
     /** Anything else. Not applied, unless it happened in a commit. */
@@ -28,6 +30,9 @@ enum SqlFailure {
     private static final Set<String> UNREACHABLE_STATES =
             Set.of("57P01", "57P02", "57P03", "53300", "90007", "90020", "90028", "90067", "90098", "90121");
 
+    /** PostgreSQL's read-only transaction, on a standby too; H2's read-only database. */
+    private static final Set<String> READ_ONLY_STATES = Set.of("25006", "90097");
+
     static SqlFailure of(SQLException failure) {
         String state = failure.getSQLState();
         if (state == null) {
@@ -38,6 +43,9 @@ enum SqlFailure {
         }
         if (LOCK_TIMEOUT_STATES.contains(state)) {
             return LOCK_TIMEOUT;
+        }
+        if (READ_ONLY_STATES.contains(state)) {
+            return READ_ONLY;
         }
         if (state.startsWith("23")) {
             return CONSTRAINT;

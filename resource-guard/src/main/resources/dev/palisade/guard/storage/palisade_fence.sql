@@ -7,9 +7,9 @@ CREATE TABLE IF NOT EXISTS palisade_fence (
     x_grant VARCHAR(32) DEFAULT '' NOT NULL,
     -- Highest SHARED token admitted (0: none).
     s_token BIGINT DEFAULT 0 NOT NULL,
-    -- When each of the two was first admitted, milliseconds since 1970 by this database's clock (0: not known); for people.
+    -- When each of the two was first admitted, milliseconds since 1970 by this database's clock (0: not known), for people.
     x_raised_at_millis BIGINT DEFAULT 0 NOT NULL,
     s_raised_at_millis BIGINT DEFAULT 0 NOT NULL,
     -- Another number with every raise: some drivers count changed rows only, and a check that was rolled back is told by it.
     n BIGINT DEFAULT 0 NOT NULL
-)
+);

@@ -73,6 +73,7 @@ class GuardRulesTest {
             .resideInAnyPackage(
                     "dev.palisade.contract",
                     "dev.palisade.contract.crypto",
+                    "dev.palisade.guard",
                     "dev.palisade.guard.core",
                     "dev.palisade.guard.storage",
                     "java..",

@@ -386,15 +386,16 @@ abstract class FencedJdbcContract {
             // A snapshot from before the row was there cannot see it: run again.
             assertThatThrownBy(() -> {
                         select(mine);
-                        fenced.check(mine, grants.exclusive("new", 1), Binding.of("new"), Access.WRITE);
+                        fenced.claim(grants.exclusive("new", 1), Binding.of("new"));
+                        fenced.check(mine, grants.exclusive("new", 2), Binding.of("new"), Access.WRITE);
                     })
                     .isInstanceOf(SQLTransactionRollbackException.class);
             mine.rollback();
-            fenced.check(mine, grants.exclusive("new", 1), Binding.of("new"), Access.WRITE);
+            fenced.check(mine, grants.exclusive("new", 2), Binding.of("new"), Access.WRITE);
             mine.commit();
             mine.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
         }
-        assertThat(fenced.mark("new").exclusiveToken()).isEqualTo(1);
+        assertThat(fenced.mark("new").exclusiveToken()).isEqualTo(2);
     }
 
     @Test
