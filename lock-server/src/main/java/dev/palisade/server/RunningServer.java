@@ -113,7 +113,7 @@ final class RunningServer {
                 .keepAliveTime(limits.ttlMaxMillis() + 60_000, TimeUnit.MILLISECONDS)
                 .permitKeepAliveTime(1, TimeUnit.SECONDS)
                 .permitKeepAliveWithoutCalls(true)
-                .addService(ServerInterceptors.intercept(locks, inFlight))
+                .addService(ServerInterceptors.intercept(locks.service(), inFlight))
                 .addService(health.getHealthService())
                 .addService(ProtoReflectionServiceV1.newInstance())
                 .build();

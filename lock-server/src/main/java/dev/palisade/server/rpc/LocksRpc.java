@@ -8,6 +8,7 @@ import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.contract.grpc.RequestDecoder;
 import dev.palisade.proto.v1.AcceptReply;
 import dev.palisade.proto.v1.AcceptRequest;
 import dev.palisade.proto.v1.AcquireReply;
@@ -53,6 +54,7 @@ import dev.palisade.server.core.Resume;
 import dev.palisade.server.core.Revoke;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
+import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
@@ -85,6 +87,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         this.streams = new Streams(engine.config().sessionsMax(), timer);
         this.codec = new ProtoCodec(limits);
         this.answers = new Answers(engine);
+    }
+
+    /** This service, which refuses what is no protobuf. */
+    public ServerServiceDefinition service() {
+        return RequestDecoder.of(bindService(), engine.events()::refused);
     }
 
     @Override

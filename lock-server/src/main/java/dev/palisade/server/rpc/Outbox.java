@@ -168,9 +168,9 @@ final class Outbox {
         flush();
     }
 
-    /** The transport is gone. */
-    synchronized void broke() {
-        ended = ended || out.isCancelled();
+    /** The call is closed or cancelled: the transport takes nothing more. */
+    synchronized void closed() {
+        ended = true;
     }
 
     synchronized boolean isEnded() {

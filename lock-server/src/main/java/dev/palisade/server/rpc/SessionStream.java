@@ -72,7 +72,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         this.keepAlives = new KeepAlives(this::keepAlive, outbox::noReply);
         this.streams = streams;
         out.setOnCancelHandler(this::broke);
-        out.setOnCloseHandler(() -> streams.closed(this));
+        // gRPC also closes a call by itself, without a cancel: when a callback or a decoder throws.
+        out.setOnCloseHandler(this::broke);
     }
 
     // ---- from the client ----
@@ -267,13 +268,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         outbox.halfClose();
     }
 
+    /** However the call ended. */
     private void broke() {
+        outbox.closed();
         detach();
         streams.closed(this);
     }
 
     private void detach() {
-        outbox.broke();
         Session attached = session;
         if (attached != null) {
             engine.detach(attached);
@@ -359,9 +361,6 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     void end(Rejection rejection) {
         outbox.end(Rejections.toStatus(answers.noted(rejection)));
         streams.isNotNobodys(this);
-        Session attached = session;
-        if (attached != null) {
-            engine.detach(attached);
-        }
+        detach();
     }
 }

@@ -113,7 +113,7 @@ final class Served implements AutoCloseable {
         String name = InProcessServerBuilder.generateName();
         server = InProcessServerBuilder.forName(name)
                 .executor(calls)
-                .addService(rpc)
+                .addService(rpc.service())
                 .build()
                 .start();
         channel = InProcessChannelBuilder.forName(name).build();

@@ -134,9 +134,14 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         });
     }
 
+    /** Also of a call that gRPC closed itself, because a message could not be decoded: its handler must not start any more. */
     @Override
     public void onComplete() {
         turns.execute(() -> {
+            over = true;
+            if (entering != null) {
+                entering.cancel(false);
+            }
             if (handling != null) {
                 handling.complete();
             }

@@ -47,6 +47,11 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
         return stopped;
     }
 
+    /** Not stopped before, and nobody else closed it. */
+    synchronized boolean isClosedByHandler() {
+        return closed && !stopped;
+    }
+
     @Override
     public void request(int messages) {
         int more;

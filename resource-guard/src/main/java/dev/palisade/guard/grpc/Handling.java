@@ -74,8 +74,8 @@ final class Handling<Q, R> {
     }
 
     void complete() {
-        if (call.isStopped()) {
-            cancel();
+        if (!call.isClosedByHandler()) {
+            cancel(); // Stopped here, or closed by gRPC, which could not decode a message.
         } else if (!over) {
             over = true;
             run(() -> listener.onComplete(), true);

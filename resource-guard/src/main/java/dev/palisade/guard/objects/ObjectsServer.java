@@ -6,9 +6,12 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.CallsInFlight;
+import dev.palisade.contract.grpc.RequestDecoder;
 import dev.palisade.guard.storage.FencedJdbc;
+import io.grpc.BindableService;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
+import io.grpc.ServerServiceDefinition;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
@@ -86,9 +89,8 @@ final class ObjectsServer {
                     .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION_MAX)
                     .maxInboundMessageSize(options.limits().objectBytesMax() + MESSAGE_SLACK_BYTES)
                     .intercept(new SequencerCapture())
-                    .addService(
-                            ServerInterceptors.intercept(new ObjectsService(store, calls, options.issuer()), inFlight))
-                    .addService(ServerInterceptors.intercept(new MarkService(store, calls, options.issuer()), inFlight))
+                    .addService(served(new ObjectsService(store, calls, options.issuer()), inFlight, events))
+                    .addService(served(new MarkService(store, calls, options.issuer()), inFlight, events))
                     .addService(health.getHealthService())
                     .addService(ProtoReflectionServiceV1.newInstance())
                     .build()
@@ -104,6 +106,10 @@ final class ObjectsServer {
             throw new CannotStart("cannot listen on " + options.address() + " (" + cause(e)
                     + "); choose another with --host and --port");
         }
+    }
+
+    private static ServerServiceDefinition served(BindableService service, CallsInFlight inFlight, EventLog events) {
+        return RequestDecoder.of(ServerInterceptors.intercept(service, inFlight), events::refused);
     }
 
     private static HikariDataSource open(Options options) throws CannotStart {

@@ -7,15 +7,24 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.guard.GuardBuilder;
 import dev.palisade.guard.grpc.shop.Done;
 import dev.palisade.guard.grpc.shop.Item;
+import dev.palisade.guard.grpc.shop.ShopGrpc;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.Context;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Streams through {@link GuardInterceptor}: order, flow control, one lock for all messages, stopping a superseded one. */
 class GuardedStreamTest {
+    private static final Item BROKEN = Served.item("broken");
+
     private Served shop = new Served();
 
     @AfterEach
@@ -76,6 +85,56 @@ class GuardedStreamTest {
         assertThat(shop.floor.seen).containsExactly("chat", "one", "two", "three");
         handler.request(5);
         assertThat(shop.floor.seen).containsExactly("chat", "one", "two", "three", "four", "half-closed");
+    }
+
+    /** gRPC closes such a call by itself, and does not call it cancelled. */
+    @Test
+    void brokenMessageEndsAWaitingCallBeforeItsHandlerStarts() {
+        shop.marks.hold();
+        ClientCall<Item, Done> put = withBrokenMessages(ShopGrpc.getPutMethod());
+        put.sendMessage(Served.item("one"));
+        shop.oneWaits();
+        put.sendMessage(BROKEN);
+        shop.marks.sync();
+        assertThat(shop.floor.seen).isEmpty();
+        assertThat(shop.guard.stats().waiting()).isZero();
+    }
+
+    @Test
+    void brokenMessageCancelsTheHandlerAndNewerGrantsWaitForItsEnd() {
+        ClientCall<Item, Done> chat = withBrokenMessages(ShopGrpc.getChatMethod());
+        chat.sendMessage(Served.item("one"));
+        chat.sendMessage(BROKEN);
+        assertThat(shop.floor.seen).containsExactly("chat", "one", "cancelled");
+        shop.put(34, "b");
+        shop.oneWaits();
+        shop.floor.open.remove().onError(Status.CANCELLED.asRuntimeException());
+        assertThat(shop.floor.seen).containsExactly("chat", "one", "cancelled", "put b");
+    }
+
+    /** A call of grant 33, which sends {@link #BROKEN} as what is no protobuf. */
+    private ClientCall<Item, Done> withBrokenMessages(MethodDescriptor<Item, Done> method) {
+        MethodDescriptor.Marshaller<Item> items = method.getRequestMarshaller();
+        MethodDescriptor<Item, Done> broken = method.toBuilder(
+                        new MethodDescriptor.Marshaller<Item>() {
+                            @Override
+                            public InputStream stream(Item item) {
+                                return item.equals(BROKEN)
+                                        ? new ByteArrayInputStream(new byte[] {-1, -1, -1})
+                                        : items.stream(item);
+                            }
+
+                            @Override
+                            public Item parse(InputStream bytes) {
+                                return items.parse(bytes);
+                            }
+                        },
+                        method.getResponseMarshaller())
+                .build();
+        ClientCall<Item, Done> call = shop.as(33).getChannel().newCall(broken, CallOptions.DEFAULT);
+        call.start(new ClientCall.Listener<>() {}, new Metadata());
+        call.request(10);
+        return call;
     }
 
     @Test
