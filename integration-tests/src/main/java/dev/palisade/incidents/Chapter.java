@@ -24,10 +24,10 @@ final class Chapter implements AutoCloseable {
     private final Side far;
     private final Map<Integer, Incident> happened = new HashMap<>();
 
-    Chapter(Subject subject, History file, boolean preloaded) {
+    Chapter(Subject subject, History file) {
         this.subject = subject;
         this.ledger = new Ledger(file);
-        this.topology = new Topology(preloaded);
+        this.topology = new Topology();
         this.near = new Side("near", topology, subject.maker());
         this.far = new Side("far", topology, subject.maker());
     }

@@ -1,5 +1,8 @@
 package dev.palisade.incidents;
 
+import dev.palisade.redis.RedisBinary;
+import dev.palisade.scenario.Preloaded;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** Everything that can happen to a Redis here, each by a method that does it. */
@@ -60,6 +63,16 @@ enum Incident {
     /** Whether it needs a clock or a disk that is preloaded. */
     boolean needsPreload() {
         return needs == Needs.PRELOAD;
+    }
+
+    /** The reason why this machine cannot preload a clock and a disk into a Redis, with what to install; empty if it can. */
+    static Optional<String> preloadMissing() {
+        if (!Preloaded.possible()) {
+            return Optional.of("no working C compiler (cc), or not Linux");
+        }
+        return RedisBinary.find().bundled()
+                ? Optional.of("no redis-server on the PATH, and the bundled one is linked statically; install Redis")
+                : Optional.empty();
     }
 
     /** Whether the rule does not promise anything for it: what is broken then is counted apart. */

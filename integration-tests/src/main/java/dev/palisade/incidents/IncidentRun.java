@@ -1,7 +1,6 @@
 package dev.palisade.incidents;
 
 import dev.palisade.scenario.History;
-import dev.palisade.scenario.Preloaded;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -43,7 +42,7 @@ final class IncidentRun {
         History file = History.silent("run", directory.resolve(subject.name() + ".jsonl"));
         long end = System.nanoTime() + Duration.ofSeconds(state.seconds()).toNanos();
         while (more(subject, end)) {
-            try (Chapter chapter = new Chapter(subject, file, Preloaded.possible())) {
+            try (Chapter chapter = new Chapter(subject, file)) {
                 chapter(subject, chapter, schedule, end);
             }
         }

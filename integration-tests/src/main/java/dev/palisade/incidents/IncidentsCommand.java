@@ -2,15 +2,16 @@ package dev.palisade.incidents;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.redis.RedisBinary;
-import dev.palisade.scenario.Preloaded;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -108,32 +109,48 @@ final class IncidentsCommand implements Callable<Integer> {
             state = begin();
         } else {
             directory = resume.toAbsolutePath().normalize();
-            state = State.load(directory);
+            state = load(directory);
         }
         System.out.println(
                 "palisade incidents: seed " + state.seed() + ", against " + String.join(", ", state.against()) + "; by "
                         + RedisBinary.find() + "; everything is left in " + directory);
         try {
             return Verdict.tell(new IncidentRun(directory, System.out, state).run());
-        } catch (ScenarioFailed | IllegalStateException e) {
+        } catch (ScenarioFailed | IllegalStateException | UncheckedIOException e) {
             throw new CannotStart(
                     "the run broke off: " + e.getMessage() + "; go on: ./palisade incidents --resume " + directory);
         }
     }
 
-    private State begin() {
+    /** A run goes on with all of its kinds of incidents or not at all: with fewer, the seed would choose others. */
+    private State load(Path directory) throws CannotStart, IOException {
+        State state = State.load(directory);
+        Optional<String> missing = Incident.preloadMissing();
+        if (missing.isPresent() && state.kinds().stream().anyMatch(Incident::needsPreload)) {
+            throw new CannotStart("the run in " + directory + " cannot go on here ("
+                    + missing.get() + "): its incidents include "
+                    + state.kinds().stream().filter(Incident::needsPreload).toList());
+        }
+        return state;
+    }
+
+    private State begin() throws CannotStart {
         long chosen = seed == null ? System.nanoTime() % 1_000_000 : seed;
         List<Incident> kinds = Arrays.asList(Incident.values());
         if (only != null) {
             kinds = only;
         }
-        boolean preload = Preloaded.possible() && !RedisBinary.find().bundled();
-        List<Incident> possible =
-                kinds.stream().filter(kind -> preload || !kind.needsPreload()).toList();
+        Optional<String> missing = Incident.preloadMissing();
+        List<Incident> possible = kinds.stream()
+                .filter(kind -> missing.isEmpty() || !kind.needsPreload())
+                .toList();
         if (possible.size() < kinds.size()) {
-            System.out.println(
-                    "palisade incidents: left out for want of a C compiler, or of a redis-server on the PATH: "
-                            + kinds.stream().filter(Incident::needsPreload).toList());
+            String leftOut = "left out (" + missing.orElseThrow() + "): "
+                    + kinds.stream().filter(Incident::needsPreload).toList();
+            if (possible.isEmpty()) {
+                throw new CannotStart("nothing to run; " + leftOut);
+            }
+            System.out.println("palisade incidents: " + leftOut);
         }
         int number = incidents == 0 && seconds == 0 ? possible.size() : incidents;
         return new State(chosen, possible, number, seconds, against, Map.of());

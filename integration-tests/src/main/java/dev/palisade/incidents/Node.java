@@ -26,9 +26,10 @@ final class Node implements AutoCloseable {
     private final RedisProcess process;
     private final AtomicInteger era = new AtomicInteger();
 
-    /** @param preloaded whether it gets a clock and a disk that can be harmed */
-    Node(String name, boolean preloaded) {
+    /** Has a clock and a disk that can be harmed where {@link Incident#preloadMissing()} is empty. */
+    Node(String name) {
         this.name = name;
+        boolean preloaded = Incident.preloadMissing().isEmpty();
         clock = preloaded ? WallClock.open().orElse(null) : null;
         disk = preloaded ? Disk.open() : null;
         RedisSetup setup =

@@ -30,9 +30,9 @@ final class Topology implements AutoCloseable {
     private final List<Reign> reigns = new ArrayList<>();
     private final ReadWriteLock changing = new ReentrantReadWriteLock();
 
-    Topology(boolean preloaded) {
+    Topology() {
         for (int i = 1; i <= NODES; i++) {
-            nodes.add(new Node("n" + i, preloaded));
+            nodes.add(new Node("n" + i));
         }
         reigns.add(new Reign(nodes.get(0).name(), System.nanoTime(), Long.MAX_VALUE));
         heal();

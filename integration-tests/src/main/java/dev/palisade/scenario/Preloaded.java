@@ -3,6 +3,7 @@ package dev.palisade.scenario;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -22,9 +23,25 @@ public final class Preloaded {
 
     private Preloaded() {}
 
-    /** Whether this machine can do it. */
+    /** Whether this machine can do it. A compiler without the headers of its C library cannot: so one library is compiled. */
     public static boolean possible() {
-        return System.getProperty("os.name").equals("Linux") && compiler().isPresent();
+        return Possible.HERE;
+    }
+
+    private static final class Possible {
+        static final boolean HERE = tried();
+
+        private static boolean tried() {
+            if (!System.getProperty("os.name").equals("Linux") || compiler().isEmpty()) {
+                return false;
+            }
+            try {
+                library("/incidents/wallclock.c");
+                return true;
+            } catch (UncheckedIOException e) {
+                return false;
+            }
+        }
     }
 
     /**
@@ -53,10 +70,11 @@ public final class Preloaded {
     }
 
     private static void run(String... command) throws IOException {
-        Process process = new ProcessBuilder(command).inheritIO().start();
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
+            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             if (!process.waitFor(60, TimeUnit.SECONDS) || process.exitValue() != 0) {
-                throw new IOException("failed: " + String.join(" ", command));
+                throw new IOException("failed: " + String.join(" ", command) + ": " + said.strip());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

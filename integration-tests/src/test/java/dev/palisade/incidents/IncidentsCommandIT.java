@@ -24,12 +24,19 @@ class IncidentsCommandIT {
 
     /** What it said, the last line of which is its exit code. */
     private static List<String> incidents(String... options) {
+        return incidentsOn("", options);
+    }
+
+    /** On the Redis that comes by {@code way}; empty: the first that can be had. */
+    private static List<String> incidentsOn(String way, String... options) {
         String root = System.getProperty(Installation.ROOT_PROPERTY);
-        List<String> command = Child.java(
+        List<String> command = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
+        command.addAll(Child.java(
                 "-D" + Installation.ROOT_PROPERTY + "=" + root,
+                "-Dpalisade.redis.way=" + way,
                 "-cp",
                 root + "/integration-tests/target/palisade-demo.jar",
-                Main.class.getName());
+                Main.class.getName()));
         command.addAll(List.of(options));
         List<String> said = new ArrayList<>();
         try (Child run = Child.start("palisade incidents", command, Map.of(), said::add)) {
@@ -67,6 +74,28 @@ class IncidentsCommandIT {
                         directory.resolve("run").toString()))
                 .contains("FAILED: bare-incr is wrong on purpose and was not caught in 1 incidents")
                 .endsWith("exit code 1");
+    }
+
+    /** The bundled Redis takes no library of ours. Only incidents that need one are left out, and each is named. */
+    @Test
+    void incidentsThatNeedAPreloadedLibraryAreLeftOutByName(@TempDir Path directory) {
+        assertThat(incidentsOn(
+                        "bundled",
+                        "--against",
+                        "naive",
+                        "--only",
+                        "CLOCK_BACK,FLUSHED",
+                        "--out",
+                        directory.resolve("run").toString()))
+                .anyMatch(line -> line.matches("palisade incidents: left out \\(.*\\): \\[clock an hour back]"))
+                .anyMatch(line -> line.matches("naive +1 .*"))
+                .endsWith("exit code 0");
+        assertThat(incidentsOn("bundled", "--only", "CLOCK_BACK,POWER_LOST"))
+                .satisfiesExactly(
+                        refusal -> assertThat(refusal)
+                                .startsWith("palisade incidents: nothing to run; left out (")
+                                .endsWith("): [clock an hour back, loss of power, AOF everysec]"),
+                        code -> assertThat(code).isEqualTo("exit code 3"));
     }
 
     @Test
