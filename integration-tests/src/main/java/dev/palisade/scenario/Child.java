@@ -1,5 +1,6 @@
 package dev.palisade.scenario;
 
+import dev.palisade.redis.DefaultSignals;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -53,7 +54,8 @@ public final class Child implements AutoCloseable {
     public static Child start(
             String name, List<String> command, Map<String, String> environment, Consumer<String> listener) {
         try {
-            ProcessBuilder builder = new ProcessBuilder(command);
+            // Ended by SIGTERM, even if the parent of this JVM ignores that.
+            ProcessBuilder builder = new ProcessBuilder(DefaultSignals.of(command, "TERM"));
             builder.environment().putAll(environment);
             Process process = builder.start();
             Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));

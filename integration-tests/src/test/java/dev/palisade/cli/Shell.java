@@ -3,6 +3,7 @@ package dev.palisade.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.redis.DefaultSignals;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
@@ -90,6 +91,11 @@ final class Shell implements AutoCloseable {
         });
     }
 
+    /** With the dispositions that a terminal's shell gives: the build may run in the background and ignore signals itself. */
+    private List<String> signallable(String... arguments) {
+        return DefaultSignals.of(line(arguments), "HUP", "INT", "QUIT", "TERM");
+    }
+
     Ran run(String... arguments) throws IOException, InterruptedException {
         return run(Map.of(), arguments);
     }
@@ -97,8 +103,9 @@ final class Shell implements AutoCloseable {
     Ran run(Map<String, String> environment, String... arguments) throws IOException, InterruptedException {
         Path out = Files.createTempFile(installation.home(), "out", "");
         Path err = Files.createTempFile(installation.home(), "err", "");
-        ProcessBuilder builder =
-                new ProcessBuilder(line(arguments)).redirectOutput(out.toFile()).redirectError(err.toFile());
+        ProcessBuilder builder = new ProcessBuilder(signallable(arguments))
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile());
         builder.environment().put("PALISADE_SERVER", server.address());
         builder.environment().putAll(environment);
         Process process = builder.start();
@@ -117,7 +124,7 @@ final class Shell implements AutoCloseable {
     Child start(Map<String, String> environment, String... arguments) {
         Map<String, String> all = new HashMap<>(environment);
         all.putIfAbsent("PALISADE_SERVER", server.address());
-        Child child = Child.start("palisade", line(arguments), all);
+        Child child = Child.start("palisade", signallable(arguments), all);
         children.add(child);
         return child;
     }

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
+import dev.palisade.redis.DefaultSignals;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
@@ -62,8 +63,9 @@ final class StoredServer implements AutoCloseable {
         line.addAll(List.of(options));
         Path out = Files.createTempFile(home, "out", ".txt");
         Path err = Files.createTempFile(home, "err", ".txt");
-        ProcessBuilder builder =
-                new ProcessBuilder(line).redirectOutput(out.toFile()).redirectError(err.toFile());
+        ProcessBuilder builder = new ProcessBuilder(DefaultSignals.of(line, "TERM"))
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("PALISADE"));
         builder.environment().put("PALISADE_HOME", home.resolve("palisade").toString());
         return new StoredServer(builder.start(), out, err);

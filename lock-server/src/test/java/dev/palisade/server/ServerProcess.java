@@ -1,5 +1,6 @@
 package dev.palisade.server;
 
+import dev.palisade.redis.DefaultSignals;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -39,8 +40,9 @@ final class ServerProcess implements AutoCloseable {
         Files.createDirectories(home);
         Path out = Files.createTempFile(home, "out", ".txt");
         Path err = Files.createTempFile(home, "err", ".txt");
-        ProcessBuilder builder =
-                new ProcessBuilder(line).redirectOutput(out.toFile()).redirectError(err.toFile());
+        ProcessBuilder builder = new ProcessBuilder(DefaultSignals.of(line, "TERM"))
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("PALISADE"));
         builder.environment().put("PALISADE_HOME", home.resolve("palisade").toString());
         builder.environment().putAll(environment);

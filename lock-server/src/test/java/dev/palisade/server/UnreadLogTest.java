@@ -9,6 +9,7 @@ import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
+import dev.palisade.redis.DefaultSignals;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import java.io.BufferedReader;
@@ -96,7 +97,7 @@ class UnreadLogTest {
     }
 
     private Process start() throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(
+        List<String> line = List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-Xmx256m",
@@ -106,6 +107,7 @@ class UnreadLogTest {
                 "server",
                 "--port",
                 "0");
+        ProcessBuilder builder = new ProcessBuilder(DefaultSignals.of(line, "TERM"));
         builder.environment().keySet().removeIf(each -> each.startsWith("PALISADE"));
         builder.environment().put("PALISADE_HOME", home.toString());
         Process process = builder.start();

@@ -41,13 +41,16 @@ public record RedisBinary(Path file, boolean bundled) {
 
     /** The one on the PATH, if there is one. */
     public static Optional<RedisBinary> onThePath() {
+        return onThePath("redis-server").map(file -> new RedisBinary(file, false));
+    }
+
+    static Optional<Path> onThePath(String name) {
         return Arrays.stream(
                         Optional.ofNullable(System.getenv("PATH")).orElse("").split(File.pathSeparator))
                 .filter(folder -> !folder.isEmpty())
-                .map(folder -> Path.of(folder, "redis-server"))
+                .map(folder -> Path.of(folder, name))
                 .filter(Files::isExecutable)
-                .findFirst()
-                .map(file -> new RedisBinary(file, false));
+                .findFirst();
     }
 
     /** The one in the artefact, unpacked once for this JVM. */
