@@ -75,7 +75,7 @@ final class DemoCommand implements Callable<Integer> {
         try {
             Path file = Files.createTempFile("palisade-demo-", ".html");
             Picture.write("The pause race" + (unguarded ? ", unguarded" : ""), scenes.events(), List.of(), file);
-            System.out.println("The picture: " + file);
+            System.out.println("The picture: " + file.toUri());
         } catch (IOException e) {
             throw new CannotStart("cannot write the picture: " + e.getMessage());
         }
