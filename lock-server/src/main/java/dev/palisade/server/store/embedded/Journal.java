@@ -92,21 +92,19 @@ final class Journal implements AutoCloseable {
         Files.createDirectories(path);
         IOCriticalErrorListener onError =
                 (cause, message, file) -> broke("journal " + (file == null ? path : file) + ": " + message);
-        this.files =
-                new NIOSequentialFileFactory(
-                        path.toFile(), true, fileBytes / 4, BUFFER_TIMEOUT_NANOS, 1, false, onError, null) {
-                    @Override
-                    public SequentialFile createSequentialFile(String name) {
-                        return new DurableFile(
-                                this,
-                                path,
-                                name,
-                                fileBytes,
-                                () -> durability == Durability.SYNCED || toDisk,
-                                position -> synced = position,
-                                Journal.this::broke);
-                    }
-                };
+        this.files = new JournalFileFactory(path.toFile(), fileBytes / 4, BUFFER_TIMEOUT_NANOS, onError) {
+            @Override
+            public SequentialFile createSequentialFile(String name) {
+                return new DurableFile(
+                        this,
+                        path,
+                        name,
+                        fileBytes,
+                        () -> durability == Durability.SYNCED || toDisk,
+                        position -> synced = position,
+                        Journal.this::broke);
+            }
+        };
         OrderedExecutorFactory ordered = new OrderedExecutorFactory(background);
         int[] asked = {0};
         // The library asks for executors for: files, compactor, appends. Appends run on our thread: no hop per record.
