@@ -33,6 +33,7 @@ final class ServerProcess implements AutoCloseable {
                 "-Xmx128m",
                 "-XX:TieredStopAtLevel=1",
                 "-Xshare:auto",
+                "--enable-native-access=ALL-UNNAMED", // As the jar's manifest says it.
                 "-cp",
                 System.getProperty("java.class.path"),
                 "dev.palisade.server.Main"));

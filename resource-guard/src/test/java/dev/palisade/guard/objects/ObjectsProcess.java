@@ -30,6 +30,7 @@ final class ObjectsProcess implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xshare:auto",
+                "--enable-native-access=ALL-UNNAMED", // As the jar's manifest says it.
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
                 System.getProperty("java.class.path"),
