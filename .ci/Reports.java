@@ -1,5 +1,6 @@
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -213,31 +214,46 @@ final class Reports {
         return tests.stream().filter(test -> test.result() == result).count();
     }
 
-    /** The folders with tests, whatever the poms call them: a module that is added is checked, too. */
+    /** The folders with tests, whatever the root's pom lists; some take their tests from another module. */
     private static List<Path> modules(Path checkout) throws IOException {
-        try (Stream<Path> files = Files.find(
-                checkout, 8, (path, attributes) -> attributes.isDirectory() && path.endsWith("src/test/java"))) {
-            return files.map(path -> path.getParent().getParent().getParent())
-                    .filter(module -> !checkout.relativize(module).toString().contains("target"))
-                    .sorted()
-                    .toList();
+        List<Path> modules = new ArrayList<>();
+        try (Stream<Path> files = Files.find(checkout, 6, (path, attributes) -> path.endsWith("pom.xml"))) {
+            for (Path pom : files.sorted().toList()) {
+                boolean built = checkout.relativize(pom).toString().contains("target");
+                if (!built
+                        && (Files.isDirectory(sources(pom.getParent()))
+                                || Files.readString(pom).contains("<testSourceDirectory>"))) {
+                    modules.add(pom.getParent());
+                }
+            }
         }
+        return modules;
+    }
+
+    private static Path sources(Path module) {
+        return module.resolve("src/test/java");
     }
 
     private static boolean hasProcessTests(Path module) throws IOException {
-        try (Stream<Path> files = Files.walk(module.resolve("src/test/java"))) {
-            return files.anyMatch(file -> file.toString().endsWith("IT.java"));
-        }
+        return hasSource(module, file -> file.toString().endsWith("IT.java"));
     }
 
     private static boolean mentions(Path module, String text) throws IOException {
-        try (Stream<Path> files = Files.walk(module.resolve("src/test/java"))) {
-            for (Path file : files.filter(file -> file.toString().endsWith(".java")).toList()) {
-                if (Files.readString(file).contains(text)) {
-                    return true;
-                }
+        return hasSource(module, file -> {
+            try {
+                return file.toString().endsWith(".java") && Files.readString(file).contains(text);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
+        });
+    }
+
+    private static boolean hasSource(Path module, Predicate<Path> wanted) throws IOException {
+        if (!Files.isDirectory(sources(module))) {
             return false;
+        }
+        try (Stream<Path> files = Files.walk(sources(module))) {
+            return files.anyMatch(wanted);
         }
     }
 
