@@ -3,12 +3,12 @@ package dev.palisade.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
@@ -22,6 +22,9 @@ import org.w3c.dom.NodeList;
 class BootVersionsTest {
     /** A jar of the local repository, whose path says what it is. */
     private record Jar(String group, String artifact, String version) {}
+
+    /** Groups whose imported BOM has the version of all its artifacts; others have calendar versions or several. */
+    private static final Set<String> ONE_VERSION = Set.of("org.springframework", "io.grpc", "com.google.protobuf");
 
     @Test
     void everyManagedJarHasBootsVersion() throws Exception {
@@ -45,23 +48,19 @@ class BootVersionsTest {
     }
 
     private static Path repository() throws Exception {
-        URI jar = SpringApplication.class
+        String jar = SpringApplication.class
                 .getProtectionDomain()
                 .getCodeSource()
                 .getLocation()
-                .toURI();
-        // REPOSITORY/org/springframework/boot/spring-boot/VERSION/JAR
-        Path path = Path.of(jar);
-        for (int i = 0; i < 6; i++) {
-            path = path.getParent();
-        }
-        return path;
+                .toURI()
+                .getPath();
+        return Path.of(jar.substring(0, jar.indexOf("/org/springframework/boot/")));
     }
 
     private static List<Jar> jars(Path repository) {
         List<Jar> jars = new ArrayList<>();
         String path = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        for (String entry : path.split(File.pathSeparator)) {
+        for (String entry : path.split(File.pathSeparator, -1)) {
             Path jar = Path.of(entry);
             if (jar.startsWith(repository)) {
                 Path parts = repository.relativize(jar);
@@ -102,9 +101,10 @@ class BootVersionsTest {
             String version = properties.getOrDefault(text(dependency, "version"), text(dependency, "version"));
             boolean imported = text(dependency, "scope").equals("import");
             String group = text(dependency, "groupId");
-            // JUnit's BOM has two versions; its engine and platform go with the API.
-            if (!group.equals("org.junit")) {
-                managed.put(imported ? group : group + ":" + text(dependency, "artifactId"), version);
+            if (!imported) {
+                managed.put(group + ":" + text(dependency, "artifactId"), version);
+            } else if (ONE_VERSION.contains(group)) {
+                managed.put(group, version);
             }
         }
         managed.put("org.junit.jupiter", properties.getOrDefault("${junit-jupiter.version}", ""));

@@ -6,7 +6,6 @@ import dev.palisade.guard.core.Binding;
 import dev.palisade.guard.storage.Fence;
 import dev.palisade.guard.storage.FencedJdbc;
 import jakarta.persistence.EntityManager;
-import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.stereotype.Component;
@@ -44,9 +43,9 @@ class TransactionGuard {
     }
 
     private void confirm(Fence fence) {
-        jdbc.execute((ConnectionCallback<@Nullable Void>) connection -> {
+        jdbc.execute((ConnectionCallback<Fence>) connection -> {
             fence.confirm(connection);
-            return null;
+            return fence;
         });
     }
 }
