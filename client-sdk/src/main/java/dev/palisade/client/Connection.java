@@ -1,9 +1,9 @@
 package dev.palisade.client;
 
 import com.google.protobuf.ByteString;
+import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
-import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Hello;
 import io.grpc.ManagedChannel;

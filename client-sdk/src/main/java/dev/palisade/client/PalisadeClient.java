@@ -1,11 +1,11 @@
 package dev.palisade.client;
 
 import dev.palisade.contract.HostName;
+import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.Texts;
-import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.DescribeRequest;
 import io.grpc.ManagedChannel;

@@ -1,11 +1,11 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
-import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.KeepAliveReply;

@@ -1,13 +1,13 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
-import dev.palisade.contract.grpc.LinkageErrors;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.DescribeRequest;
-import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.LocksGrpc.LocksBlockingStub;
+import dev.palisade.proto.v1.LocksGrpc;
 import io.grpc.Channel;
 import io.grpc.Deadline;
 import io.grpc.StatusRuntimeException;

@@ -17,14 +17,18 @@ import java.util.stream.Stream;
  *
  * @param grpc of every jar of grpc-java
  * @param protobuf of protobuf-java; {@code none} leaves it out
+ * @param parts what an application can run with them: {@code client} or {@code client, guard}
  */
-record Combination(String grpc, String protobuf) {
-    /** What applications run the client and the guard with, besides {@link #ours()}. */
+record Combination(String grpc, String protobuf, String parts) {
+    static final String CLIENT = "client";
+    static final String ALL = "client, guard";
+
+    /** What applications have, besides {@link #ours()}. */
     static final List<Combination> OTHERS = List.of(
-            new Combination("1.80.0", "3.25.9"),
-            new Combination("1.80.0", "4.34.2"),
-            new Combination("1.83.1", "3.25.9"),
-            new Combination("1.84.1", "4.36.2"));
+            new Combination("1.80.0", "3.25.9", CLIENT),
+            new Combination("1.80.0", "4.34.2", ALL),
+            new Combination("1.83.1", "4.33.6", ALL),
+            new Combination("1.84.1", "4.36.2", ALL));
 
     /** The jars that a row has its own version of. */
     private static final Pattern REPLACED = Pattern.compile(
@@ -32,7 +36,7 @@ record Combination(String grpc, String protobuf) {
 
     /** The versions that Palisade's own POM names, read off this process's class path. */
     static Combination ours() {
-        return new Combination(versionHere("grpc-api"), versionHere("protobuf-java"));
+        return new Combination(versionHere("grpc-api"), versionHere("protobuf-java"), ALL);
     }
 
     /** The class path of this process, with the jars of this row in place of those of the build. */
@@ -40,21 +44,25 @@ record Combination(String grpc, String protobuf) {
         List<String> entries = new ArrayList<>();
         for (String entry : here()) {
             Matcher jar = REPLACED.matcher(Path.of(entry).getFileName().toString());
-            boolean ours = jar.matches()
-                    && (jar.group("name").equals("protobuf-java") ? protobuf : grpc)
-                            .equals(versionHere(
-                                    jar.group("name").equals("protobuf-java") ? "protobuf-java" : "grpc-api"));
-            if (!jar.matches() || ours) {
+            if (!jar.matches() || !(jar.group("name").equals("protobuf-java") ? otherProtobuf() : otherGrpc())) {
                 entries.add(entry);
             }
         }
-        if (!grpc.equals(versionHere("grpc-api"))) {
+        if (otherGrpc()) {
             entries.addAll(jars("grpc-" + grpc, ""));
         }
-        if (!protobuf.equals(versionHere("protobuf-java")) && !protobuf.equals("none")) {
+        if (otherProtobuf() && !protobuf.equals("none")) {
             entries.addAll(jars("protobuf", protobuf));
         }
         return String.join(File.pathSeparator, entries);
+    }
+
+    private boolean otherGrpc() {
+        return !grpc.equals(versionHere("grpc-api"));
+    }
+
+    private boolean otherProtobuf() {
+        return !protobuf.equals(versionHere("protobuf-java"));
     }
 
     /** Copied there by the build. */

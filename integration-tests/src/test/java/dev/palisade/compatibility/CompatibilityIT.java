@@ -14,12 +14,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Client and guard, in a process of their own, with each combination of versions that the documentation lists. */
 class CompatibilityIT {
-    private static final Pattern ROW = Pattern.compile("(?m)^\\| (\\d[\\d.]+) \\| (\\d[\\d.]+) \\|");
+    private static final Pattern ROW = Pattern.compile("(?m)^\\| (\\d[\\d.]+) \\| (\\d[\\d.]+) \\| ([a-z, ]+) \\|");
 
     private static Installation installation;
     private static Installation.Service locks;
@@ -42,7 +42,7 @@ class CompatibilityIT {
 
     @ParameterizedTest
     @MethodSource("combinations")
-    void clientAndGuardWorkWith(Combination versions) throws Exception {
+    void whatThePageSaysRunsWith(Combination versions) throws Exception {
         assertThat(run(versions))
                 .isEqualTo("ok grpc-api-" + versions.grpc() + ".jar protobuf-java-" + versions.protobuf() + ".jar");
     }
@@ -52,20 +52,23 @@ class CompatibilityIT {
         String page = Files.readString(Path.of(System.getProperty("palisade.root"), "docs/reference/compatibility.md"));
         List<Combination> listed = ROW.matcher(page)
                 .results()
-                .map(row -> new Combination(row.group(1), row.group(2)))
+                .map(row -> new Combination(row.group(1), row.group(2), row.group(3)))
                 .toList();
         assertThat(listed).containsExactlyInAnyOrderElementsOf(combinations().toList());
     }
 
     /** The client would otherwise reconnect for as long as the acquire waits. */
     @ParameterizedTest
-    @ValueSource(strings = {"3.19.6", "none"})
-    void aClientThatCannotRunWithProtobufSaysSoAtOnce(String protobuf) throws Exception {
-        Combination versions = new Combination(Combination.ours().grpc(), protobuf);
+    @CsvSource({"3.19.6, client", "none, client", "3.25.9, 'client, guard'"})
+    void whatCannotRunWithProtobufSaysSoAtOnce(String protobuf, String parts) throws Exception {
+        Combination versions = new Combination(Combination.ours().grpc(), protobuf, parts);
         assertThat(run(versions))
                 .startsWith(
                         "failed java.lang.IllegalStateException: Palisade cannot run with the libraries on the class path: ")
-                .contains(protobuf.equals("none") ? "no com.google.protobuf.Message" : "protobuf-java-3.19.6.jar")
+                .contains(
+                        protobuf.equals("none")
+                                ? "no com.google.protobuf.Message"
+                                : "protobuf-java-" + protobuf + ".jar")
                 .contains("docs/reference/compatibility.md");
     }
 
@@ -77,7 +80,8 @@ class CompatibilityIT {
                 GuardedCall.class.getName(),
                 locks.address(),
                 installation.home().resolve("keys/sequencers.json").toString(),
-                marks.toString());
+                marks.toString(),
+                versions.parts());
         try (Child child = Child.start("guarded call with " + versions, command, Map.of())) {
             return child.await(line -> line.startsWith("ok ") || line.startsWith("failed "));
         }

@@ -1,100 +1,87 @@
 package dev.palisade.compatibility;
 
 import com.google.protobuf.Message;
-import dev.palisade.client.AcquireOptions;
-import dev.palisade.client.AcquireResult;
+import com.google.protobuf.StringValue;
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
-import dev.palisade.contract.Reason;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.Rejections;
-import dev.palisade.examples.orders.Order;
-import dev.palisade.examples.orders.OrdersGrpc;
-import dev.palisade.examples.orders.UpdateOrder;
 import dev.palisade.guard.Guard;
+import dev.palisade.guard.core.Access;
 import dev.palisade.guard.grpc.GuardInterceptor;
-import dev.palisade.guard.grpc.GuardService;
 import dev.palisade.guard.grpc.LockServer;
 import dev.palisade.guard.mark.FileMarkStore;
+import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
+import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
-import io.grpc.stub.StreamObserver;
+import io.grpc.protobuf.ProtoUtils;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ServerCalls;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * A program of a user's: a guarded service, a lease claimed at its guard, a call under it, and a late call of the former holder. Prints
- * one line: {@code ok} and the jars it ran with, or {@code failed} and why.
+ * A program of a user's: a lease; and, if asked for, a guarded service, a call under each of two leases, and a late call of the
+ * former holder. Prints one line: {@code ok}, what was run and the jars, or {@code failed} and why. It has no generated code of its
+ * own, which would be of the build's version.
  */
 final class GuardedCall {
+    private static final Duration WAIT = Duration.ofSeconds(30);
+    private static final String LOCK = "orders/42";
+
     private GuardedCall() {}
 
-    /** @param args the lock server's address, the keyset file, a directory for marks */
+    /** @param args the lock server's address, the keyset file, a directory for marks, the parts of a {@link Combination} */
     public static void main(String[] args) {
-        try {
-            run(args[0], Path.of(args[1]), Path.of(args[2]));
-            System.out.println("ok " + jar(Status.class) + " " + jar(Message.class));
+        try (PalisadeClient client = PalisadeClient.connect(args[0])) {
+            if (args[3].equals(Combination.ALL)) {
+                guarded(client, args[0], Path.of(args[1]), Path.of(args[2]));
+            } else {
+                unguarded(client);
+            }
+            System.out.println("ok " + args[3] + " " + jar(Status.class) + " " + jar(Message.class));
         } catch (Exception e) {
             System.out.println("failed " + e);
         }
         System.exit(0);
     }
 
-    private static void run(String locks, Path keyset, Path marks) throws Exception {
-        try (PalisadeClient client = PalisadeClient.connect(locks)) {
-            FileMarkStore.createNeverUsed(marks);
-            Server server = guarded(keyset, marks, channel(locks));
-            Channel orders = channel("127.0.0.1:" + server.getPort());
-            OrdersGrpc.OrdersBlockingStub late;
-            try (Lease first = client.acquire("orders/42", Duration.ofSeconds(30))) {
-                late = first.attach(OrdersGrpc.newBlockingStub(orders));
-                expect("paid", update(late, "paid"));
-            }
-            AcquireResult result = client.tryAcquire(
-                    "orders/42",
-                    AcquireOptions.defaults().wait(Duration.ofSeconds(30)).claiming(orders));
-            Lease second = ((AcquireResult.Granted) result).lease();
-            expect("TOKEN_STALE", update(late, "late"));
-            expect("shipped", update(second.attach(OrdersGrpc.newBlockingStub(orders)), "shipped"));
-            expect("true", String.valueOf(client.operations().isAlive(second.sequencer())));
-            second.close();
-            server.shutdownNow();
+    private static void unguarded(PalisadeClient client) {
+        try (Lease lease = client.acquire(LOCK, WAIT)) {
+            lease.ensure(Duration.ofSeconds(1));
+            expect("1", String.valueOf(client.describe(LOCK).holders().size()));
+            expect("true", String.valueOf(client.operations().isAlive(lease.sequencer())));
         }
     }
 
-    private static Server guarded(Path keyset, Path marks, Channel locks) throws Exception {
-        Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), FileMarkStore.at(marks))
-                .lockService(LockServer.at(locks, "palisade"))
-                .build();
-        GuardInterceptor interceptor = GuardInterceptor.of(guard, OrdersGrpc.getServiceDescriptor());
-        return NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
-                .addService(ServerInterceptors.intercept(new Orders(), interceptor))
-                .addService(new GuardService(interceptor))
-                .build()
-                .start();
+    private static void guarded(PalisadeClient client, String locks, Path keyset, Path marks) throws Exception {
+        FileMarkStore.createNeverUsed(marks);
+        Server server = Orders.start(keyset, marks, channel(locks));
+        Channel orders = channel("127.0.0.1:" + server.getPort());
+        Channel late;
+        try (Lease first = client.acquire(LOCK, WAIT)) {
+            late = ClientInterceptors.intercept(orders, first.interceptor());
+            expect("42", Orders.update(late));
+        }
+        try (Lease second = client.acquire(LOCK, WAIT)) {
+            expect("42", Orders.update(ClientInterceptors.intercept(orders, second.interceptor())));
+            expect("TOKEN_STALE", Orders.update(late));
+        }
+        server.shutdownNow();
     }
 
     private static ManagedChannel channel(String address) {
         return ManagedChannelBuilder.forTarget(address).usePlaintext().build();
-    }
-
-    /** What came back, or the reason of the refusal. */
-    private static String update(OrdersGrpc.OrdersBlockingStub orders, String status) {
-        UpdateOrder order =
-                UpdateOrder.newBuilder().setOrderId("42").setStatus(status).build();
-        try {
-            return orders.update(order).getStatus();
-        } catch (StatusRuntimeException e) {
-            Reason reason = Rejections.ofThrowable(e).orElseThrow(() -> e).reason();
-            return reason.name();
-        }
     }
 
     private static void expect(String wanted, String got) {
@@ -109,11 +96,45 @@ final class GuardedCall {
                 .toString();
     }
 
-    private static final class Orders extends OrdersGrpc.OrdersImplBase {
-        @Override
-        public void update(UpdateOrder request, StreamObserver<Order> answer) {
-            answer.onNext(Order.newBuilder().setStatus(request.getStatus()).build());
-            answer.onCompleted();
+    /** Apart, so that the program itself loads where protobuf is missing. */
+    private static final class Orders {
+        private static final MethodDescriptor<StringValue, StringValue> UPDATE =
+                MethodDescriptor.<StringValue, StringValue>newBuilder()
+                        .setType(MethodDescriptor.MethodType.UNARY)
+                        .setFullMethodName("example.Orders/Update")
+                        .setRequestMarshaller(ProtoUtils.marshaller(StringValue.getDefaultInstance()))
+                        .setResponseMarshaller(ProtoUtils.marshaller(StringValue.getDefaultInstance()))
+                        .build();
+
+        private Orders() {}
+
+        static Server start(Path keyset, Path marks, Channel locks) throws Exception {
+            Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), FileMarkStore.at(marks))
+                    .lockService(LockServer.at(locks, "palisade"))
+                    .build();
+            ServerServiceDefinition orders = ServerServiceDefinition.builder("example.Orders")
+                    .addMethod(UPDATE, ServerCalls.asyncUnaryCall((request, answer) -> {
+                        answer.onNext(request);
+                        answer.onCompleted();
+                    }))
+                    .build();
+            GuardInterceptor interceptor = GuardInterceptor.builder(guard, orders.getServiceDescriptor())
+                    .method(UPDATE, Access.WRITE, order -> "orders/" + order.getValue())
+                    .build();
+            return NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
+                    .addService(ServerInterceptors.intercept(orders, interceptor))
+                    .build()
+                    .start();
+        }
+
+        /** The number of the order that was updated, or the reason of the refusal. */
+        static String update(Channel orders) {
+            try {
+                return ClientCalls.blockingUnaryCall(orders, UPDATE, CallOptions.DEFAULT, StringValue.of("42"))
+                        .getValue();
+            } catch (StatusRuntimeException e) {
+                return Rejections.ofThrowable(e).orElseThrow(() -> e).reason().name();
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.palisade.contract.crypto;
 
+import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import java.io.IOException;
@@ -49,6 +50,7 @@ public final class KeysetFile {
      * Opens {@code path}.
      *
      * @throws IOException in one line, when the file is missing, readable by others or not a keyset
+     * @throws IllegalStateException when protobuf-java on the class path is older than Tink can run with
      */
     public static KeysetFile open(Path path) throws IOException {
         return new KeysetFile(path, System::nanoTime);
@@ -148,6 +150,8 @@ public final class KeysetFile {
         String json = Files.readString(path, StandardCharsets.UTF_8);
         try {
             return new Loaded(SequencerKeys.ofJson(json), modified, Files.size(path), nanoTime.getAsLong());
+        } catch (LinkageError e) {
+            throw LinkageErrors.exception(e); // Tink needs a newer protobuf-java than the wire format does.
         } catch (GeneralSecurityException | RuntimeException e) {
             throw new IOException("signing keyset " + path + " is not a usable keyset; restore it from a good copy", e);
         }

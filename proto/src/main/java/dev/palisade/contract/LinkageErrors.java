@@ -1,4 +1,4 @@
-package dev.palisade.contract.grpc;
+package dev.palisade.contract;
 
 import java.security.CodeSource;
 import java.util.List;
