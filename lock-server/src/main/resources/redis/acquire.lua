@@ -1,7 +1,7 @@
 -- command: acquire
 -- args: settings, floor, request, gen, grant, mode, ttl, lock-delay, owner, purpose, wait, age, alive
 -- answers: Granted, Queued, Busy, WaitEnded
--- refuses: LEASE_EXPIRED, TOKENS_EXHAUSTED, LIMIT_EXCEEDED, QUEUE_FULL, RECOVERING
+-- refuses: MALFORMED_REQUEST, LEASE_EXPIRED, TOKENS_EXHAUSTED, LIMIT_EXCEEDED, QUEUE_FULL, RECOVERING
 
 local function busy(step, mode)
   local lock = step.lock
@@ -24,24 +24,34 @@ local function busy(step, mode)
   return { 'Busy', lock.holders[1] or {}, remaining, queue_length(lock) + #lock.offers }
 end
 
+local function differs(first, args)
+  return first[MODE] ~= tonumber(args[6]) or first[TTL] ~= tonumber(args[7]) or first[DELAY] ~= tonumber(args[8])
+end
+
 -- The answer to a request that was seen before: the same one, as far as it still stands.
 local function known(step, args)
   local lock, request, gen = step.lock, args[3], tonumber(args[4])
   local offer = offer_by(step, REQUEST, request)
+  local held = find(lock.holders, REQUEST, request)
+  local place = not offer and not held and place_of(lock, request)
+  local first = offer and offer[WAITER] or held or (place and waiter_of(lock, request))
+  if first and differs(first, args) then
+    return refuse('MALFORMED_REQUEST', 'the request was sent before with another mode, ttl_millis or lock_delay_millis; '
+      .. 'send the same again, or use a new request id')
+  end
   if offer then
     -- Asking again is a sign of life that came after the offer was made: as good as accepting it.
     accepted(step, offer)
+    held = find(lock.holders, REQUEST, request)
   end
-  local held = find(lock.holders, REQUEST, request)
   if held then
     resume_by(step, held, gen)
     settle_at(step, held, HOME)
     -- The caller counts its lease from this sending, so the lease must last as long.
     return { 'Granted', renew(step, held) }
   end
-  local place = place_of(lock, request)
   if place then
-    local waiter = waiter_of(lock, request)
+    local waiter = first
     hear_from(step, waiter, gen)
     settle_at(step, waiter, WAITER_HOME)
     waiter[ALIVE_UNTIL] = math.max(waiter[ALIVE_UNTIL], math.min(NEVER, step.now + tonumber(args[13])))

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class IdentifiersTest {
@@ -50,9 +51,12 @@ class IdentifiersTest {
         assertThat(id.shortened()).isEqualTo("a8faed6a");
     }
 
+    /** On the wire the number has no sign; the message names what was sent. */
     @ParameterizedTest
-    @ValueSource(longs = {0, -1, Long.MIN_VALUE})
-    void requestsCountFromOne(long number) {
-        LockNameTest.assertMalformed(() -> new RequestId(new SessionId(1, 2), number), "use 1 or more");
+    @CsvSource({"0, 0", "-1, 18446744073709551615", "-9223372036854775808, 9223372036854775808"})
+    void requestsCountFromOneTo2To63(long number, String sent) {
+        LockNameTest.assertMalformed(
+                () -> new RequestId(new SessionId(1, 2), number),
+                "request id is " + sent + "; use 1 to 9223372036854775807");
     }
 }

@@ -23,6 +23,13 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
     /** The answer to a request that was seen before: the same one, as far as it still stands. */
     private Optional<Answer> known(Step step) {
         LockState state = step.state();
+        if (differsFromFirst(state)) {
+            return Optional.of(step.refuse(
+                    Reason.MALFORMED_REQUEST,
+                    "request " + Long.toUnsignedString(request.id().number())
+                            + " was sent before with another mode, ttl_millis or lock_delay_millis; "
+                            + "send the same again, or use a new request id"));
+        }
         Optional<Offer> offer = state.offer(request.id());
         if (offer.isPresent()) {
             // Asking again is a sign of life that came after the offer was made: as good as accepting it.
@@ -43,6 +50,18 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
             return Optional.of(new Answer.Queued(step.state().position(request.id())));
         }
         return state.tombstone(request.id()).map(tombstone -> ended(step, tombstone));
+    }
+
+    /** Whether the request stands and asked for another lease. The end of a request does not say what it had asked for. */
+    private boolean differsFromFirst(LockState state) {
+        return state.offer(request.id())
+                .map(Offer::request)
+                .or(() -> state.holder(request.id()).map(Grant::request))
+                .or(() -> state.waiter(request.id()).map(Waiter::request))
+                .filter(first -> first.mode() != request.mode()
+                        || first.ttlMillis() != request.ttlMillis()
+                        || first.lockDelayMillis() != request.lockDelayMillis())
+                .isPresent();
     }
 
     private Answer ended(Step step, Tombstone tombstone) {

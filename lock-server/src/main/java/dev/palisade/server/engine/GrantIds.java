@@ -2,13 +2,15 @@ package dev.palisade.server.engine;
 
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.RequestId;
+import dev.palisade.server.core.LockRequest;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
- * Makes grant ids: 96 bits are a hash of the client's session nonce and the request, which every server can recompute; the others are a
+ * Makes grant ids: 96 bits are a hash of the client's session nonce, the request and its lock, which every server can recompute; the others are a
  * hash of these and of this process's own randomness. Both sides' randomness goes in, so that neither a server nor a client restored
  * from a snapshot can make the same id for another grant. A signed grant id thus also names the session it was made for, to those that
  * know the session.
@@ -23,27 +25,30 @@ final class GrantIds {
         this.serverRandom = serverRandom.clone();
     }
 
-    GrantId of(RequestId request) {
+    GrantId of(LockRequest request) {
         byte[] id = hash(new byte[0], request);
         System.arraycopy(hash(serverRandom, request), 0, id, REQUEST_BYTES, GrantId.BYTES - REQUEST_BYTES);
         return GrantId.of(id).turn(0);
     }
 
     /** Whether a server, this or another, made {@code grant} for {@code request}. */
-    static boolean isOf(GrantId grant, RequestId request) {
+    static boolean isOf(GrantId grant, LockRequest request) {
         return MessageDigest.isEqual(
                 Arrays.copyOf(grant.toBytes(), REQUEST_BYTES),
                 Arrays.copyOf(hash(new byte[0], request), REQUEST_BYTES));
     }
 
-    private static byte[] hash(byte[] before, RequestId request) {
+    private static byte[] hash(byte[] before, LockRequest request) {
+        RequestId id = request.id();
         ByteBuffer asked = ByteBuffer.allocate(3 * Long.BYTES)
-                .putLong(request.session().high())
-                .putLong(request.session().low())
-                .putLong(request.number());
+                .putLong(id.session().high())
+                .putLong(id.session().low())
+                .putLong(id.number());
         MessageDigest sha256 = sha256();
         sha256.update(before);
-        return Arrays.copyOf(sha256.digest(asked.array()), GrantId.BYTES);
+        sha256.update(asked.array());
+        sha256.update(request.lock().value().getBytes(StandardCharsets.UTF_8));
+        return Arrays.copyOf(sha256.digest(), GrantId.BYTES);
     }
 
     private static MessageDigest sha256() {

@@ -24,6 +24,7 @@ import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Release;
@@ -48,6 +49,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -73,7 +75,7 @@ public final class LockEngine implements LockStore.Listener {
     private final Sessions sessions;
     private final EventLog events;
     private final Outage outage;
-    private final Map<RequestId, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
+    private final Map<LockRequest, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
 
     /**
@@ -178,7 +180,7 @@ public final class LockEngine implements LockStore.Listener {
                                 if (answer instanceof Answer.Refused refused && !isFinal(refused)) {
                                     unknown.set(refused.rejection());
                                 } else if (answer instanceof Answer.Refused refused
-                                        && session.ended(lease.grant(), 0)
+                                        && session.holdsNoMore(lease.grant())
                                         && !isReleased(refused)) {
                                     lost.add(Lost.by(refused.rejection(), lease.lock(), lease.grant()));
                                 }
@@ -276,7 +278,11 @@ public final class LockEngine implements LockStore.Listener {
             long ageMillis,
             String owner,
             String purpose,
-            int turns) {}
+            int turns) {
+        LockRequest named() {
+            return new LockRequest(lock, id);
+        }
+    }
 
     /** Acquires for a stream: the answer comes at once, and a waiter is told of its offer later. */
     public CompletionStage<Answer> acquire(Session session, Asked asked) {
@@ -288,15 +294,18 @@ public final class LockEngine implements LockStore.Listener {
         }
         // Known before the store knows: if the stream breaks while the command is on its way, it must still be taken
         // back.
-        session.waits(asked.id().number(), asked.lock(), asked.turns());
+        Session.Waiting request = new Session.Waiting(asked.lock(), asked.id().number());
+        boolean isNew = session.waits(request, asked.turns());
         return execute(command(asked, session.gen())).thenApply(answer -> {
             if (answer instanceof Answer.Granted granted) {
                 holds(session, asked.lock(), granted.grant());
+            } else if (answer instanceof Answer.Refused && !isNew) {
+                // Only the repetition is refused: what it repeats may go on waiting.
+                return answer;
             } else if (!(answer instanceof Answer.Queued)) {
-                session.ended(new GrantId(0, 0), asked.id().number());
+                session.waitsNoMore(request);
             } else if (session.isAbandoned()) {
-                sessions.leave(
-                        session, new Session.Waiting(asked.lock(), asked.id().number()));
+                sessions.leave(session, request);
             }
             return answer;
         });
@@ -308,7 +317,7 @@ public final class LockEngine implements LockStore.Listener {
      */
     public CompletableFuture<Answer> acquireParked(Asked asked) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
-        CompletableFuture<Answer> earlier = parked.put(asked.id(), result);
+        CompletableFuture<Answer> earlier = parked.put(asked.named(), result);
         if (earlier != null) {
             earlier.cancel(false);
         }
@@ -322,12 +331,12 @@ public final class LockEngine implements LockStore.Listener {
 
     /** The caller has its answer. */
     public void callEnded(Asked asked, CompletableFuture<Answer> call) {
-        parked.remove(asked.id(), call);
+        parked.remove(asked.named(), call);
     }
 
     /** The caller hung up: takes back what it asked for, unless it has asked again by another call. */
     public void callBroke(Asked asked, CompletableFuture<Answer> call) {
-        if (parked.remove(asked.id(), call) && !sessions.freesNothing()) {
+        if (parked.remove(asked.named(), call) && !sessions.freesNothing()) {
             var unused = leave(asked.lock(), asked.id());
         }
     }
@@ -379,7 +388,7 @@ public final class LockEngine implements LockStore.Listener {
     public CompletionStage<Answer> release(Release release) {
         return execute(release).thenApply(answer -> {
             if (answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.NOT_HOLDER) {
-                givenUp(release.session(), release.grant(), 0);
+                givenUp(release.session(), session -> session.holdsNoMore(release.grant()));
             }
             return answer;
         });
@@ -389,16 +398,19 @@ public final class LockEngine implements LockStore.Listener {
     public CompletionStage<Answer> leave(LockName lock, RequestId request) {
         return execute(new Leave(lock, request, Leave.BY_CLIENT)).thenApply(answer -> {
             if (answer instanceof Answer.Left) {
-                givenUp(request.session(), grantIds.of(request), request.number());
+                givenUp(request.session(), session -> {
+                    session.waitsNoMore(new Session.Waiting(lock, request.number()));
+                    session.holdsNoMore(grantIds.of(new LockRequest(lock, request)));
+                });
             }
             return answer;
         });
     }
 
-    private void givenUp(SessionId id, GrantId grant, long requestNumber) {
+    private void givenUp(SessionId id, Consumer<Session> what) {
         Session session = sessions.of(id);
         if (session != null) {
-            session.ended(grant, requestNumber);
+            what.accept(session);
         }
     }
 
@@ -436,7 +448,8 @@ public final class LockEngine implements LockStore.Listener {
             return Optional.empty();
         }
         RequestId request = new RequestId(resume.session(), shown.requestNumber());
-        if (!GrantIds.isOf(named.grant(), request) || endedGrants.contains(named.grant())) {
+        if (!GrantIds.isOf(named.grant(), new LockRequest(resume.lock(), request))
+                || endedGrants.contains(named.grant())) {
             return Optional.empty();
         }
         Request asked = new Request(
@@ -526,7 +539,7 @@ public final class LockEngine implements LockStore.Listener {
         Request request = new Request(
                 asked.id(),
                 sessionGen,
-                grantIds.of(asked.id()),
+                grantIds.of(asked.named()),
                 asked.mode(),
                 asked.ttlMillis(),
                 asked.lockDelayMillis(),
@@ -565,7 +578,7 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     private void offered(LockState next, LockEvent.Offered offered, long decidedAtMillis) {
-        CompletableFuture<Answer> waiting = parked.get(offered.request());
+        CompletableFuture<Answer> waiting = parked.get(new LockRequest(next.name(), offered.request()));
         Grant promised = next.promised(offered.request()).orElse(null);
         if (promised == null) {
             return; // Taken back in the same step.
@@ -590,7 +603,8 @@ public final class LockEngine implements LockStore.Listener {
                     .offered(
                             next.name(),
                             promised,
-                            session.turns(offered.request().number()),
+                            session.turns(new Session.Waiting(
+                                    next.name(), offered.request().number())),
                             promised.expiresAtMillis() - decidedAtMillis,
                             session.sentBefore(decidedAtMillis));
             unflushed.add(session.peer());
@@ -625,7 +639,7 @@ public final class LockEngine implements LockStore.Listener {
         if (store.mayLosePast() && ended.tombstone().token() != 0) {
             endedGrants.add(ended.tombstone().grant());
         }
-        CompletableFuture<Answer> waiting = parked.get(request);
+        CompletableFuture<Answer> waiting = parked.get(new LockRequest(lock, request));
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             waiting.complete(new Answer.WaitEnded(end));
         }
@@ -633,7 +647,8 @@ public final class LockEngine implements LockStore.Listener {
         if (session == null) {
             return;
         }
-        boolean held = session.ended(ended.tombstone().grant(), request.number());
+        session.waitsNoMore(new Session.Waiting(lock, request.number()));
+        boolean held = session.holdsNoMore(ended.tombstone().grant());
         if (!session.isConnected()) {
             return;
         }
@@ -650,7 +665,7 @@ public final class LockEngine implements LockStore.Listener {
                 }
             }
             case TIMED_OUT, DROPPED -> {
-                session.peer().waitEnded(request.number(), end);
+                session.peer().waitEnded(lock, request.number(), end);
                 unflushed.add(session.peer());
             }
             case RELEASED, LEFT, BUSY -> {

@@ -27,7 +27,7 @@ public interface Peer {
     void revokeAsked(LockName lock, GrantId grant, String by, String why);
 
     /** One of the peer's requests stopped waiting without the lock. */
-    void waitEnded(long requestNumber, End end);
+    void waitEnded(LockName lock, long requestNumber, End end);
 
     /** Sends what was gathered. */
     void flush();

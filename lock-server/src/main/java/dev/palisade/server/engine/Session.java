@@ -22,7 +22,9 @@ public final class Session {
     private final boolean keepLeasesOnDisconnect;
     private final Peer peer;
     private final Map<GrantId, Held> held = new HashMap<>();
-    private final Map<Long, Wanted> waiting = new HashMap<>();
+    /** With the turns that were asked for. */
+    private final Map<Waiting, Integer> waiting = new HashMap<>();
+
     private final FrameTimes frames = new FrameTimes();
     private final String fingerprint;
     private final long connectedAtMillis;
@@ -35,8 +37,6 @@ public final class Session {
     record Held(LockName lock, Grant grant) {}
 
     record Waiting(LockName lock, long requestNumber) {}
-
-    private record Wanted(LockName lock, int turns) {}
 
     Session(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer, long nowMillis) {
         this.id = id;
@@ -102,18 +102,18 @@ public final class Session {
         return held.size() + waiting.size();
     }
 
-    synchronized void waits(long requestNumber, LockName lock, int turns) {
-        waiting.put(requestNumber, new Wanted(lock, turns));
+    /** Returns whether the request is new to this stream. */
+    synchronized boolean waits(Waiting request, int turns) {
+        return waiting.putIfAbsent(request, turns) == null;
     }
 
     /** How many the request asked for. */
-    synchronized int turns(long requestNumber) {
-        Wanted wanted = waiting.get(requestNumber);
-        return wanted == null ? 1 : wanted.turns();
+    synchronized int turns(Waiting request) {
+        return waiting.getOrDefault(request, 1);
     }
 
     synchronized void holds(Grant grant, LockName lock) {
-        waiting.remove(grant.request().id().number());
+        waiting.remove(new Waiting(lock, grant.request().id().number()));
         held.put(grant.id(), new Held(lock, grant));
     }
 
@@ -126,9 +126,13 @@ public final class Session {
         return held.containsKey(grant);
     }
 
-    /** The request is neither held nor waited for any more; returns whether it was held. */
-    synchronized boolean ended(GrantId grant, long requestNumber) {
-        waiting.remove(requestNumber);
+    /** The request is not waited for any more. */
+    synchronized void waitsNoMore(Waiting request) {
+        waiting.remove(request);
+    }
+
+    /** The grant is not held any more; returns whether it was. */
+    synchronized boolean holdsNoMore(GrantId grant) {
         return held.remove(grant) != null;
     }
 
@@ -150,8 +154,6 @@ public final class Session {
     }
 
     synchronized List<Waiting> waiting() {
-        List<Waiting> all = new ArrayList<>(waiting.size());
-        waiting.forEach((number, wanted) -> all.add(new Waiting(wanted.lock(), number)));
-        return all;
+        return new ArrayList<>(waiting.keySet());
     }
 }

@@ -328,6 +328,7 @@ final class Answers {
                 .setRemainingMillis(grant.expiresAtMillis() - now)
                 .setTtlMillis(request.ttlMillis())
                 .setSession(request.id().session().shortened())
+                .setGrantId(ByteString.copyFrom(grant.id().toBytes()))
                 .build();
     }
 

@@ -41,7 +41,7 @@ final class ProtoCodec {
         return new Asked(
                 lock(request.getLock()),
                 new RequestId(session, request.getRequestId()),
-                mode(request.getMode()),
+                mode(request.getMode(), request.getModeValue()),
                 ttl(request.getTtlMillis()),
                 within("wait_millis", request.getWaitMillis(), 0, limits.waitMaxMillis()),
                 lockDelay(request.getLockDelayMillis()),
@@ -58,7 +58,7 @@ final class ProtoCodec {
         }
         return Optional.of(new Shown(
                 SignedSequencer.of(request.getSequencer().toByteArray()),
-                within("request_id", request.getRequestId(), 1, Long.MAX_VALUE),
+                RequestId.checked(request.getRequestId()),
                 ttl(request.getTtlMillis()),
                 lockDelay(request.getLockDelayMillis()),
                 text("owner", owner),
@@ -108,12 +108,15 @@ final class ProtoCodec {
         return Texts.checked(what, value, 1, TEXT_BYTES_MAX);
     }
 
-    private static Mode mode(dev.palisade.proto.v1.Mode mode) {
+    /** @param number what {@code mode} is on the wire */
+    private static Mode mode(dev.palisade.proto.v1.Mode mode, int number) {
         return switch (mode) {
             case EXCLUSIVE -> Mode.EXCLUSIVE;
             case SHARED -> Mode.SHARED;
-            case MODE_UNSPECIFIED, UNRECOGNIZED ->
-                throw RejectedException.malformed("mode is not set; use EXCLUSIVE or SHARED");
+            case MODE_UNSPECIFIED -> throw RejectedException.malformed("mode is not set; use EXCLUSIVE or SHARED");
+            case UNRECOGNIZED ->
+                throw RejectedException.malformed(
+                        "mode is " + number + ", which this server does not know; use EXCLUSIVE or SHARED");
         };
     }
 

@@ -153,7 +153,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     LockEngine.Asked asked = codec.acquire(call.getAcquire(), attached.id(), attached.owner());
                     answer(call, engine.acquire(attached, asked), (reply, answer) -> {
                         if (answer instanceof Answer.WaitEnded over) {
-                            waitEnded(asked.id().number(), over.end());
+                            waitEnded(asked.lock(), asked.id().number(), over.end());
                         }
                         reply.setAcquire(answers.acquire(asked.lock(), asked.turns(), answer));
                     });
@@ -318,10 +318,12 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     @Override
-    public void waitEnded(long requestNumber, End end) {
+    public void waitEnded(LockName lock, long requestNumber, End end) {
         outbox.event(Event.newBuilder()
-                .setWaitEnded(
-                        WaitEndedEvent.newBuilder().setRequestId(requestNumber).setEnd(Answers.waitEnd(end)))
+                .setWaitEnded(WaitEndedEvent.newBuilder()
+                        .setRequestId(requestNumber)
+                        .setEnd(Answers.waitEnd(end))
+                        .setLock(lock.value()))
                 .build());
     }
 

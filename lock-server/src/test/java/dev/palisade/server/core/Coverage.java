@@ -16,6 +16,7 @@ import java.util.TreeMap;
 public final class Coverage {
     /** What the core refuses with, and no other. */
     static final Set<Reason> REASONS = Set.of(
+            Reason.MALFORMED_REQUEST,
             Reason.NOT_HOLDER,
             Reason.TOKEN_MISMATCH,
             Reason.LEASE_EXPIRED,

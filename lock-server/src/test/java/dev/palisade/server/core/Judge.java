@@ -742,7 +742,10 @@ final class Judge {
                     .isTrue();
         }
         Optional<Known> subject = subject(command);
-        if (command instanceof Acquire acquire && subject.isPresent() && subject.get().status != Status.ENDED) {
+        if (command instanceof Acquire acquire
+                && subject.isPresent()
+                && subject.get().status != Status.ENDED
+                && !expected.contains(Reason.MALFORMED_REQUEST)) {
             assertThat(subject.get().gen)
                     .as("the stream that asked speaks for the request")
                     .isGreaterThanOrEqualTo(acquire.request().sessionGen());
@@ -1031,13 +1034,19 @@ final class Judge {
     private Set<Reason> refusalOfKnown(Acquire acquire) {
         Known k = Objects.requireNonNull(known.get(acquire.request().id()));
         if (k.status != Status.ENDED) {
-            return Set.of();
+            return differs(k.asked, acquire.request()) ? Set.of(Reason.MALFORMED_REQUEST) : Set.of();
         }
         return switch (k.end) {
             case RELEASED, EXPIRED, ABANDONED, FORCE_RELEASED -> Set.of(Reason.LEASE_EXPIRED);
             case LEFT, TIMED_OUT, DROPPED, BUSY ->
                 onRecord(k) ? Set.of() : Set.of(Reason.LEASE_EXPIRED, Reason.OUTCOME_UNKNOWN);
         };
+    }
+
+    private static boolean differs(Request first, Request again) {
+        return first.mode() != again.mode()
+                || first.ttlMillis() != again.ttlMillis()
+                || first.lockDelayMillis() != again.lockDelayMillis();
     }
 
     /** The model has the request in it by now if it was taken; what counts is what stood in its way. */

@@ -290,7 +290,7 @@ public final class Walk {
         return chance(70) ? Long.MAX_VALUE : now + 50 + random.nextInt(1_500);
     }
 
-    /** A duplicate. By another server it comes with another grant id and says how old it is. */
+    /** A duplicate. By another server it comes with another grant id and says how old it is. Some are not what was sent first. */
     private Command acquireAgain() {
         int recent = profile == Profile.MANY_ENDS ? order.size() : Math.min(order.size(), 60);
         RequestId id = order.get(order.size() - 1 - random.nextInt(recent));
@@ -300,13 +300,14 @@ public final class Walk {
         }
         Request first = Objects.requireNonNull(sent.get(id));
         int session = (int) id.session().low() - 1;
+        long differs = steady % 40; // 1 to 3: in the mode, the ttl or the lock-delay.
         Request again = new Request(
                 id,
                 Math.max(1, gens[session] - (chance(20) ? 1 : 0)),
                 chance(20) ? new GrantId(77, random.nextInt(1_000_000)) : first.grant(),
-                first.mode(),
-                first.ttlMillis(),
-                first.lockDelayMillis(),
+                differs == 1 ? Mode.SHARED : first.mode(),
+                first.ttlMillis() + (differs == 2 ? 1 : 0),
+                first.lockDelayMillis() + (differs == 3 ? 1 : 0),
                 "",
                 "");
         return new Acquire(

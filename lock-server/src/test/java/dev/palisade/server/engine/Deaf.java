@@ -23,7 +23,7 @@ final class Deaf implements Peer {
     }
 
     @Override
-    public void waitEnded(long requestNumber, End end) {}
+    public void waitEnded(LockName lock, long requestNumber, End end) {}
 
     @Override
     public void flush() {}

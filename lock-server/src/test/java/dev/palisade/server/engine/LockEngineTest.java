@@ -161,7 +161,7 @@ class LockEngineTest {
         for (int i = 1; i <= 100; i++) {
             SessionId id = new SessionId(1, i);
             Session session = engine.attach(id, 1, "", false, new Deaf());
-            session.waits(1, new LockName("a"), 1);
+            session.waits(new Session.Waiting(new LockName("a"), 1), 1);
             engine.detach(session);
         }
         assertThatThrownBy(() -> engine.attach(new SessionId(3, 1), 1, "", false, new Deaf()))

@@ -18,6 +18,7 @@ import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Poll;
@@ -388,9 +389,10 @@ public final class RedisStore implements LockStore {
         if (command instanceof Acquire acquire && answer instanceof Answer.Queued) {
             waiting.waits(acquire, sent);
         } else if (answer instanceof Answer.Granted granted) {
-            waiting.isOver(granted.grant().request().id());
+            waiting.isOver(
+                    new LockRequest(command.lock(), granted.grant().request().id()));
         } else if (command instanceof Leave leave && answer instanceof Answer.Left) {
-            waiting.isOver(leave.request());
+            waiting.isOver(new LockRequest(leave.lock(), leave.request()));
         }
     }
 
@@ -403,7 +405,7 @@ public final class RedisStore implements LockStore {
         }
         List<LockEvent> events = new ArrayList<>(changes.events().size());
         for (LockEvent event : changes.events()) {
-            if (isOurs(event)) {
+            if (isOurs(changes.state().name(), event)) {
                 events.add(event);
             }
         }
@@ -420,11 +422,11 @@ public final class RedisStore implements LockStore {
     }
 
     /** An offer is told by the server that its waiter waits at; what else there is, by whoever brought it about. */
-    private boolean isOurs(LockEvent event) {
+    private boolean isOurs(LockName lock, LockEvent event) {
         if (event instanceof LockEvent.Ended ended) {
-            waiting.isOver(ended.tombstone().request());
+            waiting.isOver(new LockRequest(lock, ended.tombstone().request()));
         } else if (event instanceof LockEvent.Offered offered) {
-            WaitingHere.@Nullable Waiting mine = waiting.of(offered.request());
+            WaitingHere.@Nullable Waiting mine = waiting.of(new LockRequest(lock, offered.request()));
             return mine != null && mine.isNews(offered.token().value());
         }
         return true;
@@ -437,7 +439,7 @@ public final class RedisStore implements LockStore {
             LockName lock = new LockName(FunctionAnswer.string(fields.get(0)));
             List<Object> event = fields.subList(2, fields.size());
             RequestId request = FunctionAnswer.request(FunctionAnswer.bytes(event.get(1)));
-            WaitingHere.@Nullable Waiting mine = waiting.of(request);
+            WaitingHere.@Nullable Waiting mine = waiting.of(new LockRequest(lock, request));
             boolean offered = FunctionAnswer.string(event.get(0)).equals("Offered");
             if (offered && mine == null) {
                 return; // No longer.
@@ -493,7 +495,8 @@ public final class RedisStore implements LockStore {
     }
 
     private void polled(WaitingHere.Waiting mine, Answer answer, long sent) {
-        RequestId request = mine.acquire.request().id();
+        LockRequest request =
+                new LockRequest(mine.acquire.lock(), mine.acquire.request().id());
         if (waiting.of(request) != mine) {
             return; // Over meanwhile.
         }

@@ -1,7 +1,7 @@
 package dev.palisade.server.store.redis;
 
-import dev.palisade.contract.RequestId;
 import dev.palisade.server.core.Acquire;
+import dev.palisade.server.core.LockRequest;
 import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The requests that wait and were sent by this server: it keeps them alive, and hears of their offers. Safe for use by many threads. */
 final class WaitingHere {
-    private final Map<RequestId, Waiting> all = new ConcurrentHashMap<>();
+    private final Map<LockRequest, Waiting> all = new ConcurrentHashMap<>();
 
     /** One of them. */
     static final class Waiting {
@@ -54,7 +54,7 @@ final class WaitingHere {
 
     /** The acquire, sent at {@code sentMillis}, was answered "waits". */
     void waits(Acquire acquire, long sentMillis) {
-        all.compute(acquire.request().id(), (id, known) -> {
+        all.compute(new LockRequest(acquire.lock(), acquire.request().id()), (id, known) -> {
             if (known == null) {
                 return new Waiting(acquire, sentMillis);
             }
@@ -63,12 +63,12 @@ final class WaitingHere {
         });
     }
 
-    void isOver(RequestId request) {
+    void isOver(LockRequest request) {
         all.remove(request);
     }
 
     @Nullable
-    Waiting of(RequestId request) {
+    Waiting of(LockRequest request) {
         return all.get(request);
     }
 
