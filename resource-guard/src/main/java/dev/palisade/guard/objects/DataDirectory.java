@@ -1,5 +1,6 @@
 package dev.palisade.guard.objects;
 
+import dev.palisade.contract.OwnerOnly;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -44,7 +45,7 @@ final class DataDirectory implements AutoCloseable {
             throw new CannotStart("data directory " + path + " holds a ';', which H2 cannot open; use another");
         }
         try {
-            Files.createDirectories(path);
+            OwnerOnly.createDirectories(path);
         } catch (FileAlreadyExistsException e) {
             throw new CannotStart("data directory " + path + " is not a directory; name one with --data-dir");
         } catch (IOException e) {
@@ -112,6 +113,23 @@ final class DataDirectory implements AutoCloseable {
         return new CannotStart("data directory " + path + " is in use by another process; stop it first");
     }
 
+    /**
+     * Takes the database file, where there is one, from others. A file that H2 makes now is open to them until
+     * {@link #markMade()}, and has no objects yet.
+     *
+     * @throws CannotStart when others can use a file that is not this user's to change
+     */
+    void restrict() throws CannotStart {
+        Path database = path.resolve(DATABASE_FILE);
+        try {
+            if (Files.exists(database)) {
+                OwnerOnly.restrict(database);
+            }
+        } catch (IOException e) {
+            throw new CannotStart("database file " + e.getMessage());
+        }
+    }
+
     /** The shipped URL: every commit is on disk before it is answered, and the process closes the database itself. */
     String jdbcUrl() {
         return "jdbc:h2:file:" + path.toAbsolutePath() + "/objects;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE";
@@ -139,6 +157,7 @@ final class DataDirectory implements AutoCloseable {
 
     /** From now on a missing database is a loss, not a first start. */
     void markMade() throws CannotStart {
+        restrict();
         try {
             if (!Files.exists(path.resolve(MADE_FILE))) {
                 Files.createFile(path.resolve(MADE_FILE));

@@ -178,6 +178,7 @@ public final class Main implements Callable<Integer> {
         Path directory = dataDir == null ? Defaults.home().resolve("objects") : dataDir;
         try (DataDirectory data = DataDirectory.hold(directory)) {
             data.refuseIfLost();
+            data.restrict();
             serve(address, data.jdbcUrl(), template, limits, guardSwitch, keys, data);
         }
         return 0;

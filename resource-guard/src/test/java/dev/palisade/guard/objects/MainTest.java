@@ -23,6 +23,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -179,6 +180,21 @@ class MainTest {
         assertThat(ended.code()).isEqualTo(2);
         assertThat(ended.err()).singleElement().asString().contains("--allow-remote");
         assertThat(ended.out()).isEmpty();
+    }
+
+    @Test
+    void databaseIsItsOwnersAlone() throws Exception {
+        Path directory = home.resolve("objects");
+        ObjectsProcess.launch(home, "--port", "0").close();
+        assertThat(permissions(directory)).isEqualTo("rwx------");
+        assertThat(permissions(directory.resolve("objects.mv.db"))).isEqualTo("rw-------");
+        Files.setPosixFilePermissions(directory.resolve("objects.mv.db"), PosixFilePermissions.fromString("rw-r--r--"));
+        ObjectsProcess.launch(home, "--port", "0").close();
+        assertThat(permissions(directory.resolve("objects.mv.db"))).isEqualTo("rw-------");
+    }
+
+    private static String permissions(Path path) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(path));
     }
 
     @Test

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.embedded;
 
+import dev.palisade.contract.OwnerOnly;
 import dev.palisade.server.store.StoreUnusable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -43,7 +44,7 @@ final class DataDirectory implements AutoCloseable {
             if (Files.exists(path) && !Files.isDirectory(path)) {
                 throw new StoreUnusable("data directory " + path + " is not a directory; name another with --data-dir");
             }
-            Files.createDirectories(path);
+            OwnerOnly.createDirectories(path);
             refuseStrangers(path);
             refuseOtherFormat(path);
             return lock(path, path.toRealPath());

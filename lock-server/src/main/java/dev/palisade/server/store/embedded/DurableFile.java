@@ -1,5 +1,6 @@
 package dev.palisade.server.store.embedded;
 
+import dev.palisade.contract.OwnerOnly;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
@@ -48,6 +49,7 @@ final class DurableFile extends NIOSequentialFile {
     @Override
     public void open(int maxIo, boolean useExecutor) throws IOException {
         super.open(maxIo, useExecutor);
+        OwnerOnly.restrict(path.resolve(getFileName()));
         try (FileChannel directory = FileChannel.open(path, StandardOpenOption.READ)) {
             directory.force(true);
         }

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.embedded;
 
+import dev.palisade.contract.OwnerOnly;
 import dev.palisade.server.store.StoreUnusable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -89,7 +90,9 @@ final class Journal implements AutoCloseable {
         this.fatal = fatal;
         this.batch = new Batch();
         this.watermark = new SyncWatermark(path);
-        Files.createDirectories(path);
+        // The records hold session ids, and a session id is all it takes to act for its owner.
+        OwnerOnly.createDirectories(path);
+        OwnerOnly.restrict(path);
         IOCriticalErrorListener onError =
                 (cause, message, file) -> broke("journal " + (file == null ? path : file) + ": " + message);
         this.files = new JournalFileFactory(path.toFile(), fileBytes / 4, BUFFER_TIMEOUT_NANOS, onError) {

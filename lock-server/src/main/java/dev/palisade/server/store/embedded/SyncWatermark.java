@@ -1,5 +1,6 @@
 package dev.palisade.server.store.embedded;
 
+import dev.palisade.contract.OwnerOnly;
 import dev.palisade.server.store.StoreUnusable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -53,6 +54,7 @@ final class SyncWatermark implements AutoCloseable {
         if (to == null) {
             to = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
             channel = to;
+            OwnerOnly.restrict(path);
         }
         int number = Integer.parseInt(synced.file().replaceAll("\\D", ""));
         ByteBuffer written = ByteBuffer.allocate(BYTES)

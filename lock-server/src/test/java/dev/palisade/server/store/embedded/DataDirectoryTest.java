@@ -7,6 +7,7 @@ import dev.palisade.server.store.StoreUnusable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
@@ -51,6 +52,42 @@ class DataDirectoryTest {
                     .hasMessageContaining("in use by another lock server");
         }
         asking.open(directory).close();
+    }
+
+    /** A session id is in the journal, and with it anybody acts for its client. */
+    @Test
+    void journalIsItsOwnersAlone(@TempDir Path temp) throws Exception {
+        Path directory = temp.resolve("server");
+        asking.open(directory).close();
+        assertThat(permissions(directory)).isEqualTo("rwx------");
+        assertThat(permissions(directory.resolve("journal"))).isEqualTo("rwx------");
+        try (Stream<Path> files = Files.list(directory.resolve("journal"))) {
+            assertThat(files.toList())
+                    .isNotEmpty()
+                    .allSatisfy(file -> assertThat(permissions(file)).isEqualTo("rw-------"));
+        }
+    }
+
+    @Test
+    void journalOfAnEarlierReleaseIsTakenFromOthers(@TempDir Path temp) throws Exception {
+        Path journal = temp.resolve("server/journal");
+        asking.open(journal.getParent()).close();
+        Files.setPosixFilePermissions(journal, PosixFilePermissions.fromString("rwxr-xr-x"));
+        try (Stream<Path> files = Files.list(journal)) {
+            for (Path file : files.toList()) {
+                Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+            }
+        }
+        asking.open(journal.getParent()).close();
+        assertThat(permissions(journal)).isEqualTo("rwx------");
+        try (Stream<Path> files = Files.list(journal)) {
+            assertThat(files.toList())
+                    .allSatisfy(file -> assertThat(permissions(file)).isEqualTo("rw-------"));
+        }
+    }
+
+    private static String permissions(Path path) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(path));
     }
 
     @Test
