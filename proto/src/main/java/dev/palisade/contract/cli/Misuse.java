@@ -3,6 +3,7 @@ package dev.palisade.contract.cli;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.MissingParameterException;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.OptionSpec;
@@ -14,6 +15,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** What is wrong with a command line, in one plain line: the parser speaks of indexes and Java types. */
 final class Misuse {
     private static final int SHOWN_MAX = 80;
+    private static final int MESSAGE_MAX = 300;
 
     private Misuse() {}
 
@@ -32,7 +34,7 @@ final class Misuse {
         if (misuse.getArgSpec() != null && misuse.getValue() != null) {
             return value(misuse);
         }
-        return String.valueOf(misuse.getMessage()).lines().findFirst().orElse("");
+        return shortened(misuse.getMessage());
     }
 
     private static String unmatched(UnmatchedArgumentException misuse) {
@@ -81,15 +83,25 @@ final class Misuse {
         if (misuse.getCause() instanceof TypeConversionException ours && ours.getMessage() != null) {
             return name + ": " + ours.getMessage();
         }
-        return String.valueOf(misuse.getMessage()).lines().findFirst().orElse("");
+        return shortened(misuse.getMessage());
     }
 
     private static String name(ArgSpec argument) {
         return argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
     }
 
-    private static String shown(String text) {
+    /** What a user wrote, in a message: the first line, and no more than 80 characters of it. */
+    static String shown(String text) {
+        return cut(text, SHOWN_MAX);
+    }
+
+    /** A message of the parser, which repeats what a user wrote: its first line, and no more than 300 characters of it. */
+    static String shortened(@Nullable String message) {
+        return cut(String.valueOf(message), MESSAGE_MAX);
+    }
+
+    private static String cut(String text, int max) {
         String line = text.lines().findFirst().orElse("");
-        return line.length() <= SHOWN_MAX ? line : line.substring(0, SHOWN_MAX) + "...";
+        return line.length() <= max ? line : line.substring(0, max) + "...";
     }
 }

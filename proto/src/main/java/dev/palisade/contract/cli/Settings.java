@@ -26,6 +26,7 @@ public final class Settings implements IDefaultValueProvider {
     /** Names the file, beside {@code --config}. */
     public static final String CONFIG_VARIABLE = "PALISADE_CONFIG";
 
+    private static final int PROBLEMS_SHOWN = 10;
     private static final String CONFIG = "--config";
     private static final String SHARED_BY_ALL = "--server";
     private static final String SHARED_KEY = "server";
@@ -47,6 +48,7 @@ public final class Settings implements IDefaultValueProvider {
             "demo",
             "faults",
             "incidents",
+            "chaos",
             "bench",
             "completion");
 
@@ -132,7 +134,7 @@ public final class Settings implements IDefaultValueProvider {
             try {
                 new CommandLine(alone).parseArgs(option.longestName(), value.text());
             } catch (ParameterException e) {
-                throw new ParameterException(commandLine, value.from() + ": " + e.getMessage());
+                throw new ParameterException(commandLine, value.from() + ": " + Misuse.shortened(e.getMessage()));
             }
         }
     }
@@ -180,16 +182,23 @@ public final class Settings implements IDefaultValueProvider {
             int dot = key.indexOf('.');
             String command = dot < 0 ? "" : key.substring(0, dot);
             if (command.equals(spec.name()) && !known.contains(key)) {
-                problems.add(file.where(entry) + ": no setting is called '" + key + "'; settings are " + known);
+                problems.add(file.where(entry) + ": no setting is called '" + Misuse.shown(key) + "'; settings are " + known);
             }
             if (!command.equals(spec.name()) && !COMMANDS.contains(command)) {
-                problems.add(file.where(entry) + ": '" + key + "' is a setting of no command; write one of "
+                problems.add(file.where(entry) + ": '" + Misuse.shown(key) + "' is a setting of no command; write one of "
                         + new TreeSet<>(COMMANDS) + " and a dot before it");
             }
         });
         if (!problems.isEmpty()) {
-            throw new ParameterException(commandLine, String.join("; and ", problems));
+            throw new ParameterException(commandLine, joined(problems));
         }
+    }
+
+    /** The first few: a file that is no settings file has thousands. */
+    private static String joined(List<String> problems) {
+        int more = problems.size() - PROBLEMS_SHOWN;
+        return problems.stream().limit(PROBLEMS_SHOWN).collect(Collectors.joining("; and "))
+                + (more > 0 ? "; and " + more + " more" : "");
     }
 
     private static Stream<String> keys(CommandSpec spec) {

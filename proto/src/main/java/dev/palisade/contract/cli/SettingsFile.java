@@ -1,7 +1,9 @@
 package dev.palisade.contract.cli;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.StringReader;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,6 +20,8 @@ import java.util.Properties;
 record SettingsFile(String path, Map<String, Entry> entries) {
     /** What some editors put before the first line of a file in UTF-8. */
     private static final String BYTE_ORDER_MARK = "\uFEFF";
+    /** Some thousand times the length of a file with every setting there is. */
+    private static final int BYTES_MAX = 1 << 20;
 
     static final SettingsFile NONE = new SettingsFile("", Map.of());
 
@@ -28,7 +32,7 @@ record SettingsFile(String path, Map<String, Entry> entries) {
     static SettingsFile read(String path) throws Unreadable {
         int line = 0;
         try {
-            List<String> lines = new ArrayList<>(Files.readAllLines(Path.of(path), StandardCharsets.UTF_8));
+            List<String> lines = new ArrayList<>(lines(path));
             if (!lines.isEmpty() && lines.get(0).startsWith(BYTE_ORDER_MARK)) {
                 lines.set(0, lines.get(0).substring(1));
             }
@@ -53,6 +57,22 @@ record SettingsFile(String path, Map<String, Entry> entries) {
             throw new Unreadable("cannot read config file " + path + ":" + line + " (" + e.getMessage()
                     + "); write a backslash twice");
         }
+    }
+
+    private static List<String> lines(String path) throws IOException, Unreadable {
+        byte[] bytes;
+        try (InputStream file = Files.newInputStream(Path.of(path))) {
+            bytes = file.readNBytes(BYTES_MAX + 1);
+        }
+        if (bytes.length > BYTES_MAX) {
+            throw new Unreadable(
+                    "config file " + path + " has more than " + BYTES_MAX + " bytes; name a properties file");
+        }
+        String text = StandardCharsets.UTF_8
+                .newDecoder()
+                .decode(ByteBuffer.wrap(bytes))
+                .toString();
+        return text.lines().toList();
     }
 
     String where(Entry entry) {

@@ -4,8 +4,10 @@ import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
@@ -31,6 +33,7 @@ import java.util.function.LongSupplier;
 public final class KeysetFile {
     private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
     private static final int ROOT_UID = 0;
+    private static final int BYTES_MAX = 1 << 20;
     private static final long RELOAD_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Path path;
@@ -142,18 +145,35 @@ public final class KeysetFile {
         if (Files.isDirectory(path)) {
             throw new IOException("signing keyset " + path + " is a directory; name a file");
         }
+        if (!Files.isRegularFile(path)) {
+            throw new IOException(
+                    "signing keyset " + path + " is not a usable keyset: it is a pipe or a device; name a file");
+        }
         if (!Files.isReadable(path)) {
             throw new IOException("signing keyset " + path + " cannot be read; run as its owner");
         }
         refuseIfShared();
         FileTime modified = Files.getLastModifiedTime(path);
-        String json = Files.readString(path, StandardCharsets.UTF_8);
+        long size = Files.size(path);
         try {
-            return new Loaded(SequencerKeys.ofJson(json), modified, Files.size(path), nanoTime.getAsLong());
+            return new Loaded(SequencerKeys.ofJson(json(path)), modified, size, nanoTime.getAsLong());
         } catch (LinkageError e) {
             throw LinkageErrors.exception(e); // Tink needs a newer protobuf-java than the wire format does.
-        } catch (GeneralSecurityException | RuntimeException e) {
+        } catch (GeneralSecurityException | CharacterCodingException | RuntimeException e) {
             throw new IOException("signing keyset " + path + " is not a usable keyset; restore it from a good copy", e);
+        }
+    }
+
+    private static String json(Path path) throws IOException {
+        try (InputStream file = Files.newInputStream(path)) {
+            byte[] bytes = file.readNBytes(BYTES_MAX + 1);
+            if (bytes.length > BYTES_MAX) {
+                throw new IllegalArgumentException("more than " + BYTES_MAX + " bytes");
+            }
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(bytes))
+                    .toString();
         }
     }
 

@@ -285,6 +285,26 @@ class SettingsTest {
                 .hasMessageContaining("cannot read config file " + broken + ":1");
     }
 
+    @Test
+    void fileThatNeverEndsIsRefused() {
+        assertThatThrownBy(() -> parse(Map.of(), "--config=/dev/zero"))
+                .isInstanceOf(ParameterException.class)
+                .hasMessage("config file /dev/zero has more than 1048576 bytes; name a properties file");
+    }
+
+    @Test
+    void messageRepeatsOnlyTheBeginningOfALongLine() throws Exception {
+        String junk = "x".repeat(500_000);
+        for (String line : List.of(junk, "server." + junk + "=1", "server.port=" + junk)) {
+            Path file = file(line);
+            assertThatThrownBy(() -> parse(Map.of(), "--config=" + file))
+                    .isInstanceOf(ParameterException.class)
+                    .message()
+                    .contains(file + ":1", "xxx...")
+                    .hasSizeLessThan(1_000);
+        }
+    }
+
     private Path file(String content) throws IOException {
         return Files.writeString(directory.resolve("palisade.properties"), content);
     }

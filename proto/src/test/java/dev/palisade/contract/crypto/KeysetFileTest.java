@@ -67,6 +67,37 @@ class KeysetFileTest {
                 .hasMessageContaining("chmod 600 " + path);
     }
 
+    @Test
+    void bytesThatAreNoTextAreNoUsableKeyset() throws Exception {
+        Path path = created();
+        byte[] bytes = new byte[300];
+        new java.util.Random(1).nextBytes(bytes);
+        Files.write(path, bytes);
+        assertThatThrownBy(() -> KeysetFile.open(path))
+                .isInstanceOf(IOException.class)
+                .hasMessage("signing keyset " + path + " is not a usable keyset; restore it from a good copy");
+    }
+
+    /** As {@code --keyset <(cat keys)} names one. Waiting for its writer could take for ever. */
+    @Test
+    void pipeIsNoUsableKeyset() throws Exception {
+        Path pipe = directory.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        assertThatThrownBy(() -> KeysetFile.open(pipe))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("signing keyset " + pipe + " is not a usable keyset");
+    }
+
+    @Test
+    void fileThatIsFarTooLongForAKeysetIsNotReadWhole() throws Exception {
+        Path path = created();
+        Files.write(path, new byte[2 << 20]);
+        assertThatThrownBy(() -> KeysetFile.open(path))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("is not a usable keyset");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"r--------", "rw-------", "rwx------"})
     void aFileOfItsOwnerIsAccepted(String permissions) throws Exception {
