@@ -2,6 +2,7 @@ package dev.palisade.guard.objects;
 
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -72,7 +73,14 @@ final class LockTemplate {
 
     /** @throws RejectedException MALFORMED_REQUEST when the lock's name would not be one */
     LockName lockOf(String key) {
-        return new LockName(filled(key));
+        String name = filled(key);
+        int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes > LockName.BYTES_MAX) {
+            throw RejectedException.malformed(
+                    "the lock of this object, by the lock template '" + text + "', has a name of " + bytes
+                            + " bytes, the most is " + LockName.BYTES_MAX + "; use a shorter key");
+        }
+        return new LockName(name);
     }
 
     private String filled(String key) {

@@ -126,6 +126,11 @@ class LockTemplateTest {
         LockTemplate template = LockTemplate.parse("{key}");
         assertThatThrownBy(() -> template.lockOf("k".repeat(257)))
                 .isInstanceOfSatisfying(
-                        RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.MALFORMED_REQUEST));
+                        RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.MALFORMED_REQUEST))
+                .hasMessageContaining(
+                        "the lock of this object, by the lock template '{key}', has a name of 257 bytes, the most is 256; "
+                                + "use a shorter key");
+        assertThat(LockTemplate.parse("{key:1}").lockOf("k/" + "x".repeat(510)).value())
+                .isEqualTo("k");
     }
 }
