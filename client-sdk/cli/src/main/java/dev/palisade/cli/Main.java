@@ -4,6 +4,7 @@ import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Version;
+import java.io.PrintStream;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -22,7 +23,17 @@ public final class Main {
     public static void main(String[] args) {
         // What matters is told in our own lines.
         ROOT.setLevel(Level.OFF);
-        System.exit(run(args));
+        System.exit(written(run(args), System.out));
+    }
+
+    /** {@code code}; but a success whose answer was lost, as on a full disk, is none. */
+    static int written(int code, PrintStream answer) {
+        if (!answer.checkError() || code != ExitCodes.OK) {
+            return code;
+        }
+        System.err.println(
+                "palisade: the answer could not be written to standard output; is its disk full, or its reader gone?");
+        return ExitCodes.NOT_WRITTEN;
     }
 
     static int run(String... args) {

@@ -159,6 +159,28 @@ class CommandLineTest {
 
     private record Ran(int code, String out, String err) {}
 
+    @Test
+    void successWhoseAnswerIsLostHasACodeOfItsOwn() throws Exception {
+        PrintStream errBefore = System.err;
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        try (PrintStream full = new PrintStream("/dev/full", StandardCharsets.UTF_8);
+                PrintStream fine = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8)) {
+            full.println("an answer");
+            fine.println("an answer");
+            assertThat(Main.written(0, full)).isEqualTo(4);
+            assertThat(Main.written(3, full))
+                    .as("what went wrong before counts")
+                    .isEqualTo(3);
+            assertThat(Main.written(0, fine)).isZero();
+        } finally {
+            System.setErr(errBefore);
+        }
+        assertThat(err.toString(StandardCharsets.UTF_8))
+                .startsWith("palisade: the answer could not be written to standard output")
+                .hasLineCount(1);
+    }
+
     private static Ran run(String... args) {
         PrintStream outBefore = System.out;
         PrintStream errBefore = System.err;

@@ -16,6 +16,9 @@ public final class ExitCodes {
     /** No lock server could say, or it refused. */
     public static final int NO_ANSWER = 3;
 
+    /** Done, and the answer could not be written to standard output. */
+    public static final int NOT_WRITTEN = 4;
+
     /** {@code run --wait 0s}: the lock is taken. The command did not run. */
     public static final int BUSY = 120;
 
