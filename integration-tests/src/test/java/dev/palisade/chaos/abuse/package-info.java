@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.chaos.abuse;
+
+import org.jspecify.annotations.NullMarked;
