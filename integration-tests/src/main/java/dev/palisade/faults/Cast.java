@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Cast implements AutoCloseable {
     static final int LOGICAL_CLIENTS = 6;
+    /** The name of a client in another language begins so. */
+    static final String FOREIGN = "py";
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -53,7 +55,8 @@ final class Cast implements AutoCloseable {
     private record Taken(Player player, Part part) {}
 
     /** A client process and its links, one to each lock server. */
-    record Player(Child child, List<Link> toServers, Link toObjects) implements AutoCloseable {
+    record Player(Child child, List<Link> toServers, Link toObjects, Optional<ForeignClient> foreign)
+            implements AutoCloseable {
         String name() {
             return child.name();
         }
@@ -130,8 +133,13 @@ final class Cast implements AutoCloseable {
 
     /** Starts one more client. */
     void join() {
-        int number;
-        long seed;
+        join(Optional.empty());
+    }
+
+    /** Starts one more client. */
+    void join(Optional<ForeignClient> foreign) {
+        final int number;
+        final long seed;
         synchronized (this) {
             number = ++started;
             seed = random.nextLong();
@@ -141,21 +149,23 @@ final class Cast implements AutoCloseable {
                 .toList();
         Link toObjects = new Link(objects.address(), Link.Deaths.TOLD);
         long before = System.nanoTime();
-        Child child = installation.busyClient(
-                "c" + number,
-                BusyClient.class,
-                toServers.stream().map(Link::address).collect(Collectors.joining(",")),
-                toObjects.address(),
-                Long.toString(seed),
-                Integer.toString(LOGICAL_CLIENTS),
-                Integer.toString(locks.total()));
+        String addresses = toServers.stream().map(Link::address).collect(Collectors.joining(","));
+        Child child = foreign.map(client -> client.start(FOREIGN + number, addresses, seed, locks.total()))
+                .orElseGet(() -> installation.busyClient(
+                        "c" + number,
+                        BusyClient.class,
+                        addresses,
+                        toObjects.address(),
+                        Long.toString(seed),
+                        Integer.toString(LOGICAL_CLIENTS),
+                        Integer.toString(locks.total())));
         String ready = child.await(line -> line.startsWith("ready "), PATIENCE);
         refuseForeignClock(child.name(), before, Long.parseLong(ready.substring("ready ".length())), System.nanoTime());
         JsonObject event = history.event("started");
         event.addProperty("who", child.name());
         history.write(event);
         synchronized (this) {
-            players.add(new Player(child, toServers, toObjects));
+            players.add(new Player(child, toServers, toObjects, foreign));
         }
     }
 
@@ -199,7 +209,7 @@ final class Cast implements AutoCloseable {
         event.addProperty("who", player.name());
         history.write(event);
         // Its links still tell what they have taken, then the death.
-        join();
+        join(player.foreign());
     }
 
     /** Runs {@code harm} while nobody else harms the service of that name. */

@@ -134,6 +134,12 @@ final class RandomRun {
             starting.forEach(RandomRun::join);
             refuseFailure();
         }
+        Optional<ForeignClient> foreign = ForeignClient.prepare(installation);
+        if (foreign.isEmpty()) {
+            out.println("palisade faults: left out the client in Python; it needs " + ForeignClient.PACKAGES);
+        } else {
+            cast.join(foreign);
+        }
     }
 
     private void begin(History history) {
