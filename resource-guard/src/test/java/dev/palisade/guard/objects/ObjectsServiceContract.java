@@ -48,6 +48,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -497,6 +498,22 @@ abstract class ObjectsServiceContract {
             end.get();
         }
         threads.shutdown();
+    }
+
+    /** Seeds 1 to 100: an authentic sequencer of a newer grant, with one bit of it changed or its end cut off. */
+    @Test
+    void noMarkMovesForADamagedSequencer() {
+        put(with(grants.exclusive("a", 5)), "a/1", "held");
+        byte[] newer = grants.exclusive("a", 9).toBytes();
+        for (int seed = 1; seed <= 100; seed++) {
+            Random random = new Random(seed);
+            byte[] damaged = seed % 4 == 0 ? Arrays.copyOf(newer, random.nextInt(newer.length)) : newer.clone();
+            if (damaged.length == newer.length) {
+                damaged[random.nextInt(newer.length)] ^= (byte) (1 << random.nextInt(8));
+            }
+            refused(() -> put(withBytes(damaged), "a/1", "damaged"), Reason.SEQUENCER_INVALID);
+        }
+        assertThat(put(with(grants.exclusive("a", 6)), "a/1", "next").getApplied()).isTrue();
     }
 
     private static GuardGrpc.GuardBlockingStub guardAs(ObjectsGrpc.ObjectsBlockingStub beside, SignedSequencer signed) {
