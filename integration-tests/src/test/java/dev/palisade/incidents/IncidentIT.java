@@ -52,11 +52,11 @@ class IncidentIT {
         }
     }
 
-    private static Stream<Incident> onEachRedis() {
+    static Stream<Incident> onEachRedis() {
         return Arrays.stream(Incident.values()).filter(kind -> !kind.needsPreload());
     }
 
-    private static Stream<Incident> withPreload() {
+    static Stream<Incident> withPreload() {
         return Arrays.stream(Incident.values()).filter(Incident::needsPreload);
     }
 
