@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -200,6 +201,37 @@ class DeadClientIT {
         assertThat(scene.history(LOCK, "EXPIRED")).hasSize(1);
         assertThat(scene.history(LOCK, "ABANDONED")).isEmpty();
         assertThat(held.awaitLoss().atNanos()).isLessThan(next.gotNanos());
+    }
+
+    /** To the server an offer is no lease, so more than the usual safety begins with the accept. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    @Execution(ExecutionMode.CONCURRENT)
+    void whoIsCutOffAsItIsGrantedIsTheOnlyHolderToItsDeadline(boolean keepsLeases) {
+        Scene scene = scene();
+        Link link = scene.link();
+        Watched before = Scene.take(scene.client("before", scene.address()), LOCK, 60_000);
+        PalisadeClient client = scene.client("cut off", link.address(), builder -> builder.keepLeasesOnDisconnect(
+                        keepsLeases)
+                .callbackExecutor(Runnable::run));
+        Duration lockDelay = Duration.ofSeconds(keepsLeases ? 0 : 10);
+        CompletableFuture<Watched> cutOff = client.acquireAsync(
+                        LOCK,
+                        Scene.options(5_000, 60_000).purpose("cut off").lockDelay(lockDelay))
+                .thenApply(result -> {
+                    link.refuse(true);
+                    link.cut();
+                    return Watched.of(Scene.leaseOf(result));
+                });
+        Scene.eventually().until(() -> scene.waiting(LOCK).size() == 1);
+        CompletableFuture<AcquireResult> wait = Scene.queue(scene.client("next", scene.address()), LOCK, 5_000);
+        Scene.eventually().until(() -> scene.waiting(LOCK).size() == 2);
+
+        before.lease().close();
+        Watched lost = cutOff.orTimeout(Scene.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                .join();
+        Watched next = Scene.await(wait);
+        assertThat(lost.awaitLoss().atNanos()).isLessThan(next.gotNanos());
     }
 
     @Test

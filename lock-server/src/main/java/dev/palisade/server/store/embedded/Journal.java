@@ -62,7 +62,7 @@ final class Journal implements AutoCloseable {
     /** Whether this batch goes to the disk whatever the durability. */
     private volatile boolean toDisk;
     /** Of this batch, as far as it went to the disk. */
-    private volatile SyncWatermark.@Nullable Position synced;
+    private SyncWatermark.@Nullable Position synced;
 
     private final SyncWatermark watermark;
 
@@ -104,7 +104,7 @@ final class Journal implements AutoCloseable {
                         name,
                         fileBytes,
                         () -> durability == Durability.SYNCED || toDisk,
-                        position -> synced = position,
+                        Journal.this::syncedUpTo,
                         Journal.this::broke);
             }
         };
@@ -193,6 +193,19 @@ final class Journal implements AutoCloseable {
         }
     }
 
+    /** From the library's own timer as well, which flushes when a batch takes long. */
+    private synchronized void syncedUpTo(SyncWatermark.Position position) {
+        if (position.isAfter(synced)) {
+            synced = position;
+        }
+    }
+
+    private synchronized SyncWatermark.@Nullable Position takeSynced() {
+        SyncWatermark.Position taken = synced;
+        synced = null;
+        return taken;
+    }
+
     /** The next {@link #sync} goes to the disk, whatever the durability. */
     void syncToDisk() {
         toDisk = true;
@@ -203,9 +216,8 @@ final class Journal implements AutoCloseable {
         try {
             files.flush();
             batch.await();
-            SyncWatermark.Position end = synced;
+            SyncWatermark.Position end = takeSynced();
             if (end != null && !broken) {
-                synced = null;
                 watermark.write(end);
             }
         } catch (Exception e) {

@@ -86,16 +86,11 @@ final class JournalCheck {
 
     /** Records that were synced are missing at the end, or bad. A watermark in an older file was moved past by the newest. */
     private void refuseLoss(SyncWatermark.Position synced, Path newest, int sound) throws StoreUnusable {
-        String name = String.valueOf(newest.getFileName());
-        boolean moved = number(synced.file()) > number(name) && Files.exists(path.resolve(synced.file()));
-        if (moved || (synced.file().equals(name) && sound < synced.bytes())) {
+        SyncWatermark.Position found = new SyncWatermark.Position(String.valueOf(newest.getFileName()), sound);
+        if (synced.isAfter(found) && Files.exists(path.resolve(synced.file()))) {
             throw new StoreUnusable("journal file " + path.resolve(synced.file()) + " is damaged: records up to byte "
                     + synced.bytes() + " were synced and are not there; restore the data directory from a copy");
         }
-    }
-
-    private static int number(String name) {
-        return Integer.parseInt(name.replaceAll("\\D", ""));
     }
 
     /** A copy of a file beside it. */

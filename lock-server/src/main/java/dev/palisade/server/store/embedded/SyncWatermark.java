@@ -30,7 +30,18 @@ final class SyncWatermark implements AutoCloseable {
      * @param file the name of the journal's file
      * @param bytes from the start of that file
      */
-    record Position(String file, long bytes) {}
+    record Position(String file, long bytes) {
+        int number() {
+            return Integer.parseInt(file.replaceAll("\\D", ""));
+        }
+
+        /** Syncs of two threads may end in either order: the further one counts. */
+        boolean isAfter(@Nullable Position other) {
+            return other == null
+                    || number() > other.number()
+                    || (number() == other.number() && bytes > other.bytes);
+        }
+    }
 
     SyncWatermark(Path directory) {
         this.path = directory.resolve(NAME);
@@ -56,10 +67,9 @@ final class SyncWatermark implements AutoCloseable {
             channel = to;
             OwnerOnly.restrict(path);
         }
-        int number = Integer.parseInt(synced.file().replaceAll("\\D", ""));
         ByteBuffer written = ByteBuffer.allocate(BYTES)
                 .putInt(0)
-                .putInt(number)
+                .putInt(synced.number())
                 .putLong(synced.bytes())
                 .flip();
         written.putInt(0, checksum(written.position(Integer.BYTES)));
