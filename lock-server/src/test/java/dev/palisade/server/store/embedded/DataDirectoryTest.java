@@ -70,15 +70,16 @@ class DataDirectoryTest {
 
     @Test
     void journalOfAnEarlierReleaseIsTakenFromOthers(@TempDir Path temp) throws Exception {
-        Path journal = temp.resolve("server/journal");
-        asking.open(journal.getParent()).close();
+        Path directory = temp.resolve("server");
+        Path journal = directory.resolve("journal");
+        asking.open(directory).close();
         Files.setPosixFilePermissions(journal, PosixFilePermissions.fromString("rwxr-xr-x"));
         try (Stream<Path> files = Files.list(journal)) {
             for (Path file : files.toList()) {
                 Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
             }
         }
-        asking.open(journal.getParent()).close();
+        asking.open(directory).close();
         assertThat(permissions(journal)).isEqualTo("rwx------");
         try (Stream<Path> files = Files.list(journal)) {
             assertThat(files.toList())
