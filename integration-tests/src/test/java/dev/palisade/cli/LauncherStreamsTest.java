@@ -30,11 +30,10 @@ class LauncherStreamsTest {
     void install() throws IOException {
         Files.copy(Path.of(System.getProperty(Installation.ROOT_PROPERTY), "palisade"), root.resolve("palisade"));
         for (String jar : JARS) {
-            Files.createDirectories(root.resolve(jar).getParent());
+            Files.createDirectories(root.resolve(jar.substring(0, jar.lastIndexOf('/'))));
             Files.createFile(root.resolve(jar));
         }
-        Path java = root.resolve("bin/java");
-        Files.createDirectories(java.getParent());
+        Path java = Files.createDirectories(root.resolve("bin")).resolve("java");
         Files.writeString(
                 java,
                 "#!/bin/sh\nfor fd in 0 1 2; do links=\"$links $(readlink /proc/$$/fd/$fd || echo closed)\"; done\n"

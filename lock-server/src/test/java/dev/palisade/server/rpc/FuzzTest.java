@@ -43,10 +43,8 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -196,7 +194,7 @@ class FuzzTest {
     @Test
     void unaryCallIsAnsweredOrRefusedWithAReason() {
         Map<String, MessageLite> valid = unaryMessages();
-        AtomicInteger refused = new AtomicInteger();
+        int refused = 0;
         for (int seed = 1; seed <= SEEDS; seed++) {
             Random random = new Random(seed);
             for (Map.Entry<String, MessageLite> call : valid.entrySet()) {
@@ -209,7 +207,7 @@ class FuzzTest {
                                     call.getKey().equals("Acquire") ? 1 : PATIENCE_SECONDS, TimeUnit.SECONDS),
                             bytes);
                 } catch (StatusRuntimeException e) {
-                    refused.incrementAndGet();
+                    refused++;
                     boolean waited =
                             call.getKey().equals("Acquire") && e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED;
                     assertThat(waited || Rejections.ofThrowable(e).isPresent())
@@ -218,12 +216,12 @@ class FuzzTest {
                 }
             }
         }
-        assertThat(refused.get()).as("damage was noticed").isGreaterThan(SEEDS);
+        assertThat(refused).as("damage was noticed").isGreaterThan(SEEDS);
         assertServes();
     }
 
     @Test
-    void sessionStreamIsAnsweredOrEndedWithAReasonAndLeavesNoSession() throws Exception {
+    void sessionStreamIsAnsweredOrEndedWithAReasonAndLeavesNoSession() {
         for (int seed = 1; seed <= SEEDS; seed++) {
             stream(seed, new Random(seed));
         }
@@ -234,11 +232,10 @@ class FuzzTest {
         assertServes();
     }
 
-    private void stream(int seed, Random random) throws InterruptedException {
+    private void stream(int seed, Random random) {
         ClientCall<byte[], byte[]> call =
                 served.channel.newCall(method("Session", MethodType.BIDI_STREAMING), CallOptions.DEFAULT);
-        CountDownLatch closed = new CountDownLatch(1);
-        AtomicReference<StatusRuntimeException> end = new AtomicReference<>();
+        CompletableFuture<StatusRuntimeException> closed = new CompletableFuture<>();
         call.start(
                 new ClientCall.Listener<>() {
                     @Override
@@ -248,8 +245,7 @@ class FuzzTest {
 
                     @Override
                     public void onClose(Status status, Metadata trailers) {
-                        end.set(status.asRuntimeException(trailers));
-                        closed.countDown();
+                        closed.complete(status.asRuntimeException(trailers));
                     }
                 },
                 new Metadata());
@@ -270,12 +266,11 @@ class FuzzTest {
         } else {
             call.cancel("the fuzzer hangs up", null);
         }
-        assertThat(closed.await(PATIENCE_SECONDS, TimeUnit.SECONDS))
-                .as("seed %d ends", seed)
-                .isTrue();
-        Status status = end.get().getStatus();
+        assertThat(closed).as("seed %d ends", seed).succeedsWithin(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        StatusRuntimeException end = closed.join();
+        Status status = end.getStatus();
         boolean ours = status.isOk() || status.getCode() == Status.Code.CANCELLED;
-        assertThat(ours || Rejections.ofThrowable(end.get()).isPresent())
+        assertThat(ours || Rejections.ofThrowable(end).isPresent())
                 .as("seed %d: %s", seed, status)
                 .isTrue();
     }
