@@ -175,9 +175,6 @@ final class GuardRegistration {
             if (!renewed) {
                 nextRequest(now);
             }
-            if (state == State.REFUSED) {
-                doorways.closeUntil(now + house.quarantineNanos()); // Calls that the other guard let in may still run.
-            }
             become(State.REGISTERED);
             return RENEW_NANOS;
         }
@@ -263,6 +260,10 @@ final class GuardRegistration {
 
     private void become(State next) {
         if (state != next) {
+            if (state == State.REFUSED) {
+                // Calls that the other guard let in may still run.
+                doorways.closeUntil(house.time().nanos() + house.quarantineNanos());
+            }
             state = next;
             house.serving().clear(this);
             house.events().tellAlways(next == State.REGISTERED ? "registered" : "registration_shared", "name", name);

@@ -150,6 +150,19 @@ class GuardRegistrationTest {
     }
 
     @Test
+    void newGuardWaitsForTheCallsOfTheOtherWhoeverFollowsIt() {
+        locks.give(NAME, "other", "guard with marks x");
+        Guard second = guard(marks("b"));
+        assertThat(second.isServing()).isFalse();
+        locks.give(NAME, "twin", "guard with marks b");
+        pass(Duration.ofSeconds(4));
+        assertThat(second.isServing()).isTrue();
+        CompletableFuture<Admission> early = write(second, 500);
+        pass(WAIT);
+        assertThat(refused(early).reason()).isEqualTo(Reason.DRAINING);
+    }
+
+    @Test
     void guardWithOlderMarksStaysRefusedWhenTheOtherIsGone() {
         locks.give(NAME, "other", "guard with marks x");
         Guard second = guard(whole("b"));
@@ -248,7 +261,7 @@ class GuardRegistrationTest {
         store.heldForLife = false;
         Guard guard = guard(store);
         store.taken = true;
-        pass(DELTA.dividedBy(4));
+        pass(DELTA.dividedBy(4).plusSeconds(1));
         assertThat(guard.isServing()).isFalse();
         assertThat(locks.holder(NAME)).isEmpty();
     }
