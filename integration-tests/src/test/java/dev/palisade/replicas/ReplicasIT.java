@@ -10,6 +10,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.examples.orders.OrdersGrpc;
 import dev.palisade.examples.orders.UpdateOrder;
+import dev.palisade.guard.mark.JdbcMarkStore;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
 import io.grpc.Grpc;
@@ -26,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.awaitility.Awaitility;
+import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -99,8 +101,14 @@ class ReplicasIT {
         return installation.home().resolve(name).toString();
     }
 
+    /** The URL of a database for marks under which nothing was ever guarded. */
     private String database() {
-        return "jdbc:h2:file:" + installation.home().resolve("marks") + ";AUTO_SERVER=TRUE;WRITE_DELAY=0";
+        JdbcDataSource database = new JdbcDataSource();
+        database.setURL("jdbc:h2:file:" + installation.home().resolve("marks") + ";AUTO_SERVER=TRUE;WRITE_DELAY=0");
+        JdbcMarkStore store = JdbcMarkStore.over(database);
+        store.createTable();
+        store.createNeverUsed();
+        return database.getURL();
     }
 
     private List<String> applied() throws IOException {
@@ -170,11 +178,12 @@ class ReplicasIT {
 
     @Test
     void rollingUpdateOnSharedMarksRefusesTheOldReplica() throws IOException {
-        Replica old = replica(database());
+        String marks = database();
+        Replica old = replica(marks);
         Lease former = a.acquire("orders/42");
         old.awaitHealth(ServingStatus.SERVING);
         old.update(former, "old");
-        Replica fresh = replica(database());
+        Replica fresh = replica(marks);
         old.awaitHealth(ServingStatus.NOT_SERVING);
         fresh.awaitHealth(ServingStatus.SERVING);
         fresh.update(former, "new");

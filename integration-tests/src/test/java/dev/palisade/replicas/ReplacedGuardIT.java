@@ -1,0 +1,74 @@
+package dev.palisade.replicas;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.crypto.SequencerKeys;
+import dev.palisade.guard.Admission;
+import dev.palisade.guard.Guard;
+import dev.palisade.guard.core.Access;
+import dev.palisade.guard.core.Binding;
+import dev.palisade.guard.mark.JdbcMarkStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcConnectionPool;
+import org.junit.jupiter.api.Test;
+
+/** A guard whose marks in a database are taken over while a call of its own runs. */
+class ReplacedGuardIT {
+    private static final SequencerKeys KEYS = SequencerKeys.generate();
+    private static final Duration DELTA = Duration.ofSeconds(2);
+
+    @Test
+    void runningCallIsStoppedBeforeTheSuccessorAdmitsAnother() throws Exception {
+        JdbcConnectionPool database = JdbcConnectionPool.create("jdbc:h2:mem:replaced;DB_CLOSE_DELAY=-1", "sa", "");
+        JdbcMarkStore.over(database).createTable();
+        JdbcMarkStore.over(database).createNeverUsed();
+        List<String> events = new CopyOnWriteArrayList<>();
+        Guard old = guard(database);
+        Admission running = old.enter(signed(33), Access.WRITE, Binding.of("orders/42"));
+        CompletableFuture<Void> stopped = new CompletableFuture<>();
+        running.onSuperseded(() -> {
+            events.add("33 is stopped");
+            stopped.complete(null);
+        });
+        Guard fresh = guard(database);
+        fresh.enter(signed(65), Access.WRITE, Binding.of("orders/42")).close();
+        events.add("65 was in");
+        stopped.get(30, TimeUnit.SECONDS);
+        assertThat(events).containsExactly("33 is stopped", "65 was in");
+        assertThat(old.isServing()).isFalse();
+        assertThat(old.refusal())
+                .hasValueSatisfying(why -> assertThat(why.message()).contains("now owns these marks"));
+        running.close();
+        old.close();
+        fresh.close();
+        database.dispose();
+    }
+
+    private static Guard guard(DataSource database) {
+        return Guard.builder(KEYS.verifier("palisade"), JdbcMarkStore.over(database))
+                .unknownEndsAfter(DELTA)
+                .waitAtMost(Duration.ofMinutes(1))
+                .build();
+    }
+
+    private static SignedSequencer signed(long token) {
+        return KEYS.sign(new Sequencer(
+                "palisade",
+                new LockName("orders/42"),
+                Mode.EXCLUSIVE,
+                new FencingToken(token),
+                new GrantId(1, token),
+                0));
+    }
+}
