@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Another client: takes a free lock and gives it back, every 20 ms, and measures each call. */
 final class LatencyProbe implements Runnable {
@@ -26,8 +27,8 @@ final class LatencyProbe implements Runnable {
     private final ByteString session;
     private final List<Long> micros = Collections.synchronizedList(new ArrayList<>());
     private long requests;
-    private volatile int timeouts;
-    private volatile int failures;
+    private final AtomicInteger timeouts = new AtomicInteger();
+    private final AtomicInteger failures = new AtomicInteger();
     private volatile boolean stopped;
 
     LatencyProbe(ManagedChannel channel, long number) {
@@ -83,9 +84,9 @@ final class LatencyProbe implements Runnable {
         } catch (StatusRuntimeException e) {
             took(begun);
             if (e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
-                timeouts++;
+                timeouts.incrementAndGet();
             } else {
-                failures++;
+                failures.incrementAndGet();
             }
             return false;
         }
@@ -104,11 +105,11 @@ final class LatencyProbe implements Runnable {
     }
 
     int timeouts() {
-        return timeouts;
+        return timeouts.get();
     }
 
     int failures() {
-        return failures;
+        return failures.get();
     }
 
     /** What {@code percent} of the calls did not exceed, in milliseconds; 0 when there was none. */
