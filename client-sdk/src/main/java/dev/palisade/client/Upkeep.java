@@ -315,8 +315,7 @@ final class Upkeep {
             accept = null;
             releasesOffer = true;
         }
-        release = Ask.lasting(
-                this::releaseCall, this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
+        release = Ask.lasting(this::releaseCall, this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
         releaseLimit =
                 session.loop().in(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
         session.start(release);

@@ -72,8 +72,10 @@ class AcquireTest extends Fixture {
         server.script = call -> Reply.newBuilder()
                 .setAcquire(AcquireReply.newBuilder()
                         .setBusy(Busy.newBuilder()
-                                .setHolder(
-                                        Holder.newBuilder().setOwner("worker").setToken(34))
+                                .setHolder(Holder.newBuilder()
+                                        .setOwner("worker")
+                                        .setToken(34)
+                                        .setMode(dev.palisade.proto.v1.Mode.EXCLUSIVE))
                                 .setRemainingMillis(9_998)));
         assertThatThrownBy(() -> client.acquire(LOCK, Duration.ZERO))
                 .hasMessage(
