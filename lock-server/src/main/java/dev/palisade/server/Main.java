@@ -1,7 +1,11 @@
 package dev.palisade.server;
 
 import dev.palisade.contract.cli.Commands;
+import dev.palisade.contract.cli.LibraryLog;
+import dev.palisade.contract.cli.OutOfMemoryExit;
 import java.util.Arrays;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /** The jar's entry: {@code server ...} or {@code keys ...}. */
 public final class Main {
@@ -11,7 +15,11 @@ public final class Main {
         if (System.getProperty("logback.configurationFile") == null) {
             System.setProperty("logback.configurationFile", "logback-server.xml");
         }
-        Commands.quietTransport();
+        LibraryLog.install((logger, level, message, failure) -> LoggerFactory.getLogger(logger)
+                .atLevel(level.intValue() >= 1_000 ? Level.ERROR : level.intValue() >= 900 ? Level.WARN : Level.INFO)
+                .setCause(failure)
+                .log(message));
+        OutOfMemoryExit.install("palisade server");
         String command = args.length == 0 ? "" : args[0];
         String[] rest = args.length == 0 ? args : Arrays.copyOfRange(args, 1, args.length);
         System.exit(

@@ -5,9 +5,11 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.LastWords;
 import dev.palisade.contract.cli.Listening;
+import dev.palisade.contract.cli.OutOfMemoryExit;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.CallsInFlight;
+import dev.palisade.contract.grpc.ReplyBudget;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
@@ -17,13 +19,13 @@ import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.redis.Loop;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
-import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -40,8 +42,6 @@ final class RunningServer {
     private static final int NOT_DURABLE = 70;
 
     private static final int CALLS_IN_FLIGHT_MAX = 4_096;
-    private static final int FRAME_BYTES_MAX = 1 << 20;
-    private static final int HEADER_BYTES_MAX = 8 << 10;
     private static final int SESSIONS_MAX = 10_000;
     private static final int LOCKS_PER_SESSION_MAX = 100_000;
 
@@ -52,6 +52,7 @@ final class RunningServer {
     private final HealthStatusManager health;
     private final CallsInFlight inFlight;
     private final Server server;
+    private final Transport transport;
     private final Duration drain;
 
     private RunningServer(
@@ -62,6 +63,7 @@ final class RunningServer {
             HealthStatusManager health,
             CallsInFlight inFlight,
             Server server,
+            Transport transport,
             Duration drain) {
         this.store = store;
         this.timer = timer;
@@ -70,11 +72,13 @@ final class RunningServer {
         this.health = health;
         this.inFlight = inFlight;
         this.server = server;
+        this.transport = transport;
         this.drain = drain;
     }
 
     static RunningServer start(ServerCommand config) throws CannotStart {
         InetSocketAddress address = Listening.on(config.host, config.port);
+        int connectionsMax = ConnectionLimit.fromOpenFiles();
         KeysetFile keyset = openKeyset(config);
         SecureRandom random = new SecureRandom();
         Limits limits = Limits.DEFAULTS;
@@ -98,21 +102,19 @@ final class RunningServer {
                 after,
                 events,
                 random.generateSeed(32));
-        LocksRpc locks = new LocksRpc(engine, limits, Version.text(), CALLS_IN_FLIGHT_MAX, after);
+        long unsentBytesMax = ReplyBudget.shareOfHeap();
+        LocksRpc locks =
+                new LocksRpc(engine, limits, Version.text(), CALLS_IN_FLIGHT_MAX, unsentBytesMax, after, encoders());
         CallsInFlight inFlight = new CallsInFlight();
         HealthStatusManager health = new HealthStatusManager();
         StoreHealth storeHealth = new StoreHealth(health, engine::store);
         storeHealth.run();
         var unusedLook = timer.scheduleAtFixedRate(
                 logged(storeHealth), StoreHealth.LOOK_MILLIS, StoreHealth.LOOK_MILLIS, TimeUnit.MILLISECONDS);
-        Server server = listening(address, opened.loop())
-                .directExecutor()
-                .maxInboundMessageSize(FRAME_BYTES_MAX)
-                .maxInboundMetadataSize(HEADER_BYTES_MAX)
-                // Past the longest lease: silence alone must not end one early.
-                .keepAliveTime(limits.ttlMaxMillis() + 60_000, TimeUnit.MILLISECONDS)
-                .permitKeepAliveTime(1, TimeUnit.SECONDS)
-                .permitKeepAliveWithoutCalls(true)
+        Transport transport = transport(opened.loop());
+        Server server = transport
+                .listen(address, new ConnectionLimit(connectionsMax, events), limits)
+                .intercept(new ReplyBudget(unsentBytesMax, after::after, events::refused))
                 .addService(ServerInterceptors.intercept(locks.service(), inFlight))
                 .addService(health.getHealthService())
                 .addService(ProtoReflectionServiceV1.newInstance())
@@ -121,26 +123,34 @@ final class RunningServer {
             server.start();
         } catch (IOException e) {
             store.close();
+            transport.close();
             end(opened.loop());
             timer.shutdownNow();
             throw new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
                     + "); choose another with --host and --port");
         }
-        RunningServer running = new RunningServer(opened, timer, engine, locks, health, inFlight, server, config.drain);
+        RunningServer running =
+                new RunningServer(opened, timer, engine, locks, health, inFlight, server, transport, config.drain);
         running.say(opened.where());
+        if (connectionsMax < ConnectionLimit.CONNECTIONS_MAX) {
+            running.say("connections at most " + connectionsMax + ", by the limit of open files (ulimit -n)");
+        }
         running.say("signing keyset " + keyset.path() + ", issuer " + config.issuer);
         running.say("listening on " + config.host + ":" + running.port());
         return running;
     }
 
     /** With one thread for clients and Redis, if there is one: an answer changes no threads on its way. */
-    private static NettyServerBuilder listening(InetSocketAddress address, @Nullable Loop loop) {
-        NettyServerBuilder server = NettyServerBuilder.forAddress(address);
-        return loop == null
-                ? server
-                : server.bossEventLoopGroup(loop.group())
-                        .workerEventLoopGroup(loop.group())
-                        .channelType(loop.serverSocket());
+    private static Transport transport(@Nullable Loop loop) {
+        return loop == null ? Transport.own() : Transport.on(loop.group(), loop.serverSocket());
+    }
+
+    private static Executor encoders() {
+        return Executors.newSingleThreadExecutor(task -> {
+            Thread thread = new Thread(task, "palisade-listings");
+            thread.setDaemon(true);
+            return thread;
+        });
     }
 
     private static void end(@Nullable Loop loop) {
@@ -169,6 +179,7 @@ final class RunningServer {
         }
         tooLong.cancel(false);
         server.shutdownNow();
+        transport.close();
         end(store.loop()); // Last: the store's answers came by it, and left by it.
         timer.shutdownNow();
         LastWords.say(System.out, "palisade server: stopped");
@@ -209,9 +220,18 @@ final class RunningServer {
         LastWords.within(RunningServer::flushLog);
         LastWords.say(
                 System.err,
-                "palisade server: cannot make data durable, stopping: " + why
-                        + "; nothing that was answered is lost: free space or replace the disk, then start again");
+                "palisade server: cannot make data durable, stopping: " + why + "; nothing that was answered is lost: "
+                        + advice(why) + ", then start again");
         Runtime.getRuntime().halt(NOT_DURABLE);
+    }
+
+    private static String advice(String why) {
+        if (why.contains("Too many open files")) {
+            return "raise the limit of open files (ulimit -n)";
+        }
+        return why.contains(OutOfMemoryError.class.getSimpleName())
+                ? "give it more memory with -Xmx"
+                : "free space or replace the disk";
     }
 
     /** A process that halts runs no shutdown hook, which does this at an ordinary end. */
@@ -225,7 +245,8 @@ final class RunningServer {
         return () -> {
             try {
                 task.run();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                OutOfMemoryExit.check(e);
                 LOG.error("a timed task failed", e);
             }
         };

@@ -26,6 +26,7 @@ final class FakeServer {
     private static final String ISSUER = "palisade";
 
     private static final long GRACE_MILLIS = 1_000;
+    private static final long UNSENT_BYTES_MAX = 64 << 20;
     private static final int CALLS_IN_FLIGHT_MAX = 4_096;
     private static final int LOCKS_PER_SESSION_MAX = 100_000;
     private static final int SESSIONS_MAX = 10_000;
@@ -78,7 +79,15 @@ final class FakeServer {
         try {
             server = InProcessServerBuilder.forName(name)
                     .executor(task -> turns.execute(() -> run(task, ours)))
-                    .addService(new LocksRpc(engine, Limits.DEFAULTS, "fake", CALLS_IN_FLIGHT_MAX, timer))
+                    .addService(new LocksRpc(
+                                    engine,
+                                    Limits.DEFAULTS,
+                                    "fake",
+                                    CALLS_IN_FLIGHT_MAX,
+                                    UNSENT_BYTES_MAX,
+                                    timer,
+                                    Runnable::run)
+                            .service())
                     .build()
                     .start();
         } catch (IOException e) {

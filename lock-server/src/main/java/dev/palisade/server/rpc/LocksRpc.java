@@ -59,6 +59,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -74,17 +75,28 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     private final Streams streams;
     private final ProtoCodec codec;
     private final Answers answers;
+    private final ListExecutor listings;
 
     /**
      * @param callsInFlightMax unanswered calls on one stream
-     * @param timer ends streams that do not say who they are
+     * @param unsentBytesMax of the replies and events that wait to be sent, over all streams
+     * @param timer ends streams that do not say who they are, or do not read
+     * @param encoders encode pages; few threads
      */
-    public LocksRpc(LockEngine engine, Limits limits, String version, int callsInFlightMax, Timer timer) {
+    public LocksRpc(
+            LockEngine engine,
+            Limits limits,
+            String version,
+            int callsInFlightMax,
+            long unsentBytesMax,
+            Timer timer,
+            Executor encoders) {
         this.engine = engine;
         this.limits = limits;
         this.version = version;
         this.callsInFlightMax = callsInFlightMax;
-        this.streams = new Streams(engine.config().sessionsMax(), timer);
+        this.streams = new Streams(engine.config().sessionsMax(), unsentBytesMax, timer);
+        this.listings = new ListExecutor(encoders);
         this.codec = new ProtoCodec(limits);
         this.answers = new Answers(engine);
     }
@@ -106,6 +118,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     public void stop() {
         streams.stop();
         engine.endParked();
+    }
+
+    /** Bytes that wait to be sent on all streams. */
+    long unsentBytes() {
+        return streams.unsentBytes();
     }
 
     /** How many streams have not said hello, or will say no more. */
@@ -239,12 +256,12 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     public void list(ListRequest request, StreamObserver<ListReply> out) {
         unary(
                 out,
-                () -> engine.list(
-                                ProtoCodec.prefix(request.getPrefix()),
-                                PageToken.name(request.getPageToken(), request.getPrefix()),
-                                ProtoCodec.pageSize(request.getPageSize()))
-                        // A page is a megabyte at most, and the store's only writer has better things to do.
-                        .thenApplyAsync(Answers::list),
+                () -> {
+                    String prefix = ProtoCodec.prefix(request.getPrefix());
+                    String after = PageToken.name(request.getPageToken(), request.getPrefix());
+                    int size = ProtoCodec.pageSize(request.getPageSize());
+                    return listings.list(() -> engine.list(prefix, after, size), Answers::list);
+                },
                 reply -> reply);
     }
 

@@ -14,6 +14,7 @@ import java.util.Deque;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.LongConsumer;
 
 /**
  * What one stream still has to say, gathered into frames, and the only one who says it. Asks the transport for the next
@@ -24,8 +25,12 @@ final class Outbox {
     /** A client refuses a frame of more than 4 MiB. */
     private static final int FRAME_BYTES_FULL = 1 << 20;
 
+    /** Given to the transport and not taken: more than gRPC calls ready. */
+    private static final int UNREAD_BYTES = 64 << 10;
+
     private final ServerCallStreamObserver<ServerFrame> out;
     private final int callsInFlightMax;
+    private final LongConsumer unsent;
     /** Frames that are full and wait for the transport; the one being filled comes after them. */
     private final Deque<Gathered> full = new ArrayDeque<>();
 
@@ -37,6 +42,12 @@ final class Outbox {
     private boolean frameOwed;
     private boolean halfClosed;
     private boolean ended;
+    /** Given to the transport since that last took everything. */
+    private long handedBytes;
+    /** Of all frames that wait here. */
+    private long gatheredBytes;
+
+    private volatile long unsentBytes;
 
     private static final class Gathered {
         final ServerFrame.Builder frame = ServerFrame.newBuilder();
@@ -46,8 +57,10 @@ final class Outbox {
         boolean empty = true;
     }
 
-    Outbox(ServerCallStreamObserver<ServerFrame> out, int callsInFlightMax) {
+    /** @param unsent is told by how many bytes more or less wait to be sent; under this one's lock */
+    Outbox(ServerCallStreamObserver<ServerFrame> out, int callsInFlightMax, LongConsumer unsent) {
         this.out = out;
+        this.unsent = unsent;
         this.callsInFlightMax = callsInFlightMax;
         out.disableAutoRequest();
         out.setOnReadyHandler(this::flush);
@@ -121,6 +134,8 @@ final class Outbox {
         }
         gathered.bytes += bytes;
         gathered.empty = false;
+        gatheredBytes += bytes;
+        countUnsent();
         return gathered;
     }
 
@@ -128,6 +143,9 @@ final class Outbox {
     synchronized void flush() {
         if (ended) {
             return;
+        }
+        if (out.isReady()) {
+            handedBytes = 0;
         }
         while (!full.isEmpty() && out.isReady()) {
             send(full.remove());
@@ -146,6 +164,29 @@ final class Outbox {
             ended = true;
             out.onCompleted();
         }
+        countUnsent();
+    }
+
+    /** Waits here, or in the transport: of the latter all that it was given before it last took no more. */
+    private void countUnsent() {
+        long now = ended ? 0 : gatheredBytes + handedBytes;
+        long more = now - unsentBytes;
+        if (more != 0) {
+            unsentBytes = now;
+            unsent.accept(more);
+        }
+    }
+
+    long unsentBytes() {
+        return unsentBytes;
+    }
+
+    private void letGo() {
+        ended = true;
+        full.clear();
+        gathered = new Gathered();
+        revokes.clear();
+        countUnsent();
     }
 
     /** As many as the frame has room for. */
@@ -160,6 +201,8 @@ final class Outbox {
     private void send(Gathered frame) {
         out.onNext(frame.frame.build());
         inFlight -= frame.replies;
+        gatheredBytes -= frame.bytes;
+        handedBytes += frame.bytes;
     }
 
     /** The client says no more; the stream ends when everything is answered. */
@@ -170,17 +213,21 @@ final class Outbox {
 
     /** The call is closed or cancelled: the transport takes nothing more. */
     synchronized void closed() {
-        ended = true;
+        letGo();
     }
 
     synchronized boolean isEnded() {
         return ended;
     }
 
-    synchronized void end(StatusRuntimeException status) {
-        if (!ended) {
-            ended = true;
-            out.onError(status);
+    /** Returns whether the transport holds much that the client has not read, behind which the status waits. */
+    synchronized boolean end(StatusRuntimeException status) {
+        if (ended) {
+            return false;
         }
+        boolean unread = !out.isReady() && handedBytes >= UNREAD_BYTES;
+        letGo();
+        out.onError(status);
+        return unread;
     }
 }

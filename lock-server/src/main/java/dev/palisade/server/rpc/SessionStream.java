@@ -8,6 +8,7 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.contract.grpc.ReplyBudget;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.Event;
@@ -29,6 +30,7 @@ import dev.palisade.server.core.Release;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
+import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.Objects;
@@ -52,6 +54,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final Streams streams;
     private final Outbox outbox;
     private final KeepAlives keepAlives;
+    private final Context context = Context.current();
     // Only set by the transport's thread of this stream.
     private volatile @Nullable Session session;
 
@@ -68,7 +71,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         this.limits = limits;
         this.version = version;
         this.callsInFlightMax = callsInFlightMax;
-        this.outbox = new Outbox(out, callsInFlightMax);
+        this.outbox = new Outbox(out, callsInFlightMax, streams::unsent);
         this.keepAlives = new KeepAlives(this::keepAlive, outbox::noReply);
         this.streams = streams;
         out.setOnCancelHandler(this::broke);
@@ -231,6 +234,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     private void reply(Call call, Consumer<Reply.Builder> encode) {
+        if (outbox.isEnded()) {
+            return; // Of a stream that was ended for its unread replies, thousands may still come.
+        }
         Reply.Builder reply = Reply.newBuilder().setCallId(call.getCallId());
         try {
             encode.accept(reply);
@@ -359,9 +365,16 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                         + " ms; ask again on another stream"));
     }
 
+    /** Bytes that wait to be sent. */
+    long unsentBytes() {
+        return outbox.unsentBytes();
+    }
+
     /** Says no more, and lets the session go into its grace. */
     void end(Rejection rejection) {
-        outbox.end(Rejections.toStatus(answers.noted(rejection)));
+        if (outbox.end(Rejections.toStatus(answers.noted(rejection)))) {
+            ReplyBudget.reset(context);
+        }
         streams.isNotNobodys(this);
         detach();
     }

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The session streams that are open: all of them end when the server stops. Those that are of no session, because they have not
@@ -25,7 +27,10 @@ final class Streams {
             Map.of(Rejection.APPLIED, "no"));
 
     private final int max;
+    private final long unsentBytesMax;
     private final Timer timer;
+    private final AtomicLong unsentBytes = new AtomicLong();
+    private final AtomicBoolean ending = new AtomicBoolean();
     private final Set<SessionStream> open = ConcurrentHashMap.newKeySet();
     /** With the number of the look before; in the order of their coming. */
     private final Map<SessionStream, Long> nobodys = new LinkedHashMap<>();
@@ -34,9 +39,13 @@ final class Streams {
     private boolean looking;
     private volatile boolean stopping;
 
-    /** @param max of those that are nobody's */
-    Streams(int max, Timer timer) {
+    /**
+     * @param max of those that are nobody's
+     * @param unsentBytesMax of all streams together
+     */
+    Streams(int max, long unsentBytesMax, Timer timer) {
         this.max = max;
+        this.unsentBytesMax = unsentBytesMax;
         this.timer = timer;
     }
 
@@ -82,6 +91,40 @@ final class Streams {
     void closed(SessionStream stream) {
         isNotNobodys(stream);
         open.remove(stream);
+    }
+
+    /** What waits to be sent on some stream became more, or less. May be called under a stream's lock. */
+    void unsent(long moreBytes) {
+        if (unsentBytes.addAndGet(moreBytes) > unsentBytesMax && moreBytes > 0 && ending.compareAndSet(false, true)) {
+            timer.after(0, this::endUnread);
+        }
+    }
+
+    /** Ends the streams with the most unsent bytes, as few as are needed. */
+    private void endUnread() {
+        ending.set(false);
+        while (unsentBytes.get() > unsentBytesMax) {
+            SessionStream most = null;
+            long bytes = 0;
+            for (SessionStream stream : open) {
+                if (stream.unsentBytes() > bytes) {
+                    most = stream;
+                    bytes = stream.unsentBytes();
+                }
+            }
+            if (most == null) {
+                return;
+            }
+            most.end(new Rejection(
+                    Reason.LIMIT_EXCEEDED,
+                    "unsentBytesMax is " + unsentBytesMax + " for all streams together, and this one has " + bytes
+                            + "; read what was answered, and open a newer stream",
+                    Map.of(Rejection.LIMIT, "unsentBytesMax", Rejection.APPLIED, "unknown")));
+        }
+    }
+
+    long unsentBytes() {
+        return unsentBytes.get();
     }
 
     int nobodys() {

@@ -45,6 +45,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -57,6 +58,7 @@ import org.jspecify.annotations.Nullable;
 final class Served implements AutoCloseable {
     static final int CALLS_IN_FLIGHT_MAX = 100;
     static final long GRACE_MILLIS = 1_000;
+    static final long UNSENT_BYTES_MAX = 1 << 20;
 
     final AtomicLong nanos = new AtomicLong(1);
     final LockStore store;
@@ -70,6 +72,9 @@ final class Served implements AutoCloseable {
     private final Server server;
     private final ExecutorService calls = Executors.newCachedThreadPool();
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+
+    /** Encode pages; a test may put others in their place. */
+    volatile Executor encoders = calls;
 
     /** Whether time passes by itself. */
     volatile boolean running = true;
@@ -103,13 +108,20 @@ final class Served implements AutoCloseable {
                 after,
                 new EventLog(events::add, () -> 0, 1_000),
                 new byte[32]);
-        rpc = new LocksRpc(engine, Limits.DEFAULTS, "test", CALLS_IN_FLIGHT_MAX, (millis, task) -> {
-            if (millis == Streams.LOOK_MILLIS) {
-                looks.add(task);
-            } else {
-                after.after(millis, task);
-            }
-        });
+        rpc = new LocksRpc(
+                engine,
+                Limits.DEFAULTS,
+                "test",
+                CALLS_IN_FLIGHT_MAX,
+                UNSENT_BYTES_MAX,
+                (millis, task) -> {
+                    if (millis == Streams.LOOK_MILLIS) {
+                        looks.add(task);
+                    } else {
+                        after.after(millis, task);
+                    }
+                },
+                task -> encoders.execute(task));
         String name = InProcessServerBuilder.generateName();
         server = InProcessServerBuilder.forName(name)
                 .executor(calls)

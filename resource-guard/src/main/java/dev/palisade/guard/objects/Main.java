@@ -4,7 +4,9 @@ import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.LibraryLog;
 import dev.palisade.contract.cli.Listening;
+import dev.palisade.contract.cli.OutOfMemoryExit;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
@@ -18,6 +20,7 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -152,7 +155,11 @@ public final class Main implements Callable<Integer> {
         if (System.getProperty("logback.configurationFile") == null) {
             System.setProperty("logback.configurationFile", "logback-objects.xml");
         }
-        Commands.quietTransport();
+        LibraryLog.install((logger, level, message, failure) -> LoggerFactory.getLogger(logger)
+                .atLevel(level.intValue() >= 1_000 ? Level.ERROR : level.intValue() >= 900 ? Level.WARN : Level.INFO)
+                .setCause(failure)
+                .log(message));
+        OutOfMemoryExit.install("palisade objects");
         return Commands.run(new Main(), args);
     }
 

@@ -6,6 +6,7 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.CallsInFlight;
+import dev.palisade.contract.grpc.ReplyBudget;
 import dev.palisade.contract.grpc.RequestDecoder;
 import dev.palisade.guard.storage.FencedJdbc;
 import io.grpc.BindableService;
@@ -21,6 +22,7 @@ import java.net.InetSocketAddress;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +34,9 @@ final class ObjectsServer {
     private static final int THREADS = 16;
     private static final int QUEUED_CALLS_MAX = 64;
     private static final int CALLS_PER_CONNECTION_MAX = 100;
+    private static final int RESETS_MAX = 2_000;
+    private static final int RESETS_WINDOW_SECONDS = 10;
+    private static final int IDLE_CONNECTION_SECONDS = 60;
 
     /** Room for the key and the rest of a message around an object; larger ones are cut off before they are read. */
     private static final int MESSAGE_SLACK_BYTES = 64 << 10;
@@ -87,8 +92,11 @@ final class ObjectsServer {
                     // Handlers only submit, so they may run on the event loop; JDBC runs on the bounded executor.
                     .directExecutor()
                     .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION_MAX)
+                    .maxRstFramesPerWindow(RESETS_MAX, RESETS_WINDOW_SECONDS)
+                    .maxConnectionIdle(IDLE_CONNECTION_SECONDS, TimeUnit.SECONDS)
                     .maxInboundMessageSize(options.limits().objectBytesMax() + MESSAGE_SLACK_BYTES)
                     .intercept(new SequencerCapture())
+                    .intercept(new ReplyBudget(ReplyBudget.shareOfHeap(), ObjectsServer::after, events::refused))
                     .addService(served(new ObjectsService(store, calls, options.issuer()), inFlight, events))
                     .addService(served(new MarkService(store, calls, options.issuer()), inFlight, events))
                     .addService(health.getHealthService())
@@ -106,6 +114,10 @@ final class ObjectsServer {
             throw new CannotStart("cannot listen on " + options.address() + " (" + cause(e)
                     + "); choose another with --host and --port");
         }
+    }
+
+    private static void after(long millis, Runnable task) {
+        CompletableFuture.delayedExecutor(millis, TimeUnit.MILLISECONDS).execute(task);
     }
 
     private static ServerServiceDefinition served(BindableService service, CallsInFlight inFlight, EventLog events) {

@@ -93,7 +93,6 @@ class GuardedStreamTest {
         shop.marks.hold();
         ClientCall<Item, Done> put = withBrokenMessages(ShopGrpc.getPutMethod());
         put.sendMessage(Served.item("one"));
-        shop.oneWaits();
         put.sendMessage(BROKEN);
         shop.marks.sync();
         assertThat(shop.floor.seen).isEmpty();

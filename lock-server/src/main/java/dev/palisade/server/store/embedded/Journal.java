@@ -93,8 +93,8 @@ final class Journal implements AutoCloseable {
         // The records hold session ids, and a session id is all it takes to act for its owner.
         OwnerOnly.createDirectories(path);
         OwnerOnly.restrict(path);
-        IOCriticalErrorListener onError =
-                (cause, message, file) -> broke("journal " + (file == null ? path : file) + ": " + message);
+        IOCriticalErrorListener onError = (cause, message, file) -> broke("journal " + (file == null ? path : file)
+                + ": " + message + (cause == null ? "" : " (" + cause.getMessage() + ")"));
         this.files = new JournalFileFactory(path.toFile(), fileBytes / 4, BUFFER_TIMEOUT_NANOS, onError) {
             @Override
             public SequentialFile createSequentialFile(String name) {

@@ -1,0 +1,98 @@
+package dev.palisade.server.rpc;
+
+import static dev.palisade.server.rpc.Served.acquire;
+import static dev.palisade.server.rpc.Served.rejection;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.contract.Rejection;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.ClientFrame;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ListReply;
+import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Replies that wait to be sent, and listings that wait to be encoded, are bounded over all clients. */
+class UnreadRepliesTest {
+    private static final int HOLDERS = 50;
+
+    private Served served;
+
+    @BeforeEach
+    void serve(@TempDir Path directory) throws Exception {
+        served = new Served(directory);
+        Served.Stream holder = served.stream(1, 1);
+        for (int i = 1; i <= HOLDERS; i++) {
+            holder.granted(acquire("big", i, 0).setMode(Mode.SHARED).setPurpose("p".repeat(256)));
+        }
+    }
+
+    @AfterEach
+    void stop() {
+        served.close();
+    }
+
+    @Test
+    void streamsThatDoNotReadAreEndedAndOthersGoOn() {
+        Served.Stream reader = served.stream(2, 1);
+        List<Served.Stream> deaf = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            Served.Stream stream = served.new Stream(10 + i, 1, false);
+            deaf.add(stream);
+            ClientFrame.Builder frame = ClientFrame.newBuilder();
+            for (int call = 1; call <= Served.CALLS_IN_FLIGHT_MAX; call++) {
+                frame.addCalls(Call.newBuilder()
+                        .setCallId(call)
+                        .setDescribe(DescribeRequest.newBuilder().setLock("big")));
+            }
+            stream.send(frame);
+        }
+        await().until(() -> served.events.stream().anyMatch(line -> line.contains("unsentBytesMax")));
+        await().until(() -> served.rpc.unsentBytes() <= Served.UNSENT_BYTES_MAX);
+        reader.granted(acquire("a", 1, 0));
+        deaf.forEach(stream -> stream.out.request(1_000));
+        Rejection first = rejection(deaf.stream()
+                .filter(stream -> stream.ended.isDone())
+                .findFirst()
+                .orElseGet(() -> deaf.get(0))
+                .failure());
+        assertThat(first.metadata()).containsEntry("limit", "unsentBytesMax");
+        assertThat(reader.ended).isNotDone();
+    }
+
+    @Test
+    void listingsBeyondTheBoundAreRefusedAndCostNothing() throws Exception {
+        Queue<Runnable> encoders = new ConcurrentLinkedQueue<>();
+        served.encoders = encoders::add;
+        LocksGrpc.LocksFutureStub locks = LocksGrpc.newFutureStub(served.channel);
+        ListRequest all = ListRequest.getDefaultInstance();
+        List<Future<ListReply>> pages = new ArrayList<>();
+        for (int i = 0; i < ListExecutor.LISTINGS_MAX; i++) {
+            pages.add(locks.list(all));
+        }
+        await().until(() -> encoders.size() == ListExecutor.LISTINGS_MAX);
+        assertThat(rejection(catchThrowable(() -> served.unary().list(all))).metadata())
+                .containsEntry("limit", "listingsMax");
+        assertThat(encoders).hasSize(ListExecutor.LISTINGS_MAX);
+        encoders.forEach(Runnable::run);
+        for (Future<ListReply> page : pages) {
+            assertThat(page.get(20, TimeUnit.SECONDS).getLocksCount()).isEqualTo(1);
+        }
+        served.encoders = Runnable::run;
+        assertThat(served.unary().list(all).getLocksCount()).isEqualTo(1);
+    }
+}
