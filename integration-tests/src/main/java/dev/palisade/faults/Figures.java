@@ -36,12 +36,14 @@ final class Figures {
         figures.need("grants", 100, evidence.run().grants().size());
         figures.need("grants passed on by their clients", 2, passedOn(evidence));
         figures.need("unary grants", 3, count(events, event -> is(event, "granted") && event.has("request")));
-        boolean foreign =
-                events.stream().anyMatch(event -> is(event, "started") && text(event, "who").startsWith(Cast.FOREIGN));
+        boolean foreign = events.stream()
+                .anyMatch(event -> is(event, "started") && text(event, "who").startsWith(Cast.FOREIGN));
         figures.need(
                 "grants of the client in Python",
                 foreign ? 1 : 0,
-                count(events, event -> is(event, "granted") && text(event, "client").startsWith(Cast.FOREIGN)));
+                count(
+                        events,
+                        event -> is(event, "granted") && text(event, "client").startsWith(Cast.FOREIGN)));
         figures.need(
                 "SHARED reads applied",
                 10,

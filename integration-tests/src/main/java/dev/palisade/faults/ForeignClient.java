@@ -74,7 +74,8 @@ final class ForeignClient {
                 "locks.proto",
                 "refusal.proto");
         if (!succeeds(protoc)) {
-            throw new ScenarioFailed("the stubs of the client in Python could not be made: " + String.join(" ", protoc));
+            throw new ScenarioFailed(
+                    "the stubs of the client in Python could not be made: " + String.join(" ", protoc));
         }
         return Optional.of(new ForeignClient(installation, python.get(), directory));
     }

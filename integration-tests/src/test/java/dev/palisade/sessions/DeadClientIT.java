@@ -211,13 +211,13 @@ class DeadClientIT {
         Scene scene = scene();
         Link link = scene.link();
         Watched before = Scene.take(scene.client("before", scene.address()), LOCK, 60_000);
-        PalisadeClient client = scene.client("cut off", link.address(), builder -> builder.keepLeasesOnDisconnect(
-                        keepsLeases)
-                .callbackExecutor(Runnable::run));
+        PalisadeClient client = scene.client(
+                "cut off",
+                link.address(),
+                builder -> builder.keepLeasesOnDisconnect(keepsLeases).callbackExecutor(Runnable::run));
         Duration lockDelay = Duration.ofSeconds(keepsLeases ? 0 : 10);
         CompletableFuture<Watched> cutOff = client.acquireAsync(
-                        LOCK,
-                        Scene.options(5_000, 60_000).purpose("cut off").lockDelay(lockDelay))
+                        LOCK, Scene.options(5_000, 60_000).purpose("cut off").lockDelay(lockDelay))
                 .thenApply(result -> {
                     link.refuse(true);
                     link.cut();
@@ -228,8 +228,8 @@ class DeadClientIT {
         Scene.eventually().until(() -> scene.waiting(LOCK).size() == 2);
 
         before.lease().close();
-        Watched lost = cutOff.orTimeout(Scene.PATIENCE.toSeconds(), TimeUnit.SECONDS)
-                .join();
+        Watched lost =
+                cutOff.orTimeout(Scene.PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
         Watched next = Scene.await(wait);
         assertThat(lost.awaitLoss().atNanos()).isLessThan(next.gotNanos());
     }

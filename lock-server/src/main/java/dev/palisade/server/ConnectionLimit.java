@@ -182,7 +182,9 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
 
         @Override
         public void channelRegistered(ChannelHandlerContext connection) {
-            var unused = connection.executor().schedule(() -> endIfLate(connection), HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS);
+            var unused = connection
+                    .executor()
+                    .schedule(() -> endIfLate(connection), HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS);
             connection.fireChannelRegistered();
         }
 

@@ -182,11 +182,13 @@ public final class Settings implements IDefaultValueProvider {
             int dot = key.indexOf('.');
             String command = dot < 0 ? "" : key.substring(0, dot);
             if (command.equals(spec.name()) && !known.contains(key)) {
-                problems.add(file.where(entry) + ": no setting is called '" + Misuse.shown(key) + "'; settings are " + known);
+                problems.add(file.where(entry) + ": no setting is called '" + Misuse.shown(key) + "'; settings are "
+                        + known);
             }
             if (!command.equals(spec.name()) && !COMMANDS.contains(command)) {
-                problems.add(file.where(entry) + ": '" + Misuse.shown(key) + "' is a setting of no command; write one of "
-                        + new TreeSet<>(COMMANDS) + " and a dot before it");
+                problems.add(
+                        file.where(entry) + ": '" + Misuse.shown(key) + "' is a setting of no command; write one of "
+                                + new TreeSet<>(COMMANDS) + " and a dot before it");
             }
         });
         if (!problems.isEmpty()) {

@@ -39,7 +39,9 @@ class HeaderFuzzTest {
             ShopGrpc.newStub(shop.channel)
                     .withInterceptors(Served.header(header))
                     .put(Served.item("seed " + seed), answer);
-            assertThat(EXPECTED).as("seed %d", seed).contains(Served.rejection(answer).reason());
+            assertThat(EXPECTED)
+                    .as("seed %d", seed)
+                    .contains(Served.rejection(answer).reason());
             assertThat(shop.guard.mark("items/1")).as("seed %d", seed).isEqualTo(before);
         }
         assertThat(shop.floor.seen).containsExactly("put held");

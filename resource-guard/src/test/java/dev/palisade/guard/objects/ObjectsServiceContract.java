@@ -513,7 +513,8 @@ abstract class ObjectsServiceContract {
             }
             refused(() -> put(withBytes(damaged), "a/1", "damaged"), Reason.SEQUENCER_INVALID);
         }
-        assertThat(put(with(grants.exclusive("a", 6)), "a/1", "next").getApplied()).isTrue();
+        assertThat(put(with(grants.exclusive("a", 6)), "a/1", "next").getApplied())
+                .isTrue();
     }
 
     private static GuardGrpc.GuardBlockingStub guardAs(ObjectsGrpc.ObjectsBlockingStub beside, SignedSequencer signed) {

@@ -37,9 +37,7 @@ final class SyncWatermark implements AutoCloseable {
 
         /** Syncs of two threads may end in either order: the further one counts. */
         boolean isAfter(@Nullable Position other) {
-            return other == null
-                    || number() > other.number()
-                    || (number() == other.number() && bytes > other.bytes);
+            return other == null || number() > other.number() || (number() == other.number() && bytes > other.bytes);
         }
     }
 

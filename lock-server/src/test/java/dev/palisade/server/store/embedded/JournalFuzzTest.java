@@ -96,7 +96,10 @@ class JournalFuzzTest {
                 assertThat(read).as("seed %d: %s", seed, damage).isEqualTo(last);
             } catch (StoreUnusable e) {
                 refused++;
-                assertThat(e.getMessage()).as("seed %d: %s", seed, damage).isNotEmpty().doesNotContain("\n");
+                assertThat(e.getMessage())
+                        .as("seed %d: %s", seed, damage)
+                        .isNotEmpty()
+                        .doesNotContain("\n");
             }
         }
         assertThat(refused).as("damage was noticed").isGreaterThan(SEEDS / 4);
@@ -106,7 +109,9 @@ class JournalFuzzTest {
     private static String damage(Path directory, Random random) throws IOException {
         List<Path> files;
         try (Stream<Path> listed = Files.list(directory)) {
-            files = listed.filter(file -> file.toString().endsWith(".log")).sorted().toList();
+            files = listed.filter(file -> file.toString().endsWith(".log"))
+                    .sorted()
+                    .toList();
         }
         Path file = files.get(random.nextInt(files.size()));
         byte[] bytes = Files.readAllBytes(file);
@@ -118,7 +123,8 @@ class JournalFuzzTest {
         int length = 1 + random.nextInt(random.nextBoolean() ? 4 : 400);
         int kind = random.nextInt(3);
         for (int i = at; i < Math.min(used, at + length); i++) {
-            bytes[i] = kind == 0 ? (byte) (bytes[i] ^ (1 << random.nextInt(8))) : kind == 1 ? 0 : (byte) random.nextInt();
+            bytes[i] =
+                    kind == 0 ? (byte) (bytes[i] ^ (1 << random.nextInt(8))) : kind == 1 ? 0 : (byte) random.nextInt();
         }
         Files.write(file, bytes);
         return file.getFileName() + ", " + length + " bytes from " + at + ", kind " + kind;
