@@ -71,7 +71,9 @@ class HostileInputTest {
                 }
             });
         }
+        // Behind a burst, a connection may be refused while the idle ones are still on their way out: it comes again.
         LocksGrpc.newBlockingStub(channel(port))
+                .withWaitForReady()
                 .withDeadlineAfter(20, TimeUnit.SECONDS)
                 .describe(DescribeRequest.newBuilder().setLock("a").build());
         await().untilAsserted(() -> assertThat(files(server))
