@@ -132,7 +132,7 @@ class CommandLineTest {
         assertThat(ran.out())
                 .contains("complete -F")
                 .contains(
-                        "run describe list history force-release revoke sessions store check completion server objects keys demo faults incidents bench")
+                        "run describe list history force-release revoke sessions store check completion server objects keys demo faults incidents chaos bench")
                 .contains("'--lock-delay'");
         assertThat(run("completion", "zsh").out()).contains("bashcompinit");
     }

@@ -185,12 +185,18 @@ class MainTest {
     @Test
     void databaseIsItsOwnersAlone() throws Exception {
         Path directory = home.resolve("objects");
-        ObjectsProcess.launch(home, "--port", "0").close();
+        startAndStop();
         assertThat(permissions(directory)).isEqualTo("rwx------");
         assertThat(permissions(directory.resolve("objects.mv.db"))).isEqualTo("rw-------");
         Files.setPosixFilePermissions(directory.resolve("objects.mv.db"), PosixFilePermissions.fromString("rw-r--r--"));
-        ObjectsProcess.launch(home, "--port", "0").close();
+        startAndStop();
         assertThat(permissions(directory.resolve("objects.mv.db"))).isEqualTo("rw-------");
+    }
+
+    private void startAndStop() throws Exception {
+        try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0")) {
+            assertThat(process.port()).isPositive();
+        }
     }
 
     private static String permissions(Path path) throws IOException {
