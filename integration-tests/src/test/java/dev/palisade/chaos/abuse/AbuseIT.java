@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -24,7 +25,8 @@ class AbuseIT {
             try {
                 FloodResult result = new AbuseRun(
                                 server.address(),
-                                new InetSocketAddress("127.0.0.1", Integer.parseInt(server.port())),
+                                new InetSocketAddress(
+                                        InetAddress.getLoopbackAddress(), Integer.parseInt(server.port())),
                                 server.child().pid(),
                                 SHORT,
                                 false)
