@@ -26,6 +26,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.ProtoUtils;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCalls;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -121,7 +122,7 @@ final class GuardedCall {
             GuardInterceptor interceptor = GuardInterceptor.builder(guard, orders.getServiceDescriptor())
                     .method(UPDATE, Access.WRITE, order -> "orders/" + order.getValue())
                     .build();
-            return NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
+            return NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
                     .addService(ServerInterceptors.intercept(orders, interceptor))
                     .build()
                     .start();
