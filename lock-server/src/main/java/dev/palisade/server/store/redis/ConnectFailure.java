@@ -9,7 +9,20 @@ import org.jspecify.annotations.Nullable;
 
 /** Why a connection could not be made, in one line. */
 final class ConnectFailure {
+    /** Lettuce's words. */
+    private static final String CLOSED_EARLY = "Connection closed prematurely";
+
     private ConnectFailure() {}
+
+    /** Whether Redis closed the connection before its greeting was over. */
+    static boolean isClosedEarly(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = next(cause)) {
+            if (CLOSED_EARLY.equals(cause.getMessage())) {
+                return true;
+            }
+        }
+        return false;
+    }
 
     static Refusal refusal(Address address, Throwable failure) {
         Throwable last = failure;

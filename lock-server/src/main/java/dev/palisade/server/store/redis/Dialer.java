@@ -94,11 +94,16 @@ final class Dialer implements AutoCloseable {
                         .toCompletableFuture());
     }
 
+    /** A connection that Redis closed during the greeting is dialed once more: Lettuce may have lost the error that Redis gave as the reason. */
     private CompletableFuture<Wire> wire(Address address, Login login) {
         return within(
                         address,
                         client.connectAsync(ByteArrayCodec.INSTANCE, redis(address, login))
-                                .toCompletableFuture())
+                                .toCompletableFuture()
+                                .exceptionallyCompose(failure -> ConnectFailure.isClosedEarly(failure)
+                                        ? client.connectAsync(ByteArrayCodec.INSTANCE, redis(address, login))
+                                                .toCompletableFuture()
+                                        : CompletableFuture.failedFuture(failure)))
                 .thenApply(connection -> new Wire(connection, address, loop, timeout.toNanos()));
     }
 

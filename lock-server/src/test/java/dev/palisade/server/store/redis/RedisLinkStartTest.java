@@ -162,6 +162,16 @@ class RedisLinkStartTest {
     }
 
     @Test
+    void reasonBehindAClosedGreetingIsAskedForAgain() throws Exception {
+        try (Pretender old = new Pretender("redis_version:6.2.14\r\nrole:master\r\nmaster_replid:abc\r\n", 1)) {
+            refused(old.uri(), "Redis 127.0.0.1:PORT has version 6.2.14", old.port());
+        }
+        try (Pretender closing = new Pretender("", 2)) {
+            refused(closing.uri(), "Redis 127.0.0.1:PORT cannot be reached (", closing.port());
+        }
+    }
+
+    @Test
     void aServerThatHidesItsReplicationId() throws Exception {
         try (Pretender hiding =
                 new Pretender("redis_version:7.2.0\r\nrole:master\r\nmaxmemory_policy:noeviction\r\n")) {
@@ -215,8 +225,16 @@ class RedisLinkStartTest {
         private final ServerSocket listening = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
         private final String info;
 
+        private int hangUps;
+
         Pretender(String info) throws IOException {
+            this(info, 0);
+        }
+
+        /** @param hangUps how many connections are closed first, during their greeting */
+        Pretender(String info, int hangUps) throws IOException {
             this.info = info;
+            this.hangUps = hangUps;
             Thread thread = new Thread(this::serve, "pretender");
             thread.setDaemon(true);
             thread.start();
@@ -232,6 +250,13 @@ class RedisLinkStartTest {
 
         private void serve() {
             byte[] buffer = new byte[4096];
+            for (; hangUps > 0; hangUps--) {
+                try (Socket client = listening.accept()) {
+                    var unused = client.getInputStream().read(buffer);
+                } catch (IOException e) {
+                    return; // Closed.
+                }
+            }
             try (Socket client = listening.accept()) {
                 InputStream in = client.getInputStream();
                 for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
