@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * A client process in Python: {@code foreign/client.py}, with stubs that protoc makes of the contract's own files. It takes the part of a
@@ -36,18 +37,31 @@ final class ForeignClient {
         this.directory = directory;
     }
 
-    /** Makes the stubs; empty where {@link #PACKAGES} are missing. */
-    static Optional<ForeignClient> prepare(Installation installation) {
-        Optional<String> plugin = List.of("/usr/bin/grpc_python_plugin", "/usr/local/bin/grpc_python_plugin").stream()
+    /** Whether {@link #PACKAGES} are there. */
+    static boolean isAvailable() {
+        return plugin().isPresent() && python().isPresent() && succeeds(List.of("protoc", "--version"));
+    }
+
+    private static Optional<String> plugin() {
+        return Stream.of("/usr/bin/grpc_python_plugin", "/usr/local/bin/grpc_python_plugin")
                 .filter(file -> Files.isExecutable(Path.of(file)))
                 .findFirst();
-        // A python3 that is first on the PATH may be another than the one that has Debian's packages.
-        Optional<String> python = List.of("python3", "/usr/bin/python3").stream()
+    }
+
+    /** A python3 that is first on the PATH may be another than the one that has Debian's packages. */
+    private static Optional<String> python() {
+        return Stream.of("python3", "/usr/bin/python3")
                 .filter(candidate -> succeeds(List.of(candidate, "-c", "import grpc, google.protobuf")))
                 .findFirst();
-        if (plugin.isEmpty() || python.isEmpty() || !succeeds(List.of("protoc", "--version"))) {
+    }
+
+    /** Makes the stubs; empty where {@link #PACKAGES} are missing. */
+    static Optional<ForeignClient> prepare(Installation installation) {
+        if (!isAvailable()) {
             return Optional.empty();
         }
+        Optional<String> plugin = plugin();
+        Optional<String> python = python();
         Path directory = installation.home().resolve("foreign");
         try {
             Files.createDirectories(directory);
@@ -70,14 +84,14 @@ final class ForeignClient {
                 directory.toString(),
                 "--python_out=" + directory,
                 "--grpc_out=" + directory,
-                "--plugin=protoc-gen-grpc=" + plugin.get(),
+                "--plugin=protoc-gen-grpc=" + plugin.orElseThrow(),
                 "locks.proto",
                 "refusal.proto");
         if (!succeeds(protoc)) {
             throw new ScenarioFailed(
                     "the stubs of the client in Python could not be made: " + String.join(" ", protoc));
         }
-        return Optional.of(new ForeignClient(installation, python.get(), directory));
+        return Optional.of(new ForeignClient(installation, python.orElseThrow(), directory));
     }
 
     /** Starts one; returns at once. */

@@ -30,7 +30,7 @@ class RandomRunIT {
     private final long seed = Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000);
 
     /** What it said, the last line of which is its exit code. */
-    private static List<String> faults(String... options) {
+    static List<String> faults(String... options) {
         String root = System.getProperty(Installation.ROOT_PROPERTY);
         List<String> command = Child.java(
                 "-D" + Installation.ROOT_PROPERTY + "=" + root,
@@ -46,7 +46,7 @@ class RandomRunIT {
         return said;
     }
 
-    private static String[] to(Path directory, String... options) {
+    static String[] to(Path directory, String... options) {
         List<String> all = new ArrayList<>(List.of("--out", directory.toString(), "--seconds", "0"));
         all.addAll(List.of(options));
         return all.toArray(new String[0]);
