@@ -14,7 +14,7 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 class GuardConfiguration {
     @Bean
-    FencedJdbc fencedJdbc(DataSource dataSource, @Value("${palisade.keyset}") Path keyset)
+    FencedJdbc fencedJdbc(DataSource dataSource, @Value("${orders.palisade-keyset}") Path keyset)
             throws IOException, SQLException {
         return FencedJdbc.create(dataSource, KeysetFile.open(keyset).verifier("palisade"));
     }

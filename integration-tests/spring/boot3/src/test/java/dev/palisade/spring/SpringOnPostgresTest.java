@@ -35,7 +35,7 @@ class SpringOnPostgresTest extends SpringTransactionsContract {
         postgres.close();
     }
 
-    /** H2 takes no notice of readOnly. */
+    /** PostgreSQL itself refuses writes in such a transaction; with H2 only the pool remembers readOnly. */
     @ParameterizedTest
     @EnumSource
     void readOnlyTransactionIsNamedForWhatItIs(Manager manager) {

@@ -89,7 +89,7 @@ abstract class SpringTransactionsContract {
                         "spring.sql.init.schema-locations=classpath:dev/palisade/guard/storage/palisade_fence.sql",
                         "spring.main.banner-mode=off",
                         "logging.level.root=warn",
-                        "palisade.keyset=" + keyset.path())
+                        "orders.palisade-keyset=" + keyset.path())
                 .run();
         fenced = shop.getBean(FencedJdbc.class);
         jdbc = shop.getBean(JdbcTemplate.class);
