@@ -1,6 +1,7 @@
 package dev.palisade.contract.cli;
 
 import java.io.PrintWriter;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -37,6 +38,10 @@ public final class Commands {
 
     /** Runs {@code command}, a verb of {@code palisade}, with {@code args} and returns the process's exit code. */
     public static int run(Callable<Integer> command, String... args) {
+        return run(command, System.getenv(), args);
+    }
+
+    static int run(Callable<Integer> command, Map<String, String> environment, String... args) {
         CommandLine verb = new CommandLine(command);
         CommandLine palisade = new CommandLine(CommandSpec.create().name("palisade"));
         palisade.addSubcommand(verb);
@@ -50,9 +55,11 @@ public final class Commands {
             throw failure;
         });
         try {
-            Settings.apply(verb, args, System.getenv());
+            Settings.apply(verb, args, environment);
         } catch (ParameterException misuse) {
-            return tell(verb, misuse);
+            if (!asksForHelp(args)) {
+                return tell(verb, misuse);
+            }
         }
         String[] line = new String[args.length + 1];
         line[0] = verb.getCommandName();
@@ -60,9 +67,15 @@ public final class Commands {
         return palisade.execute(line);
     }
 
+    /** Help alone: what follows another argument may be meant for the command of {@code run}. */
+    private static boolean asksForHelp(String... args) {
+        return args.length == 1 && (args[0].equals("--help") || args[0].equals("-h"));
+    }
+
     private static int tell(CommandLine where, ParameterException misuse) {
         PrintWriter err = where.getErr();
-        err.println(name(where) + ": " + Misuse.told(misuse) + " (see --help)");
+        String more = misuse instanceof UnknownSettings ? "settings: " + name(where) : "see";
+        err.println(name(where) + ": " + Misuse.told(misuse) + " (" + more + " --help)");
         err.flush();
         return USAGE;
     }

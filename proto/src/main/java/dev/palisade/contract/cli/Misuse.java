@@ -34,7 +34,7 @@ final class Misuse {
         if (misuse.getArgSpec() != null && misuse.getValue() != null) {
             return value(misuse);
         }
-        return shortened(misuse.getMessage());
+        return misuse instanceof UnknownSettings unknown ? unknown.told() : shortened(misuse.getMessage());
     }
 
     private static String unmatched(UnmatchedArgumentException misuse) {
@@ -45,11 +45,9 @@ final class Misuse {
         String option = first.split("=", 2)[0];
         Set<String> options =
                 misuse.getCommandLine().getCommandSpec().optionsMap().keySet();
-        String guess = option.length() > SHOWN_MAX
-                ? ""
-                : Nearest.to(option, options)
-                        .map(meant -> "; did you mean " + meant + "?")
-                        .orElse("");
+        String guess = Nearest.to(option, options)
+                .map(meant -> "; did you mean " + meant + "?")
+                .orElse("");
         return "there is no option " + shown(option) + guess;
     }
 

@@ -13,6 +13,7 @@ public final class Nearest {
     /** The word of {@code words} with the fewest slips from {@code typed}, if there are two at most. */
     public static Optional<String> to(String typed, Collection<String> words) {
         return words.stream()
+                .filter(word -> Math.abs(typed.length() - word.length()) <= DISTANCE_MAX)
                 .filter(word -> distance(typed, word) <= Math.min(DISTANCE_MAX, word.length() / 2))
                 .min(Comparator.comparingInt(word -> distance(typed, word)));
     }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -74,13 +75,17 @@ final class SettingVariables {
                     && !known.contains(name)
                     && !isOfAnother(name, command)
                     && !isInjected(name, value)) {
-                String advice = Nearest.to(name, known)
-                        .map(meant -> "did you mean " + meant + "?")
-                        .orElse("unset it, or write one of " + known);
-                problems.add("environment variable " + name + ": no setting is called that; " + advice);
+                problems.add("environment variable " + Misuse.shown(name) + ": no setting is called that"
+                        + advice(Nearest.to(name, known), "unset"));
             }
         });
         return problems;
+    }
+
+    /** The end of a line about a name that no setting has: the nearest one, or that there is none and the name is to go. */
+    static String advice(Optional<String> nearest, String remove) {
+        return nearest.map(meant -> "; did you mean " + meant + "?")
+                .orElse(", and none is near; " + remove + " or rename it");
     }
 
     private static boolean isOfAnother(String name, String command) {

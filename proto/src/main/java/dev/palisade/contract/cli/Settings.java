@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -26,7 +27,6 @@ public final class Settings implements IDefaultValueProvider {
     /** Names the file, beside {@code --config}. */
     public static final String CONFIG_VARIABLE = "PALISADE_CONFIG";
 
-    private static final int PROBLEMS_SHOWN = 10;
     private static final String CONFIG = "--config";
     private static final String SHARED_BY_ALL = "--server";
     private static final String SHARED_KEY = "server";
@@ -64,7 +64,7 @@ public final class Settings implements IDefaultValueProvider {
      * Gives {@code commandLine}'s command its settings.
      *
      * @throws ParameterException in one line, when the file cannot be read, or when file or environment name settings that do not
-     *     exist (all of them are named), or when a value that counts is of the wrong kind
+     *     exist (up to ten are named), or when a value that counts is of the wrong kind
      */
     public static void apply(CommandLine commandLine, String[] args, Map<String, String> environment) {
         String path = configPath(args, environment);
@@ -179,28 +179,30 @@ public final class Settings implements IDefaultValueProvider {
             if (key.equals(SHARED_KEY)) {
                 return; // Stands in the file of those too that ask no lock server.
             }
-            int dot = key.indexOf('.');
-            String command = dot < 0 ? "" : key.substring(0, dot);
-            if (command.equals(spec.name()) && !known.contains(key)) {
-                problems.add(file.where(entry) + ": no setting is called '" + Misuse.shown(key) + "'; settings are "
-                        + known);
-            }
-            if (!command.equals(spec.name()) && !COMMANDS.contains(command)) {
-                problems.add(
-                        file.where(entry) + ": '" + Misuse.shown(key) + "' is a setting of no command; write one of "
-                                + new TreeSet<>(COMMANDS) + " and a dot before it");
+            String command = command(key);
+            if (command.equals(spec.name()) ? !known.contains(key) : !COMMANDS.contains(command)) {
+                problems.add(file.where(entry) + ": no setting is called '" + Misuse.shown(key) + "'"
+                        + SettingVariables.advice(nearest(key, spec.name(), known), "remove"));
             }
         });
         if (!problems.isEmpty()) {
-            throw new ParameterException(commandLine, joined(problems));
+            throw new UnknownSettings(commandLine, problems);
         }
     }
 
-    /** The first few: a file that is no settings file has thousands. */
-    private static String joined(List<String> problems) {
-        int more = problems.size() - PROBLEMS_SHOWN;
-        return problems.stream().limit(PROBLEMS_SHOWN).collect(Collectors.joining("; and "))
-                + (more > 0 ? "; and " + more + " more" : "");
+    private static String command(String key) {
+        return key.substring(0, Math.max(0, key.indexOf('.')));
+    }
+
+    /** One of ours, also where its command was left out; else the same setting of the nearest command. */
+    private static Optional<String> nearest(String key, String own, Set<String> known) {
+        if (key.indexOf('.') < 0) {
+            return Nearest.to(own + "." + key, known);
+        }
+        return Nearest.to(key, known)
+                .or(() -> Nearest.to(command(key), COMMANDS)
+                        .filter(other -> !other.equals(own))
+                        .map(other -> Misuse.shown(other + key.substring(key.indexOf('.')))));
     }
 
     private static Stream<String> keys(CommandSpec spec) {

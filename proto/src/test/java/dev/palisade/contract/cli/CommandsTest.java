@@ -7,6 +7,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,26 @@ class CommandsTest {
         assertThat(run("--prot=7")).isEqualTo(Commands.USAGE);
         assertThat(err()).startsWith("palisade probe: ").contains("--prot").endsWith("(see --help)\n");
         assertThat(err().lines()).hasSize(1);
+    }
+
+    @Test
+    void everyMisspeltKeyOfTheFileIsToldInOneLine(@TempDir Path directory) throws Exception {
+        Path file = Files.writeString(
+                directory.resolve("palisade-with-a-long-name-".repeat(5) + ".properties"),
+                "probe.prt=7\nprobe.hw=WELL\nobjcts.port=1\n");
+        assertThat(run("--config=" + file)).isEqualTo(Commands.USAGE);
+        assertThat(err())
+                .isEqualTo("palisade probe: " + file + ":1: no setting is called 'probe.prt'; did you mean probe.port?"
+                        + "; and " + file + ":2: no setting is called 'probe.hw'; did you mean probe.how?"
+                        + "; and " + file + ":3: no setting is called 'objcts.port'; did you mean objects.port?"
+                        + " (settings: palisade probe --help)\n");
+    }
+
+    @Test
+    void aMisspeltVariableDoesNotKeepHelpAway() {
+        Map<String, String> misspelt = Map.of("PALISADE_PROBE_PROT", "7");
+        assertThat(Commands.run(new Probe(), misspelt, "--port=7")).isEqualTo(Commands.USAGE);
+        assertThat(Commands.run(new Probe(), misspelt, "--help")).isZero();
     }
 
     @Test
