@@ -182,10 +182,12 @@ public final class KeysetFile {
             return;
         }
         Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
-        if (isShared(permissions, (int) Files.getAttribute(path, "unix:uid"))) {
+        int owner = (int) Files.getAttribute(path, "unix:uid");
+        if (isShared(permissions, owner)) {
             throw new IOException("signing keyset " + path + " can be used by others ("
-                    + PosixFilePermissions.toString(permissions) + "); run: chmod 600 " + path
-                    + " (in a Kubernetes Secret: defaultMode 0440 and fsGroup)");
+                    + PosixFilePermissions.toString(permissions) + ", owner " + owner
+                    + "; a group may read only a file of root's): chmod 600 it, or in a Kubernetes Secret defaultMode 0440"
+                    + " and fsGroup");
         }
     }
 

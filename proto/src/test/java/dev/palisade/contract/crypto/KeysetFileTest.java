@@ -64,7 +64,23 @@ class KeysetFileTest {
         assertThatThrownBy(() -> KeysetFile.open(path))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining(permissions)
-                .hasMessageContaining("chmod 600 " + path);
+                .hasMessageContaining("chmod 600 it");
+    }
+
+    @Test
+    void groupReadRefusalNamesOwnerAndRule() throws Exception {
+        Path path = created();
+        int owner = (int) Files.getAttribute(path, "unix:uid");
+        if (owner == 0) {
+            owner = 1000;
+            Files.setAttribute(path, "unix:uid", owner);
+        }
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r--r-----"));
+        assertThatThrownBy(() -> KeysetFile.open(path))
+                .isInstanceOf(IOException.class)
+                .hasMessage("signing keyset " + path + " can be used by others (r--r-----, owner " + owner
+                        + "; a group may read only a file of root's): chmod 600 it,"
+                        + " or in a Kubernetes Secret defaultMode 0440 and fsGroup");
     }
 
     @Test
