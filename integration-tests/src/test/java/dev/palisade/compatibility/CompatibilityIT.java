@@ -44,7 +44,8 @@ class CompatibilityIT {
     @MethodSource("combinations")
     void whatThePageSaysRunsWith(Combination versions) throws Exception {
         assertThat(run(versions))
-                .isEqualTo("ok grpc-api-" + versions.grpc() + ".jar protobuf-java-" + versions.protobuf() + ".jar");
+                .isEqualTo("ok " + versions.parts() + " grpc-api-" + versions.grpc() + ".jar protobuf-java-"
+                        + versions.protobuf() + ".jar");
     }
 
     @Test

@@ -112,6 +112,8 @@ final class GuardedCall {
         static Server start(Path keyset, Path marks, Channel locks) throws Exception {
             Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), FileMarkStore.at(marks))
                     .lockService(LockServer.at(locks, "palisade"))
+                    // Each run has data and marks of its own.
+                    .protecting("orders of " + ProcessHandle.current().pid())
                     .build();
             ServerServiceDefinition orders = ServerServiceDefinition.builder("example.Orders")
                     .addMethod(UPDATE, ServerCalls.asyncUnaryCall((request, answer) -> {

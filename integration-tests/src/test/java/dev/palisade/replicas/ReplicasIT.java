@@ -23,11 +23,14 @@ import io.grpc.health.v1.HealthGrpc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.awaitility.Awaitility;
 import org.h2.jdbcx.JdbcDataSource;
+import org.h2.tools.Server;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -41,6 +44,7 @@ class ReplicasIT {
     private final PalisadeClient b = PalisadeClient.connect(locks.address());
     private final List<Replica> replicas = new ArrayList<>();
     private final Path backend = installation.home().resolve("applied");
+    private @Nullable Server database;
 
     private record Replica(Service service, ManagedChannel channel) {
         ServingStatus health() {
@@ -73,6 +77,9 @@ class ReplicasIT {
             replica.service().child().kill();
         }
         locks.child().kill();
+        if (database != null) {
+            database.stop();
+        }
         installation.close();
     }
 
@@ -101,14 +108,17 @@ class ReplicasIT {
         return installation.home().resolve(name).toString();
     }
 
-    /** The URL of a database for marks under which nothing was ever guarded. */
-    private String database() {
-        JdbcDataSource database = new JdbcDataSource();
-        database.setURL("jdbc:h2:file:" + installation.home().resolve("marks") + ";AUTO_SERVER=TRUE;WRITE_DELAY=0");
-        JdbcMarkStore store = JdbcMarkStore.over(database);
+    /** The URL of a database for marks under which nothing was ever guarded. Its server is here, so no replica's end takes it away. */
+    private String database() throws SQLException {
+        Server server = Server.createTcpServer("-tcpPort", "0", "-ifNotExists").start();
+        database = server;
+        JdbcDataSource source = new JdbcDataSource();
+        source.setURL("jdbc:h2:tcp://127.0.0.1:" + server.getPort() + "/"
+                + installation.home().resolve("marks") + ";WRITE_DELAY=0");
+        JdbcMarkStore store = JdbcMarkStore.over(source);
         store.createTable();
         store.createNeverUsed();
-        return database.getURL();
+        return source.getURL();
     }
 
     private List<String> applied() throws IOException {
@@ -177,7 +187,7 @@ class ReplicasIT {
     }
 
     @Test
-    void rollingUpdateOnSharedMarksRefusesTheOldReplica() throws IOException {
+    void rollingUpdateOnSharedMarksRefusesTheOldReplica() throws Exception {
         String marks = database();
         Replica old = replica(marks);
         Lease former = a.acquire("orders/42");
