@@ -22,6 +22,9 @@ public final class EventLog {
     private static final long WINDOW_NANOS = 1_000_000_000;
     private static final int VALUE_CHARS_MAX = 300;
 
+    /** A message is the program's own and ends with the remedy; the values that it quotes are bounded where they came in. */
+    private static final int MESSAGE_CHARS_MAX = 1_500;
+
     /** Of a rejection's metadata, which may have come from elsewhere, the names that are our own. */
     private static final List<String> KNOWN = List.of(
             Rejection.LOCK,
@@ -99,7 +102,8 @@ public final class EventLog {
         StringBuilder line = new StringBuilder("event=").append(event);
         for (int i = 0; i < pairs.length; i += 2) {
             line.append(' ').append(pairs[i]).append('=');
-            appendValue(line, String.valueOf(pairs[i + 1]));
+            int charsMax = "message".equals(pairs[i]) ? MESSAGE_CHARS_MAX : VALUE_CHARS_MAX;
+            appendValue(line, String.valueOf(pairs[i + 1]), charsMax);
         }
         lines.accept(line.toString());
     }
@@ -120,8 +124,8 @@ public final class EventLog {
         windowNanos = now;
     }
 
-    private static void appendValue(StringBuilder line, String value) {
-        String shown = value.length() > VALUE_CHARS_MAX ? value.substring(0, VALUE_CHARS_MAX) + "..." : value;
+    private static void appendValue(StringBuilder line, String value, int charsMax) {
+        String shown = value.length() > charsMax ? value.substring(0, charsMax) + "..." : value;
         if (!shown.isEmpty() && shown.chars().allMatch(EventLog::isPlain)) {
             line.append(shown);
             return;

@@ -30,6 +30,16 @@ class EventLogTest {
         assertThat(lines.get(2)).hasSizeLessThan(350).endsWith("a...");
     }
 
+    /** The remedy is at its end. */
+    @Test
+    void aMessageOfOurOwnIsNotCutWhereAStrangersValueIs() {
+        String message = "m".repeat(1_500);
+        log.tell("warned", "message", message, "owner", "a".repeat(301));
+        assertThat(lines).containsExactly("event=warned message=" + message + " owner=" + "a".repeat(300) + "...");
+        log.tell("warned", "message", "m".repeat(10_000));
+        assertThat(lines.get(1)).hasSizeLessThan(1_550).endsWith("m...");
+    }
+
     @Test
     void ofOneEventSoManyLinesASecondAndThenHowManyMore() {
         for (int i = 0; i < 100; i++) {
