@@ -30,6 +30,7 @@ import io.grpc.Context;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -44,6 +45,11 @@ import org.jspecify.annotations.Nullable;
 public final class LockServer implements LockService {
     /** How long an answer may take. */
     public static final Duration ANSWER_MAX = Duration.ofSeconds(2);
+
+    /** Questions for a call, which was not applied; what a failure of the others means, the registration says. */
+    private static final Set<String> FOR_A_CALL = Set.of("Barrier", "CheckSequencer");
+
+    private static final int CAUSE_CHARS_MAX = 100;
 
     private final LocksGrpc.LocksStub locks;
     private final String issuer;
@@ -174,8 +180,25 @@ public final class LockServer implements LockService {
         return new Rejection(
                         Reason.STORE_UNAVAILABLE,
                         "the lock server did not answer " + method + ": " + why
-                                + "; nothing was applied: try again, and look at the server")
+                                + (FOR_A_CALL.contains(method)
+                                        ? "; nothing was applied: try again, and look at the lock server"
+                                        : ""))
                 .asException();
+    }
+
+    /** The first line of {@code failure} and of its cause, which names a wrong transport where gRPC says "io exception". */
+    private static String oneLine(Throwable failure) {
+        String line = firstLine(failure);
+        Throwable cause = failure.getCause();
+        if (cause == null) {
+            return line;
+        }
+        String why = cause.getClass().getSimpleName() + ": " + firstLine(cause);
+        return line + " (" + why.substring(0, Math.min(CAUSE_CHARS_MAX, why.length())) + ")";
+    }
+
+    private static String firstLine(Throwable failure) {
+        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("no message");
     }
 
     /** What comes back for one question. */
@@ -206,7 +229,7 @@ public final class LockServer implements LockService {
                             LinkageErrors.in(failure)
                                     .map(linkage ->
                                             LinkageErrors.exception(linkage).getMessage())
-                                    .orElseGet(() -> String.valueOf(failure.getMessage())))));
+                                    .orElseGet(() -> oneLine(failure)))));
         }
 
         @Override

@@ -33,8 +33,12 @@ import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -185,6 +189,41 @@ class LockServerTest {
         assertThat(reason(lockServer.barrier(LOCK))).isEqualTo(Reason.STORE_UNAVAILABLE);
     }
 
+    /** What gRPC says of it has two lines, and the second is its channel pipeline. */
+    @Test
+    void aTlsChannelToAPlaintextServerIsOneLineWithItsCause() throws IOException {
+        InetSocketAddress loopback = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        Server plaintext = NettyServerBuilder.forAddress(loopback)
+                .addService(new Locks())
+                .build()
+                .start();
+        ManagedChannel tls = NettyChannelBuilder.forAddress(
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), plaintext.getPort()))
+                .useTransportSecurity()
+                .build();
+        try {
+            LockServer locks = LockServer.at(tls, "palisade");
+            LeaseRequest request = new LeaseRequest(
+                    LOCK,
+                    new RequestId(new SessionId(1, 2), 3),
+                    Duration.ZERO,
+                    Duration.ofSeconds(10),
+                    "host pid 5",
+                    "guard with marks x");
+            assertThat(rejection(locks.tryAcquire(request)).message())
+                    .startsWith("the lock server did not answer Acquire: UNAVAILABLE: ")
+                    .containsIgnoringCase("ssl")
+                    .doesNotContain("\n", "Channel Pipeline", "nothing was applied")
+                    .hasSizeLessThan(250);
+            assertThat(rejection(locks.barrier(LOCK)).message())
+                    .containsOnlyOnce("nothing was applied: try again, and look at the lock server")
+                    .doesNotContain("\n");
+        } finally {
+            tls.shutdownNow();
+            plaintext.shutdownNow();
+        }
+    }
+
     @Test
     void aServerThatDoesNotAnswerIsAnUnavailableStoreInBoundedTime() {
         answers = false;
@@ -220,12 +259,16 @@ class LockServerTest {
     }
 
     private static Reason reason(CompletionStage<Long> answer) {
+        return rejection(answer).reason();
+    }
+
+    private static Rejection rejection(CompletionStage<?> answer) {
         try {
             throw new AssertionError(
                     "answered with " + answer.toCompletableFuture().join());
         } catch (CompletionException e) {
             assertThat(e).hasCauseInstanceOf(RejectedException.class);
-            return Route.rejection(e).reason();
+            return Route.rejection(e);
         }
     }
 }
