@@ -234,9 +234,17 @@ public final class Guard implements AutoCloseable {
         house.serving().onChange(listener);
     }
 
-    /** Why every call is refused now, for health details and for calls that are stopped; empty while calls are admitted. */
+    /**
+     * Why the guard does not serve, for health details; empty while {@link #isServing}. Unless {@link #refusesEveryCall}, a
+     * call is refused so only when it has waited in vain.
+     */
     public Optional<Rejection> refusal() {
-        return Optional.ofNullable(house.serving().refusal());
+        return Optional.ofNullable(house.serving().impairment());
+    }
+
+    /** Whether every call is refused at once and those that run were asked to stop, for the reason in {@link #refusal}. */
+    public boolean refusesEveryCall() {
+        return house.serving().refusal() != null;
     }
 
     /** Counts, for metrics. */

@@ -70,9 +70,11 @@ final class ServingState {
         notify(listener);
     }
 
-    /** Why the guard does not serve; null while it does. */
+    /** Why the guard does not serve, first of all what refuses every call; null while it serves. */
     synchronized @Nullable Rejection impairment() {
-        return impairments.values().stream().map(Impairment::why).findFirst().orElse(null);
+        return refusal != null
+                ? refusal
+                : impairments.values().stream().map(Impairment::why).findFirst().orElse(null);
     }
 
     private synchronized void set(Object source, Impairment impairment) {

@@ -174,7 +174,9 @@ class MarkOwnershipTest {
         assertThat(guard.isServing()).isFalse();
         assertThat(lines).anyMatch(line -> line.startsWith("event=marks_failed"));
         assertThat(stopped).hasValue(0);
-        assertThat(guard.refusal()).isEmpty();
+        assertThat(guard.refusesEveryCall()).isFalse();
+        assertThat(guard.refusal())
+                .hasValueSatisfying(why -> assertThat(why.message()).isEqualTo("the disk is gone"));
     }
 
     @Test

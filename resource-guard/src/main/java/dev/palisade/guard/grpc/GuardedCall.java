@@ -185,8 +185,12 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
             started.halfClose();
         }
         if (call.getMethodDescriptor().getType() != MethodType.UNARY) {
-            admission.onSuperseded(
-                    () -> stop(started, guard.refusal().map(this::stopped).orElseGet(() -> superseded(admission))));
+            admission.onSuperseded(() -> stop(
+                    started,
+                    guard.refusal()
+                            .filter(why -> guard.refusesEveryCall())
+                            .map(this::stopped)
+                            .orElseGet(() -> superseded(admission))));
         }
     }
 
