@@ -164,7 +164,8 @@ class ReplicasIT {
         second.awaitHealth(ServingStatus.NOT_SERVING);
         Rejection why = refused(() -> lateWrite(first, second));
         assertThat(why.reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
-        assertThat(why.message()).contains("another guard (", "marks of its own", "example.Orders");
+        assertThat(why.message())
+                .contains("another guard (", ") already protects 'example.Orders' with marks of its own");
         assertThat(why.metadata()).containsEntry(Rejection.APPLIED, "no");
         assertThat(applied()).containsExactly("a", "b");
         assertThat(first.health()).isEqualTo(ServingStatus.SERVING);

@@ -6,6 +6,8 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -25,6 +27,9 @@ final class GuardRegistration {
     private static final String OBSERVING = "observing guard with marks ";
     private static final long RENEW_NANOS = TTL.toNanos() / 3;
     private static final long RETRY_NANOS = 1_000_000_000;
+
+    /** Between two warnings that the lock service has not answered. */
+    private static final long WARN_AGAIN_NANOS = 60_000_000_000L;
 
     /** Lock servers refuse an unknown acquire that is older than 30 s. */
     private static final long REQUEST_NANOS_MAX = 20_000_000_000L;
@@ -55,6 +60,8 @@ final class GuardRegistration {
     private long requestedNanos;
     private LeaseReply.@Nullable Holder sharedWith;
     private long sharedSinceNanos;
+    private boolean warned;
+    private long warnedNanos;
     private boolean ended;
 
     /** @param observes the guard refuses nothing: it only warns */
@@ -181,7 +188,7 @@ final class GuardRegistration {
         nextRequest(now);
         Optional<LeaseReply.Holder> holder = ((LeaseReply.Busy) reply).holder();
         if (holder.isEmpty()) {
-            return failed(unanswered("the name is being handed over"));
+            return failed(new Rejection(Reason.STORE_UNAVAILABLE, "the name is being handed over"));
         }
         conflict(holder.get(), now).ifPresentOrElse(why -> conflicting(why), () -> become(State.SHARED));
         return RENEW_NANOS;
@@ -190,12 +197,12 @@ final class GuardRegistration {
     private Optional<Rejection> conflict(LeaseReply.Holder holder, long now) {
         if (holder.purpose().startsWith(OBSERVING) && !observes) {
             if (state != State.SHARED) {
-                house.warn("guard_observes", otherGuard(holder, "only observes"));
+                house.warn("guard_observes", otherGuard(holder, "only observes '" + name + "'"));
             }
             return Optional.empty();
         }
         if (!holder.purpose().endsWith(marks)) {
-            return Optional.of(otherGuard(holder, "guards it with marks of its own"));
+            return Optional.of(otherGuard(holder, "already protects '" + name + "' with marks of its own"));
         }
         if (sharedWith == null || !sharedWith.token().equals(holder.token())) {
             sharedWith = holder;
@@ -203,7 +210,7 @@ final class GuardRegistration {
         }
         // Two guards cannot have one set of marks for that long.
         return now - sharedSinceNanos > sharedNanosMax
-                ? Optional.of(otherGuard(holder, "guards it with a copy of these marks"))
+                ? Optional.of(otherGuard(holder, "already protects '" + name + "' with a copy of these marks"))
                 : Optional.empty();
     }
 
@@ -238,9 +245,7 @@ final class GuardRegistration {
             return 0;
         }
         if (state == State.UNANSWERED) {
-            if (!observes) {
-                house.serving().impair(this, unanswered(why.message()));
-            }
+            warnUnanswered(unanswered(why.message()));
         } else if (state == State.REGISTERED || state == State.SHARED) {
             state = State.UNREACHABLE;
             house.warn(
@@ -252,6 +257,18 @@ final class GuardRegistration {
                                     + " noticed: look at the lock server"));
         }
         return RETRY_NANOS;
+    }
+
+    private void warnUnanswered(Rejection why) {
+        if (!observes) {
+            house.serving().impair(this, why);
+        }
+        long now = house.time().nanos();
+        if (!warned || now - warnedNanos >= WARN_AGAIN_NANOS) {
+            warned = true;
+            warnedNanos = now;
+            house.warn("registration_unanswered", why);
+        }
     }
 
     private static boolean hasEnded(Reason reason) {
@@ -275,12 +292,14 @@ final class GuardRegistration {
         requestedNanos = now;
     }
 
+    /** @param how a verb and its object: what the other guard does to the name */
     private Rejection otherGuard(LeaseReply.Holder holder, String how) {
+        Instant since =
+                Instant.ofEpochMilli(house.time().millis()).minus(holder.held()).truncatedTo(ChronoUnit.SECONDS);
         return new Rejection(
                 Reason.MARK_UNAVAILABLE,
-                "another guard (" + holder.owner() + ", " + holder.purpose() + ", registered "
-                        + holder.held().toSeconds() + " s ago) " + how + ": '" + name
-                        + "'; two guards with separate marks let late writes through, so nothing was applied: run one"
+                "another guard (" + holder.owner() + ", " + holder.purpose() + ", registered at " + since + ") " + how
+                        + "; two guards with separate marks let late writes through, so nothing was applied: run one"
                         + " guard, or check in the database, or, only if they protect different data, give each its own"
                         + " name by GuardBuilder.protecting");
     }
@@ -288,7 +307,8 @@ final class GuardRegistration {
     private Rejection unanswered(String why) {
         return new Rejection(
                 Reason.MARK_UNAVAILABLE,
-                "the lock server has not answered yet whether another guard protects '" + name + "' (" + why
-                        + "); nothing was applied: try again, and look at the lock server");
+                "the lock server has not answered yet whether another guard protects '" + name
+                        + "', so nothing was applied: look at the lock server and at the guard's channel to it, and try"
+                        + " again (" + why + ")");
     }
 }

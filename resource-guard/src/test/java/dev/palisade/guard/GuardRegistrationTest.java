@@ -65,15 +65,18 @@ class GuardRegistrationTest {
         Rejection why = refused(write(second, 200));
         assertThat(why.reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
         assertThat(why.message())
-                .contains("another guard (", " pid ", "registered 3 s ago", NAME, "marks of its own", "run one guard")
-                .contains("nothing was applied")
+                .contains("another guard (", " pid ", "registered at 2023-11-14T22:13:17Z)", "nothing was applied")
+                .contains(") already protects 'shop.Orders' with marks of its own; ", "run one guard")
                 .doesNotContain("\n");
         assertThat(second.isServing()).isFalse();
         assertThat(first.isServing()).isTrue();
         assertThat(write(first, 200)).isCompleted();
         assertThat(lines)
                 .filteredOn(line -> line.startsWith("event=registration_refused"))
-                .hasSize(1);
+                .singleElement()
+                .asString()
+                .as("with the remedy, which is at its end")
+                .contains("give each its own name by GuardBuilder.protecting");
     }
 
     /** The late write that two replicas with marks of their own let through, which is why there are registrations. */
@@ -189,6 +192,35 @@ class GuardRegistrationTest {
         assertThat(lucky).isCompleted();
         assertThat(guard.isServing()).isTrue();
         assertThat(guard.stats().waiting()).isZero();
+    }
+
+    /** A guard behind a readiness probe gets no call that could say so. */
+    @Test
+    void guardWithoutAnAnswerSaysSoOnceAMinuteAndNamesItsRefusal() {
+        locks.away = true;
+        Guard guard = guard(marks("a"));
+        assertThat(unanswered()).singleElement().asString().contains(NAME, "look at", "(the lock server is away)");
+        assertThat(guard.isServing()).isFalse();
+        assertThat(guard.refusesEveryCall()).isFalse();
+        assertThat(guard.refusal()).hasValueSatisfying(why -> {
+            assertThat(why.reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
+            assertThat(why.message()).containsOnlyOnce("nothing was applied").doesNotContain("no answer yet");
+        });
+        pass(Duration.ofSeconds(50));
+        assertThat(unanswered()).hasSize(1);
+        pass(Duration.ofSeconds(60));
+        assertThat(unanswered()).hasSize(2);
+        locks.away = false;
+        pass(Duration.ofSeconds(2));
+        assertThat(guard.isServing()).isTrue();
+        assertThat(guard.refusal()).isEmpty();
+        assertThat(unanswered()).hasSize(2);
+    }
+
+    private List<String> unanswered() {
+        return lines.stream()
+                .filter(line -> line.startsWith("event=registration_unanswered "))
+                .toList();
     }
 
     @Test
