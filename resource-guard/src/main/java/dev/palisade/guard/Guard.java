@@ -77,7 +77,7 @@ public final class Guard implements AutoCloseable {
         long closedUntil = kept.closedInOrder() ? now : now + unknownEndsAfter.toNanos();
         this.doorways = new Doorways(kept, closedUntil, lockService, builder.marksMax, house);
         this.registrations = new GuardRegistrations(lockService, observeOnly, house, doorways);
-        this.ownership = new MarkOwnership(house, doorways, openedNanos, () -> registrations.end(true));
+        this.ownership = new MarkOwnership(house, doorways, openedNanos, registrations);
         this.isNamed = !builder.protecting.isEmpty();
         ownership.start();
         builder.protecting.forEach(registrations::add);

@@ -62,7 +62,11 @@ final class GuardRegistration {
     private long sharedSinceNanos;
     private boolean warned;
     private long warnedNanos;
+    private boolean sharedTooLong;
     private boolean ended;
+
+    /** Raised by {@link #suspend}: replies to what was asked before count no more. */
+    private int term;
 
     /** @param observes the guard refuses nothing: it only warns */
     GuardRegistration(
@@ -87,11 +91,51 @@ final class GuardRegistration {
     }
 
     void start() {
-        if (!observes) {
-            house.serving().impair(this, unanswered("no answer yet"));
+        synchronized (this) {
+            holdBack("no answer yet");
+            requestedNanos = house.time().nanos();
         }
-        requestedNanos = house.time().nanos();
-        step();
+        step(0);
+    }
+
+    /** Gives the name up and asks no more until {@link #resume}: the guard admits nothing meanwhile, another may own its marks. */
+    synchronized void suspend() {
+        if (ended) {
+            return;
+        }
+        term++;
+        LeaseReply.Granted held = lease;
+        lease = null;
+        if (held != null) {
+            var unused = release(held);
+        }
+    }
+
+    /** Asks for the name again, as at the start: calls are refused until the lock service has answered. */
+    synchronized void resume() {
+        if (ended) {
+            return;
+        }
+        if (state != State.REFUSED) {
+            state = State.UNANSWERED;
+            holdBack("no answer yet");
+        }
+        int resumed = term;
+        long now = house.time().nanos();
+        nextRequest(now);
+        house.time().at(now, () -> step(resumed));
+    }
+
+    /** Calls wait for the first answer; after it doorways are open, which wait for nothing. */
+    private void holdBack(String why) {
+        if (observes) {
+            return;
+        }
+        if (answered.isDone()) {
+            house.serving().refuse(this, unanswered(why));
+        } else {
+            house.serving().impair(this, unanswered(why));
+        }
     }
 
     /** Asks no more, and gives the name up if {@code release}; otherwise the registration lapses. */
@@ -113,12 +157,12 @@ final class GuardRegistration {
         }
     }
 
-    private void step() {
+    private void step(int asking) {
         LeaseReply.Granted held;
         LeaseRequest next;
         long now = house.time().nanos();
         synchronized (this) {
-            if (ended) {
+            if (ended || term != asking) {
                 return;
             }
             held = lease;
@@ -139,15 +183,15 @@ final class GuardRegistration {
         } catch (RuntimeException e) {
             asked = CompletableFuture.failedStage(e);
         }
-        asked.whenComplete(this::replied);
+        asked.whenComplete((reply, failure) -> replied(asking, reply, failure));
     }
 
-    private void replied(@Nullable LeaseReply reply, @Nullable Throwable failure) {
+    private void replied(int asking, @Nullable LeaseReply reply, @Nullable Throwable failure) {
         long delay;
         boolean known;
         boolean stops;
         synchronized (this) {
-            if (ended) {
+            if (ended || term != asking) {
                 if (reply instanceof LeaseReply.Granted late && failure == null) {
                     var unused = release(late);
                 }
@@ -166,7 +210,7 @@ final class GuardRegistration {
         if (known) {
             answered.complete(null);
         }
-        house.time().at(house.time().nanos() + delay, this::step);
+        house.time().at(house.time().nanos() + delay, () -> step(asking));
     }
 
     private static Throwable orBug(@Nullable Throwable failure) {
@@ -207,11 +251,21 @@ final class GuardRegistration {
         if (sharedWith == null || !sharedWith.token().equals(holder.token())) {
             sharedWith = holder;
             sharedSinceNanos = now;
+            sharedTooLong = false;
         }
-        // Two guards cannot have one set of marks for that long.
-        return now - sharedSinceNanos > sharedNanosMax
-                ? Optional.of(otherGuard(holder, "already protects '" + name + "' with a copy of these marks"))
-                : Optional.empty();
+        if (now - sharedSinceNanos <= sharedNanosMax) {
+            return Optional.empty();
+        }
+        Rejection copy = otherGuard(holder, "already protects '" + name + "' with a copy of these marks");
+        if (house.store().isHeldForLife()) {
+            return Optional.of(copy); // Two guards cannot have one set of marks for that long.
+        }
+        // The store confirms its owner (MarkOwnership), which must not lose to a guard that only kept the name.
+        if (!sharedTooLong) {
+            sharedTooLong = true;
+            house.warn("registration_shared", copy);
+        }
+        return Optional.empty();
     }
 
     private void conflicting(Rejection why) {
@@ -245,6 +299,7 @@ final class GuardRegistration {
             return 0;
         }
         if (state == State.UNANSWERED) {
+            holdBack(why.message());
             warnUnanswered(unanswered(why.message()));
         } else if (state == State.REGISTERED || state == State.SHARED) {
             state = State.UNREACHABLE;
@@ -260,9 +315,6 @@ final class GuardRegistration {
     }
 
     private void warnUnanswered(Rejection why) {
-        if (!observes) {
-            house.serving().impair(this, why);
-        }
         long now = house.time().nanos();
         if (!warned || now - warnedNanos >= WARN_AGAIN_NANOS) {
             warned = true;

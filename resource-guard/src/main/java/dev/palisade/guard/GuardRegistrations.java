@@ -21,6 +21,7 @@ final class GuardRegistrations {
     private final Map<String, GuardRegistration> byName = new LinkedHashMap<>();
     private CompletableFuture<Void> answered = CompletableFuture.completedFuture(null);
     private boolean warned;
+    private boolean suspended;
     private boolean ended;
 
     GuardRegistrations(@Nullable LockService service, boolean observes, House house, Doorways doorways) {
@@ -39,6 +40,21 @@ final class GuardRegistrations {
         byName.put(name, registration);
         answered = CompletableFuture.allOf(answered, registration.answered().toCompletableFuture());
         registration.start();
+        if (suspended) {
+            registration.suspend();
+        }
+    }
+
+    /** See {@link GuardRegistration#suspend}. */
+    synchronized void suspend() {
+        suspended = true;
+        byName.values().forEach(GuardRegistration::suspend);
+    }
+
+    /** See {@link GuardRegistration#resume}. */
+    synchronized void resume() {
+        suspended = false;
+        byName.values().forEach(GuardRegistration::resume);
     }
 
     /** Completes when the lock service has answered about every name. Warns, once, when there is nothing to ask. */

@@ -20,7 +20,7 @@ final class MarkOwnership {
 
     private final House house;
     private final Doorways doorways;
-    private final Runnable onLost;
+    private final GuardRegistrations registrations;
     private final long unknownEndsNanos;
     private final long stepNanos;
 
@@ -33,12 +33,12 @@ final class MarkOwnership {
 
     /**
      * @param openedNanos before the store was opened
-     * @param onLost runs once, when the marks are lost
+     * @param registrations suspended while the marks are unconfirmed, ended when they are lost
      */
-    MarkOwnership(House house, Doorways doorways, long openedNanos, Runnable onLost) {
+    MarkOwnership(House house, Doorways doorways, long openedNanos, GuardRegistrations registrations) {
         this.house = house;
         this.doorways = doorways;
-        this.onLost = onLost;
+        this.registrations = registrations;
         this.unknownEndsNanos = house.quarantineNanos();
         this.stepNanos = Math.max(STEP_NANOS_MIN, unknownEndsNanos / 4 / STEPS);
         this.confirmedNanos = openedNanos;
@@ -74,6 +74,7 @@ final class MarkOwnership {
             if (late) {
                 unconfirmed = true;
                 stop("marks_unconfirmed", silent((now - confirmedNanos) / 1_000_000));
+                registrations.suspend();
             }
         }
         if (late) {
@@ -95,6 +96,7 @@ final class MarkOwnership {
             boolean recent = house.time().nanos() - askedNanos < 2 * STEPS * stepNanos;
             if (failure == null && recent && unconfirmed && !ended) {
                 unconfirmed = false;
+                registrations.resume();
                 house.serving().clear(this);
                 house.events().tellAlways("marks_confirmed");
             }
@@ -123,7 +125,7 @@ final class MarkOwnership {
             }
         }
         if (lost) {
-            onLost.run();
+            var unused = registrations.end(true);
             doorways.stopAll();
             house.time().at(confirmedNanos + unknownEndsNanos, this::warnOfRunningCalls);
         }

@@ -298,6 +298,77 @@ class GuardRegistrationTest {
         assertThat(locks.holder(NAME)).isEmpty();
     }
 
+    /** Cut off from its database, it cannot know that another guard has the marks now. */
+    @Test
+    void guardWithUnconfirmedMarksLeavesTheNameToItsSuccessor() {
+        SlowMarkStore cutOff = shared("a");
+        Guard first = guard(cutOff);
+        cutOff.confirmed = CompletableFuture.failedFuture(
+                new Rejection(Reason.MARK_UNAVAILABLE, "the database is away").asException());
+        Guard successor = guard(shared("a"));
+        pass(DELTA.dividedBy(2).plusSeconds(5));
+        assertThat(first.isServing()).isFalse();
+        assertThat(lines)
+                .filteredOn(line -> line.startsWith("event=registered"))
+                .hasSize(2);
+        pass(DELTA.multipliedBy(3));
+        assertThat(successor.isServing()).isTrue();
+        assertThat(write(successor, 33)).isCompleted();
+    }
+
+    @Test
+    void guardWhoseMarksAreConfirmedAgainRegistersAgain() {
+        SlowMarkStore store = shared("a");
+        Guard guard = guard(store);
+        assertThat(write(guard, 33)).isCompleted();
+        CompletableFuture<Void> up = store.confirmed;
+        store.confirmed = CompletableFuture.failedFuture(
+                new Rejection(Reason.MARK_UNAVAILABLE, "the database is away").asException());
+        pass(DELTA);
+        assertThat(locks.holder(NAME)).isEmpty();
+        locks.give(NAME, "other", "guard with marks x");
+        locks.away = true;
+        store.confirmed = up;
+        pass(DELTA.dividedBy(4));
+        assertThat(refused(write(guard, 33)).message())
+                .as("another guard may have taken the name")
+                .contains("has not answered yet");
+        locks.expire(NAME);
+        locks.away = false;
+        pass(Duration.ofSeconds(2));
+        assertThat(locks.holder(NAME)).contains("guard with marks a");
+        assertThat(write(guard, 33)).isCompleted();
+        assertThat(guard.isServing()).isTrue();
+    }
+
+    @Test
+    void renewalThatWasOnItsWayDoesNotReviveAReleasedName() {
+        SlowMarkStore store = shared("a");
+        Guard guard = guard(store);
+        locks.slow = new CompletableFuture<>();
+        pass(Duration.ofSeconds(4));
+        store.confirmed = CompletableFuture.failedFuture(
+                new Rejection(Reason.MARK_UNAVAILABLE, "the database is away").asException());
+        pass(DELTA);
+        locks.slow.complete(null);
+        pass(DELTA);
+        assertThat(locks.holder(NAME)).isEmpty();
+        assertThat(guard.isServing()).isFalse();
+    }
+
+    /** The other one kept the name, but the store knows its owner. */
+    @Test
+    void ownerThatTheStoreConfirmsIsNeverTakenForACopy() {
+        locks.give(NAME, "other", "guard with marks a");
+        Guard guard = guard(shared("a"));
+        pass(DELTA.multipliedBy(3));
+        assertThat(guard.isServing()).isTrue();
+        assertThat(write(guard, 33)).isCompleted();
+        assertThat(lines)
+                .filteredOn(line -> line.startsWith("event=registration_shared message="))
+                .hasSize(1);
+    }
+
     @Test
     void guardThatOnlyObservesWarnsAndRefusesNothing() {
         Guard first = guard(marks("a"));
@@ -338,6 +409,13 @@ class GuardRegistrationTest {
     private static SlowMarkStore whole(String id) {
         SlowMarkStore store = marks(id);
         store.complete = true;
+        return store;
+    }
+
+    /** Marks that another process can take over, as in a database. */
+    private static SlowMarkStore shared(String id) {
+        SlowMarkStore store = whole(id);
+        store.heldForLife = false;
         return store;
     }
 

@@ -32,6 +32,9 @@ final class ScriptedLocks implements LockService {
     /** Answers are lost on their way back. */
     boolean mute;
 
+    /** What renewals wait for. */
+    CompletableFuture<Void> slow = CompletableFuture.completedFuture(null);
+
     int acquires;
     Duration oldest = Duration.ZERO;
 
@@ -129,7 +132,7 @@ final class ScriptedLocks implements LockService {
             throw new AssertionError("renewed later than half of its ttl");
         }
         renewedAtNanos.put(lease.lock(), time.nanos());
-        return CompletableFuture.completedStage(null);
+        return slow.copy();
     }
 
     @Override
