@@ -10,6 +10,7 @@ import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -401,6 +402,56 @@ class JournalTest {
             assertThat(load(directory)).containsAllEntriesOf(before);
             Files.write(directory.resolve("synced"), newest);
         }
+    }
+
+    /** As older releases left it, when the process or the machine ended in its first write. */
+    @Test
+    void emptyWatermarkRefusesNoSoundJournalAndIsReplacedAsAWhole(@TempDir Path directory) throws Exception {
+        Path synced = directory.resolve("synced");
+        Map<Long, List<Integer>> written = Map.of();
+        for (byte[] left : List.of(new byte[0], new byte[16])) {
+            try (Modelled modelled = new Modelled(directory, 1)) {
+                modelled.contents.live.putAll(written);
+                modelled.add(100);
+                modelled.journal.sync();
+                written = modelled.contents.live;
+            }
+            Files.write(synced, left);
+            Object before = Files.getAttribute(synced, "unix:ino");
+            try (Modelled modelled = new Modelled(directory, 2)) {
+                assertThat(modelled.contents.live).isEqualTo(written);
+                modelled.add(100);
+                modelled.journal.sync();
+                written = modelled.contents.live;
+            }
+            assertThat(new SyncWatermark(directory).read()).isPresent();
+            assertThat(Files.getAttribute(synced, "unix:ino"))
+                    .as("no write into a file that a power cut may leave empty")
+                    .isNotEqualTo(before);
+            assertThat(Files.getAttribute(synced, "posix:permissions"))
+                    .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+            assertThat(directory.resolve("synced.new")).doesNotExist();
+        }
+    }
+
+    @Test
+    void damagedWatermarkIsRefusedAndNoOlderCopyIsAdvised(@TempDir Path directory) throws Exception {
+        Map<Long, List<Integer>> written;
+        try (Modelled modelled = new Modelled(directory, 1)) {
+            modelled.add(100);
+            modelled.journal.sync();
+            written = modelled.contents.live;
+        }
+        Path synced = directory.resolve("synced");
+        byte[] bytes = Files.readAllBytes(synced);
+        bytes[7]++;
+        Files.write(synced, bytes);
+        assertThatThrownBy(() -> load(directory))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("remove this file")
+                .hasMessageNotContaining("restore");
+        Files.delete(synced);
+        assertThat(load(directory)).isEqualTo(written);
     }
 
     private static int used(Path file) throws IOException {
