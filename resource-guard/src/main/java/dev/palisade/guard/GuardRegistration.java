@@ -294,6 +294,7 @@ final class GuardRegistration {
     }
 
     private long failed(Rejection why) {
+        sharedWith = null; // A lock server that restarts gives the lease of a dead guard its whole ttl again.
         if (lease != null && hasEnded(why.reason())) {
             lease = null;
             return 0;

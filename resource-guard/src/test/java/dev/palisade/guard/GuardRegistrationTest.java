@@ -298,6 +298,23 @@ class GuardRegistrationTest {
         assertThat(locks.holder(NAME)).isEmpty();
     }
 
+    /** The lock server was away, and gave the lease of the dead guard its whole ttl again. */
+    @Test
+    void outageOfTheLockServerMakesNoCopyOfTheMarks() {
+        guard(whole("a"));
+        locks.kill(NAME);
+        Guard successor = guard(whole("a"));
+        locks.away = true;
+        pass(DELTA.plusSeconds(10));
+        locks.away = false;
+        pass(GuardRegistration.TTL);
+        assertThat(successor.isServing()).isTrue();
+        locks.expire(NAME);
+        pass(Duration.ofSeconds(4));
+        assertThat(locks.holder(NAME)).contains("guard with marks a");
+        assertThat(write(successor, 33)).isCompleted();
+    }
+
     /** Cut off from its database, it cannot know that another guard has the marks now. */
     @Test
     void guardWithUnconfirmedMarksLeavesTheNameToItsSuccessor() {
