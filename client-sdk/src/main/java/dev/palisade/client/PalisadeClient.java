@@ -169,7 +169,7 @@ public final class PalisadeClient implements AutoCloseable {
      * IllegalStateException, because only that thread could complete it.
      *
      * <p>Work under the lock needs a thread of its own: {@code thenAcceptAsync(work, executor)}. With {@code thenAccept(work)} the work
-     * runs on the thread that would deliver the {@link Lease#onLost loss} of that very lease, so no loss is told before the work is over.
+     * runs on the thread that would deliver the {@link Lease#onLost loss} of that very lease, so that work delays the notification of the loss.
      */
     public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
         Acquire acquire = session.acquire(new LockName(lock), options);
