@@ -2,7 +2,7 @@
 
     client.py NAME SERVER[,SERVER] HISTORY_FILE SEED LOGICAL_CLIENTS LOCKS
 
-It takes part in `palisade faults` and keeps its history as the others do, one JSON object a line, for the same checkers. The
+It takes part in `palisade chaos run` and keeps its history as the others do, one JSON object a line, for the same checkers. The
 stubs are made by protoc from locks.proto and refusal.proto and stand on PYTHONPATH. It ends at the line `stop`.
 """
 

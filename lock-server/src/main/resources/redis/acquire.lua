@@ -1,11 +1,11 @@
 -- command: acquire
--- args: settings, floor, request, gen, grant, mode, ttl, lock-delay, owner, purpose, wait, age, alive
+-- args: settings, floor, request, gen, grant, mode, ttl, lock-delay, owner, purpose, wait, age, alive, at-least
 -- answers: Granted, Queued, Busy, WaitEnded
 -- refuses: MALFORMED_REQUEST, LEASE_EXPIRED, TOKENS_EXHAUSTED, LIMIT_EXCEEDED, QUEUE_FULL, RECOVERING
 
 local function busy(step, mode)
   local lock = step.lock
-  local first = lock.closed > step.now and lock.closed or NEVER
+  local first = lock.delay_until > step.now and lock.delay_until or NEVER
   for _, offer in ipairs(lock.offers) do
     first = math.min(first, offer[LAPSES])
   end
@@ -20,12 +20,20 @@ local function busy(step, mode)
       first = math.min(first, grant[UNTIL])
     end
   end
-  local remaining = first == NEVER and 0 or math.max(0, first - step.now)
-  return { 'Busy', lock.holders[1] or {}, remaining, queue_length(lock) + #lock.offers }
+  local remaining = math.max(0, math.max(first == NEVER and 0 or first, lock.hold_until) - step.now)
+  return {
+    'Busy', lock.holders[1] or {}, remaining, queue_length(lock) + #lock.offers, math.max(0, lock.hold_until - step.now),
+  }
 end
 
-local function differs(first, args)
-  return first[MODE] ~= tonumber(args[6]) or first[TTL] ~= tonumber(args[7]) or first[DELAY] ~= tonumber(args[8])
+-- A server of before does not say how long at least.
+local function at_least_of(arg)
+  return tonumber(arg or 0)
+end
+
+local function differs(first, at_least, args)
+  return at_least ~= at_least_of(args[14]) or first[MODE] ~= tonumber(args[6]) or first[TTL] ~= tonumber(args[7])
+    or first[DELAY] ~= tonumber(args[8])
 end
 
 -- The answer to a request that was seen before: the same one, as far as it still stands.
@@ -35,9 +43,9 @@ local function known(step, args)
   local held = find(lock.holders, REQUEST, request)
   local place = not offer and not held and place_of(lock, request)
   local first = offer and offer[WAITER] or held or (place and waiter_of(lock, request))
-  if first and differs(first, args) then
-    return refuse('MALFORMED_REQUEST', 'the request was sent before with another mode, ttl_millis or lock_delay_millis; '
-      .. 'send the same again, or use a new request id')
+  if first and differs(first, held and held[AT_LEAST] or first[WAITER_AT_LEAST], args) then
+    return refuse('MALFORMED_REQUEST', 'the request was sent before with another mode, ttl_millis, lock_delay_millis or '
+      .. 'lock_at_least_for_millis; send the same again, or use a new request id')
   end
   if offer then
     -- Asking again is a sign of life that came after the offer was made: as good as accepting it.
@@ -87,7 +95,7 @@ command('acquire', GRANTS, by_request, function(step, args)
     return refuse_no_token()
   end
   local asked = { args[3], tonumber(args[4]), args[5], mode, tonumber(args[7]), tonumber(args[8]), args[9], args[10] }
-  local free = lock.queue == '' and #lock.offers == 0 and lock.closed <= step.now and admits(lock, mode)
+  local free = lock.queue == '' and #lock.offers == 0 and closed_until(lock) <= step.now and admits(lock, mode)
   local full = free and #lock.holders >= settings.holders_max
   if full and wait == 0 then
     return refuse('LIMIT_EXCEEDED', 'holdersPerLockMax is ' .. settings.holders_max .. '; try later, or wait')
@@ -95,13 +103,13 @@ command('acquire', GRANTS, by_request, function(step, args)
   if free and not full and not recovering(step) then
     local grant = asked
     grant[TOKEN], grant[SINCE], grant[UNTIL], grant[HOME] = next_token(step), step.now, step.now + grant[TTL], settings.home
-    table.insert(lock.holders, grant)
-    lock.changed = true
+    grant[AT_LEAST] = at_least_of(args[14])
+    add_holder(lock, grant)
     write_history(step, 'GRANTED', grant, grant[TOKEN], grant[PURPOSE])
     return { 'Granted', grant }
   end
   -- Of who waits too nobody knows yet for whom.
-  if wait == 0 and recovering(step) and lock.closed <= step.now and admits(lock, mode) then
+  if wait == 0 and recovering(step) and closed_until(lock) <= step.now and admits(lock, mode) then
     return refuse_recovering(step)
   end
   if wait == 0 then
@@ -113,8 +121,8 @@ command('acquire', GRANTS, by_request, function(step, args)
     return refuse('QUEUE_FULL', 'waitersPerLockMax is ' .. settings.waiters_max .. '; try later')
   end
   local waiter = asked
-  waiter[QUEUED], waiter[WAIT_UNTIL], waiter[ALIVE_UNTIL], waiter[LAPSE], waiter[WAITER_HOME] =
-    step.now, step.now + wait, math.min(NEVER, step.now + tonumber(args[13])), LAPSE_NONE, settings.home
+  waiter[QUEUED], waiter[WAIT_UNTIL], waiter[ALIVE_UNTIL], waiter[LAPSE], waiter[WAITER_HOME], waiter[WAITER_AT_LEAST] =
+    step.now, step.now + wait, math.min(NEVER, step.now + tonumber(args[13])), LAPSE_NONE, settings.home, at_least_of(args[14])
   put_into_queue(step, waiter, false)
   lock.waiter_due = math.min(lock.waiter_due, due_of(waiter))
   write_history(step, 'QUEUED', waiter, 0, waiter[PURPOSE])

@@ -5,5 +5,5 @@
 
 command('describe', FREES, nil, function(step)
   local lock = step.lock
-  return { 'Described', lock.holders, lock.offers, all_waiters(lock), lock.closed, lock.forgotten }
+  return { 'Described', lock.holders, lock.offers, all_waiters(lock), lock.delay_until, lock.forgotten, lock.hold_until }
 end)

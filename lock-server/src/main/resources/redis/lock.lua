@@ -4,9 +4,9 @@
 
 local REQUEST, GEN, GRANT, MODE, TTL, DELAY, OWNER, PURPOSE = 1, 2, 3, 4, 5, 6, 7, 8
 -- of a grant
-local TOKEN, SINCE, UNTIL, HOME = 9, 10, 11, 12
+local TOKEN, SINCE, UNTIL, HOME, AT_LEAST = 9, 10, 11, 12, 13
 -- of a waiter
-local QUEUED, WAIT_UNTIL, ALIVE_UNTIL, LAPSE, WAITER_HOME = 9, 10, 11, 12, 13
+local QUEUED, WAIT_UNTIL, ALIVE_UNTIL, LAPSE, WAITER_HOME, WAITER_AT_LEAST = 9, 10, 11, 12, 13, 14
 -- of an offer
 local WAITER, OFFER_TOKEN, LAPSES = 1, 2, 3
 -- of an end
@@ -18,7 +18,7 @@ local LAPSE_NONE, STEPS_BACK, LAST_CHANCE = 0, 1, 2
 -- Of a request that left before it came nobody knows the grant.
 local NO_GRANT = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
-local FORMAT = 3
+local FORMAT = 4
 local TOMBSTONE_MILLIS = 60000
 local TOMBSTONES_MAX = 256
 local HISTORY_MAX = 50
@@ -44,43 +44,45 @@ end
 -- ---- packed. Numbers as doubles, which hold them exactly to 2^53; texts behind their length.
 
 local ID = 24
-local HEAD = '>BdddddddddddddI2I2'
+local HEAD = '>BddddddddddddddI2I2'
 local ASKED = 'c24dc16BddI2c0I2c0'
-local HELD = '>' .. ASKED .. 'dddBc0'
-local WAITS = '>' .. ASKED .. 'dddBBc0d'
+local HELD = '>' .. ASKED .. 'dddBc0d'
+local WAITS = '>' .. ASKED .. 'dddBBc0dd'
 local OFFERED = '>dd'
 local ENDED = '>dc16dBc0dI2c0'
 local AGED = '>dc24c16'
 local ENTRY = '>ddBc0dc16I2c0I2c0'
 
 local function pack_held(grant)
-  local id, gen, grant_id, mode, ttl, delay, owner, purpose, token, since, ends, home = unpack(grant, 1, 12)
-  return struct.pack(HELD, id, gen, grant_id, mode, ttl, delay, #owner, owner, #purpose, purpose, token, since, ends, #home, home)
+  local id, gen, grant_id, mode, ttl, delay, owner, purpose, token, since, ends, home, at_least = unpack(grant, 1, 13)
+  return struct.pack(HELD, id, gen, grant_id, mode, ttl, delay, #owner, owner, #purpose, purpose, token, since, ends, #home, home,
+    at_least)
 end
 
 -- Two values: the grant, and where the next thing begins.
 local function unpack_held(packed, at)
   local grant = { struct.unpack(HELD, packed, at) }
-  local behind = grant[13]
-  grant[13] = nil
+  local behind = grant[14]
+  grant[14] = nil
   return grant, behind
 end
 
 -- With the start of the epoch that its times are of.
 local function pack_waiter(waiter, started)
-  local id, gen, grant_id, mode, ttl, delay, owner, purpose, queued, wait_until, alive_until, lapse, home = unpack(waiter, 1, 13)
+  local id, gen, grant_id, mode, ttl, delay, owner, purpose, queued, wait_until, alive_until, lapse, home, at_least =
+    unpack(waiter, 1, 14)
   return struct.pack(WAITS, id, gen, grant_id, mode, ttl, delay, #owner, owner, #purpose, purpose, queued, wait_until, alive_until,
-    lapse, #home, home, started)
+    lapse, #home, home, at_least, started)
 end
 
 -- Nobody lost time while this Redis was away: who waits is alive for its full length from the epoch's start.
 local function unpack_waiter(packed, at, started)
   local waiter = { struct.unpack(WAITS, packed, at) }
-  local behind = waiter[15]
-  if waiter[14] ~= started then
+  local behind = waiter[16]
+  if waiter[15] ~= started then
     waiter[ALIVE_UNTIL] = started + waiter[TTL]
   end
-  waiter[14], waiter[15] = nil, nil
+  waiter[15], waiter[16] = nil, nil
   return waiter, behind
 end
 
@@ -134,7 +136,7 @@ local function load_lock(key, epoch, field)
     head, lock.ends, lock.queue, lock.is_foreign = nil, {}, '', true
   end
   if not head then
-    lock.closed, lock.forgotten, lock.waiter_due, lock.last_end_at = 0, 0, NEVER, 0
+    lock.delay_until, lock.hold_until, lock.forgotten, lock.waiter_due, lock.last_end_at = 0, 0, 0, NEVER, 0
     lock.kept = { new_ring('n'), new_ring('t') }
     lock.next_entry = 0
     lock.is_new = true
@@ -142,8 +144,8 @@ local function load_lock(key, epoch, field)
   end
   local _, started, holders, offers, at
   local kept, tries = new_ring('n'), new_ring('t')
-  _, started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, kept.first, kept.first_at, kept.next, tries.first, tries.first_at,
-    tries.next, lock.last_end_at, lock.next_entry, holders, offers, at = struct.unpack(HEAD, head)
+  _, started, lock.delay_until, lock.forgotten, lock.due, lock.waiter_due, kept.first, kept.first_at, kept.next, tries.first,
+    tries.first_at, tries.next, lock.last_end_at, lock.next_entry, lock.hold_until, holders, offers, at = struct.unpack(HEAD, head)
   lock.kept = { kept, tries }
   for i = 1, holders do
     lock.holders[i], at = unpack_held(head, at)
@@ -350,13 +352,18 @@ end
 
 -- ---- when to look again
 
+-- Until then no grant or offer is made: the end of the lock-delay or of the minimum hold time, whichever is later.
+local function closed_until(lock)
+  return math.max(lock.delay_until, lock.hold_until)
+end
+
 local function is_idle(lock)
   return #lock.holders == 0 and #lock.offers == 0 and lock.queue == ''
 end
 
 -- When nothing is left of an idle lock but forgotten ends.
 local function forgettable_at(lock)
-  return math.max(lock.last_end_at + TOMBSTONE_MILLIS, lock.closed)
+  return math.max(lock.last_end_at + TOMBSTONE_MILLIS, closed_until(lock))
 end
 
 local function next_due(lock, now)
@@ -364,8 +371,10 @@ local function next_due(lock, now)
     return forgettable_at(lock)
   end
   local due = lock.queue ~= '' and lock.waiter_due or NEVER
-  if lock.queue ~= '' and lock.closed > now then
-    due = math.min(due, lock.closed)
+  -- As long as the EXCLUSIVE lease stands, its end comes first: then this is asked again.
+  local opens = #lock.holders == 0 and #lock.offers == 0 and closed_until(lock) or lock.delay_until
+  if lock.queue ~= '' and opens > now then
+    due = math.min(due, opens)
   end
   for _, grant in ipairs(lock.holders) do
     due = math.min(due, grant[UNTIL])
@@ -401,8 +410,8 @@ end
 local function packed_head(lock)
   local kept, tries = lock.kept[ENDS], lock.kept[TRIES]
   local parts = {
-    struct.pack(HEAD, FORMAT, lock.started, lock.closed, lock.forgotten, lock.due, lock.waiter_due, kept.first, kept.first_at, kept.next,
-      tries.first, tries.first_at, tries.next, lock.last_end_at, lock.next_entry, #lock.holders, #lock.offers),
+    struct.pack(HEAD, FORMAT, lock.started, lock.delay_until, lock.forgotten, lock.due, lock.waiter_due, kept.first, kept.first_at, kept.next,
+      tries.first, tries.first_at, tries.next, lock.last_end_at, lock.next_entry, lock.hold_until, #lock.holders, #lock.offers),
   }
   for _, grant in ipairs(lock.holders) do
     parts[#parts + 1] = pack_held(grant)

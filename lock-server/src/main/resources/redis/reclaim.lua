@@ -1,5 +1,5 @@
 -- command: reclaim
--- args: settings, floor, request, gen, grant, mode, ttl, lock-delay, owner, purpose, token
+-- args: settings, floor, request, gen, grant, mode, ttl, lock-delay, owner, purpose, token, at-least
 -- answers: Resumed
 -- refuses: NOT_HOLDER, TOKEN_MISMATCH, LEASE_EXPIRED
 
@@ -56,9 +56,9 @@ command('reclaim', FREES, by_request, function(step, args)
     remove(step, request)
     local held = {
       request, gen, grant, mode, tonumber(args[7]), tonumber(args[8]), args[9], args[10], token, step.now,
-      step.now + tonumber(args[7]), step.settings.home,
+      step.now + tonumber(args[7]), step.settings.home, at_least_of(args[12]),
     }
-    table.insert(step.lock.holders, held)
+    add_holder(step.lock, held)
     write_history(step, 'RECLAIMED', held, token, held[PURPOSE])
   end
   return resume(step, grant, token, string.sub(request, 1, 16), gen)

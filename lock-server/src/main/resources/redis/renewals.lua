@@ -12,8 +12,8 @@ local function renewed_alone(keys, epoch, now, home, session, grant, token)
   if not head or string.byte(head) ~= FORMAT then
     return false
   end
-  local _, started, closed, forgotten, due, waiter_due, first_end, first_end_at, next_end, first_try, first_try_at, next_try, last_end_at,
-    next_entry, holders, offers, at = struct.unpack(HEAD, head)
+  local _, started, delay_until, forgotten, due, waiter_due, first_end, first_end_at, next_end, first_try, first_try_at, next_try, last_end_at,
+    next_entry, hold_until, holders, offers, at = struct.unpack(HEAD, head)
   if started ~= epoch.started or holders ~= 1 or offers ~= 0 or waiter_due <= now then
     return false
   end
@@ -26,7 +26,7 @@ local function renewed_alone(keys, epoch, now, home, session, grant, token)
     return false
   end
   held[UNTIL] = now + held[TTL]
-  local next_due = math.min(held[UNTIL], waiter_due, closed > now and closed or NEVER)
+  local next_due = math.min(held[UNTIL], waiter_due, delay_until > now and delay_until or NEVER)
   -- The index is moved before anybody looks there, and not each time. It is never later than the head.
   local sooner = next_due < due
   local later = not sooner and due - now < held[TTL] / 2
@@ -36,8 +36,8 @@ local function renewed_alone(keys, epoch, now, home, session, grant, token)
   if sooner or later then
     due = next_due
   end
-  redis.call('HSET', keys.lock, 'h', struct.pack(HEAD, FORMAT, started, closed, forgotten, due, waiter_due, first_end, first_end_at,
-    next_end, first_try, first_try_at, next_try, last_end_at, next_entry, 1, 0) .. pack_held(held))
+  redis.call('HSET', keys.lock, 'h', struct.pack(HEAD, FORMAT, started, delay_until, forgotten, due, waiter_due, first_end, first_end_at,
+    next_end, first_try, first_try_at, next_try, last_end_at, next_entry, hold_until, 1, 0) .. pack_held(held))
   if later then
     redis.pcall('ZADD', keys.due, as_text(next_due), name_of(keys))
   end

@@ -68,25 +68,34 @@ local function remove(step, request)
   lock.changed = true
 end
 
+-- One more holder, whose minimum hold time begins; a SHARED one has none.
+local function add_holder(lock, grant)
+  table.insert(lock.holders, grant)
+  if grant[AT_LEAST] > 0 and grant[MODE] == EXCLUSIVE then
+    lock.hold_until = math.max(lock.hold_until, grant[SINCE] + grant[AT_LEAST])
+  end
+  lock.changed = true
+end
+
 -- Ends a request for good. home is the server to be told, if not this one.
-local function finish(step, request, token, how, closed_until, detail, home)
+local function finish(step, request, token, how, delay_until, detail, home)
   remove(step, request[REQUEST])
-  step.lock.closed = math.max(step.lock.closed, closed_until)
+  step.lock.delay_until = math.max(step.lock.delay_until, delay_until)
   remember_end(step, request[REQUEST], request[GRANT], token, how, detail)
   if how ~= 'BUSY' then
     write_history(step, how, request, token, detail)
   end
-  tell(step, home, { 'Ended', request[REQUEST], request[GRANT], token, how, detail, closed_until })
+  tell(step, home, { 'Ended', request[REQUEST], request[GRANT], token, how, detail, delay_until })
 end
 
 local CLOSES = { EXPIRED = true, ABANDONED = true, FORCE_RELEASED = true }
 
 local function end_grant(step, grant, how, detail)
-  local closed = 0
+  local delay_until = 0
   if CLOSES[how] and grant[DELAY] > 0 then
-    closed = (how == 'EXPIRED' and grant[UNTIL] or step.now) + grant[DELAY]
+    delay_until = (how == 'EXPIRED' and grant[UNTIL] or step.now) + grant[DELAY]
   end
-  finish(step, grant, grant[TOKEN], how, closed, detail or '', grant[HOME])
+  finish(step, grant, grant[TOKEN], how, delay_until, detail or '', grant[HOME])
 end
 
 local function renew(step, grant)
@@ -147,10 +156,9 @@ local function accepted(step, offer)
   table.remove(lock.offers, i)
   local grant = {
     waiter[REQUEST], waiter[GEN], waiter[GRANT], waiter[MODE], waiter[TTL], waiter[DELAY], waiter[OWNER], waiter[PURPOSE],
-    offer[OFFER_TOKEN], step.now, step.now + waiter[TTL], step.settings.home,
+    offer[OFFER_TOKEN], step.now, step.now + waiter[TTL], step.settings.home, waiter[WAITER_AT_LEAST],
   }
-  table.insert(lock.holders, grant)
-  lock.changed = true
+  add_holder(lock, grant)
   write_history(step, 'ACCEPTED', grant, grant[TOKEN], '')
   return grant
 end
@@ -203,7 +211,7 @@ end
 -- Offers a free lock to whoever is next: one EXCLUSIVE waiter, or the SHARED ones that stand together.
 local function hand_off(step)
   local lock = step.lock
-  while lock.queue ~= '' and not recovering(step) and step.now >= lock.closed and tokens_left(step) do
+  while lock.queue ~= '' and not recovering(step) and step.now >= closed_until(lock) and tokens_left(step) do
     local place = next_place(lock)
     local waiter = waiter_at(lock, place)
     if not admits(lock, waiter[MODE]) or #lock.holders + #lock.offers >= step.settings.holders_max then
@@ -223,7 +231,7 @@ local function hand_off(step)
     write_history(step, 'OFFERED', waiter, token, '')
     tell(step, waiter[WAITER_HOME], {
       'Offered', waiter[REQUEST], token, lapses, waiter[GEN], waiter[GRANT], waiter[MODE], waiter[TTL], waiter[DELAY],
-      waiter[OWNER], waiter[PURPOSE],
+      waiter[OWNER], waiter[PURPOSE], waiter[WAITER_AT_LEAST],
     })
   end
 end

@@ -21,7 +21,7 @@ redis.register_function('palisade_test_epoch', function(keys, args)
   return 'OK'
 end)
 
--- Puts a lock as if its past had led there. args: start of the epoch, closed, forgotten, then counts and fields of holders, offers,
+-- Puts a lock as if its past had led there. args: now, start of the epoch, ends of the lock-delay and the minimum hold time, forgotten, then counts and fields of holders, offers,
 -- waiters and ends
 redis.register_function('palisade_test_put', function(keys, args)
   local at = 0
@@ -40,19 +40,19 @@ redis.register_function('palisade_test_put', function(keys, args)
     return list
   end
   local function waiter()
-    local taken = numbers(take(12), GEN, MODE, TTL, DELAY, QUEUED, WAIT_UNTIL, ALIVE_UNTIL, LAPSE)
-    taken[WAITER_HOME] = 'test'
+    local taken = numbers(take(13), GEN, MODE, TTL, DELAY, QUEUED, WAIT_UNTIL, ALIVE_UNTIL, LAPSE, 13)
+    taken[WAITER_AT_LEAST], taken[WAITER_HOME] = taken[13], 'test'
     return taken
   end
-  local now, started, closed, forgotten = unpack(numbers(take(4), 1, 2, 3, 4))
+  local now, started, delay_until, hold_until, forgotten = unpack(numbers(take(5), 1, 2, 3, 4, 5))
   local next_entry = load_lock(keys[2], issued[keys[1]]).next_entry
   local step = {
     now = now, epoch = issued[keys[1]], minted = 0, events = {}, elsewhere = {}, forced = {}, fields = {}, forget = {},
     settings = { home = 'test' },
     keys = { counter = keys[1], lock = keys[2], due = keys[3], names = keys[4], history = keys[5] },
     lock = {
-      key = keys[2], started = started, ends = {}, holders = {}, offers = {}, queue = '', waiters = {}, closed = closed,
-      forgotten = forgotten, waiter_due = 0, kept = { new_ring('n'), new_ring('t') }, last_end_at = 0, next_entry = next_entry,
+      key = keys[2], started = started, ends = {}, holders = {}, offers = {}, queue = '', waiters = {},
+      delay_until = delay_until, hold_until = hold_until, forgotten = forgotten, waiter_due = 0, kept = { new_ring('n'), new_ring('t') }, last_end_at = 0, next_entry = next_entry,
       is_new = true, changed = true, queue_changed = true,
     },
   }
@@ -62,8 +62,8 @@ redis.register_function('palisade_test_put', function(keys, args)
     end
   end
   for i = 1, tonumber(take(1)[1]) do
-    local grant = numbers(take(11), GEN, MODE, TTL, DELAY, TOKEN, SINCE, UNTIL)
-    grant[HOME] = 'test'
+    local grant = numbers(take(12), GEN, MODE, TTL, DELAY, TOKEN, SINCE, UNTIL, 12)
+    grant[AT_LEAST], grant[HOME] = grant[12], 'test'
     step.lock.holders[i] = grant
   end
   for i = 1, tonumber(take(1)[1]) do
@@ -106,7 +106,7 @@ redis.register_function('palisade_test_dump', function(keys)
     newest[#newest + 1] = unpack_entry(redis.call('HGET', keys[2], 'e' .. (i % HISTORY_MAX)))
   end
   return {
-    lock.holders, lock.offers, all_waiters(lock), ends, lock.closed, lock.forgotten, redis.call('GET', keys[1]), lock.is_new and 1 or 0,
-    newest, redis.call('ZSCORE', keys[3], name_of(step.keys)),
+    lock.holders, lock.offers, all_waiters(lock), ends, lock.delay_until, lock.forgotten, redis.call('GET', keys[1]), lock.is_new and 1 or 0,
+    newest, redis.call('ZSCORE', keys[3], name_of(step.keys)), lock.hold_until,
   }
 end)

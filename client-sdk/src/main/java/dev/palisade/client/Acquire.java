@@ -60,9 +60,15 @@ final class Acquire {
         return options.waitTime().isZero();
     }
 
-    /** Whether it may hold a lease of another's asking. A try wants an answer now, and what is claimed is claimed for one grant. */
+    /**
+     * Whether it may hold a lease of another's asking. A try wants an answer now, what is claimed is claimed for one grant, and a minimum
+     * hold time lies between two holders of this client, too.
+     */
     boolean takesTurns() {
-        return options.mode() == Mode.EXCLUSIVE && !isTry() && options.claims().isEmpty();
+        return options.mode() == Mode.EXCLUSIVE
+                && !isTry()
+                && options.claims().isEmpty()
+                && options.lockAtLeastFor().isZero();
     }
 
     /** Nothing to wait for any more. */
@@ -104,8 +110,11 @@ final class Acquire {
     }
 
     void clientClosed() {
-        end(new AcquireResult.Unavailable(
-                new Rejection(Reason.STORE_UNAVAILABLE, "the client was closed during the acquire; nothing is held")));
+        // The server may have granted the request, and may never receive its leave.
+        end(new AcquireResult.Unavailable(new Rejection(
+                Reason.STORE_UNAVAILABLE,
+                "the client was closed during the acquire and holds nothing; a lease that the server granted meanwhile ends"
+                        + " by itself within its ttl")));
     }
 
     void fail(RuntimeException failure) {

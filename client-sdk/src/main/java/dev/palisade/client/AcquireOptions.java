@@ -1,8 +1,6 @@
 package dev.palisade.client;
 
 import dev.palisade.contract.Mode;
-import dev.palisade.contract.RejectedException;
-import dev.palisade.contract.Texts;
 import io.grpc.Channel;
 import java.time.Duration;
 import java.util.Arrays;
@@ -10,15 +8,17 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * How to acquire: immutable, each wither returns a changed copy. Starts from {@link #defaults()}: EXCLUSIVE, a try, the
- * client's ttl, no lock-delay, no purpose, no claims, an interrupt on loss. Withers throw {@link RejectedException} (MALFORMED_REQUEST) on a value that can
- * never be right; the server may have narrower limits.
+ * How to acquire. Start from how long to wait: {@link #trying()}, {@link #waiting(Duration)} or {@link #waiting()}; there is no default
+ * for it. Everything else is: EXCLUSIVE, the client's ttl, no lock-delay, no minimum hold time, no purpose, no claims, an interrupt on
+ * loss. Immutable and safe for use by many threads; each wither returns a changed copy. Withers throw {@link
+ * IllegalArgumentException} on a value that can never be right; the server may have narrower limits.
  */
 public final class AcquireOptions {
-    private static final AcquireOptions DEFAULTS =
-            new AcquireOptions(Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO, Duration.ZERO, "", List.of(), true);
+    private static final AcquireOptions TRYING = new AcquireOptions(
+            Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ZERO, "", List.of(), true);
     private static final Duration TTL_MAX = Duration.ofMinutes(5);
     private static final Duration LOCK_DELAY_MAX = Duration.ofSeconds(60);
+    private static final Duration LOCK_AT_LEAST_FOR_MAX = Duration.ofHours(1);
     private static final int PURPOSE_BYTES_MAX = 256;
     private static final int RESOURCE_BYTES_MAX = 512;
 
@@ -29,6 +29,7 @@ public final class AcquireOptions {
     private final Duration wait;
     private final Duration ttl;
     private final Duration lockDelay;
+    private final Duration lockAtLeastFor;
     private final String purpose;
     private final List<Claim> claims;
     private final boolean interruptOnLoss;
@@ -38,6 +39,7 @@ public final class AcquireOptions {
             Duration wait,
             Duration ttl,
             Duration lockDelay,
+            Duration lockAtLeastFor,
             String purpose,
             List<Claim> claims,
             boolean interruptOnLoss) {
@@ -45,33 +47,54 @@ public final class AcquireOptions {
         this.wait = wait;
         this.ttl = ttl;
         this.lockDelay = lockDelay;
+        this.lockAtLeastFor = lockAtLeastFor;
         this.purpose = purpose;
         this.claims = claims;
         this.interruptOnLoss = interruptOnLoss;
     }
 
-    /** EXCLUSIVE, a try, everything else left to the client and the server. */
-    public static AcquireOptions defaults() {
-        return DEFAULTS;
+    /** Takes the lock if it is free now; stays in no queue. */
+    public static AcquireOptions trying() {
+        return TRYING;
+    }
+
+    /** Waits in the queue until the lock is granted, without limit. */
+    public static AcquireOptions waiting() {
+        return TRYING.within(WAIT_ENDLESS);
+    }
+
+    /**
+     * Waits in the queue for at most {@code limit}. Zero is a try; more than a hundred years is without limit.
+     *
+     * @throws IllegalArgumentException when it is negative
+     */
+    public static AcquireOptions waiting(Duration limit) {
+        return TRYING.within(limit);
+    }
+
+    /** Holds the lock SHARED: beside other SHARED holders, and no EXCLUSIVE one. */
+    public AcquireOptions shared() {
+        return mode(Mode.SHARED);
     }
 
     /** How to hold the lock. */
     public AcquireOptions mode(Mode newMode) {
-        return new AcquireOptions(newMode, wait, ttl, lockDelay, purpose, claims, interruptOnLoss);
+        return new AcquireOptions(newMode, wait, ttl, lockDelay, lockAtLeastFor, purpose, claims, interruptOnLoss);
     }
 
-    /** How long to stay in the queue; zero tries once. More than a hundred years is endless. */
-    public AcquireOptions wait(Duration newWait) {
+    /** The same with another wait. */
+    AcquireOptions within(Duration newWait) {
         if (newWait.isNegative()) {
-            throw RejectedException.malformed("wait is " + newWait + "; use zero for a try, or a longer one");
+            throw new IllegalArgumentException("wait is " + newWait + "; use zero for a try, or a longer one");
         }
         Duration capped = newWait.compareTo(WAIT_ENDLESS) > 0 ? WAIT_ENDLESS : newWait;
-        return new AcquireOptions(mode, capped, ttl, lockDelay, purpose, claims, interruptOnLoss);
+        return new AcquireOptions(mode, capped, ttl, lockDelay, lockAtLeastFor, purpose, claims, interruptOnLoss);
     }
 
     /** How long the lease outlives the last keep-alive: 1 s to 5 min, zero takes the client's, else the server's default. */
     public AcquireOptions ttl(Duration newTtl) {
-        return new AcquireOptions(mode, wait, checkedTtl(newTtl), lockDelay, purpose, claims, interruptOnLoss);
+        return new AcquireOptions(
+                mode, wait, checkedTtl(newTtl), lockDelay, lockAtLeastFor, purpose, claims, interruptOnLoss);
     }
 
     /**
@@ -80,15 +103,33 @@ public final class AcquireOptions {
      */
     public AcquireOptions lockDelay(Duration newLockDelay) {
         if (newLockDelay.isNegative() || newLockDelay.compareTo(LOCK_DELAY_MAX) > 0) {
-            throw RejectedException.malformed("lock-delay is " + newLockDelay + "; use 0 to 60 s");
+            throw new IllegalArgumentException("lock-delay is " + newLockDelay + "; use 0 to 60 s");
         }
-        return new AcquireOptions(mode, wait, ttl, newLockDelay, purpose, claims, interruptOnLoss);
+        return new AcquireOptions(mode, wait, ttl, newLockDelay, lockAtLeastFor, purpose, claims, interruptOnLoss);
+    }
+
+    /**
+     * The minimum hold time, 0 to 1 h, of EXCLUSIVE only: the lock is granted to no one, this client included, before so much time
+     * has passed since this grant, however early the lease is released and however it ends. For a job that runs on
+     * several machines at one time and must run once, although it may be shorter than their clocks are apart: at least that
+     * difference, and less than the time between two runs. The lease itself ends when it is released. An operator's forced release
+     * ends the minimum hold time. Threads of one client that wait for the lock with this option are granted it one by one by the
+     * server. A server that does not know it makes the acquire {@link AcquireResult.Unavailable}. With it, an acquire that had to wait
+     * takes one round trip more.
+     *
+     * @throws IllegalArgumentException when it is negative or longer than 1 h
+     */
+    public AcquireOptions lockAtLeastFor(Duration newLockAtLeastFor) {
+        if (newLockAtLeastFor.isNegative() || newLockAtLeastFor.compareTo(LOCK_AT_LEAST_FOR_MAX) > 0) {
+            throw new IllegalArgumentException("lockAtLeastFor is " + newLockAtLeastFor + "; use 0 to 1 h");
+        }
+        return new AcquireOptions(mode, wait, ttl, lockDelay, newLockAtLeastFor, purpose, claims, interruptOnLoss);
     }
 
     /** Why the lock is taken, for people: at most 256 bytes of UTF-8. */
     public AcquireOptions purpose(String newPurpose) {
-        String checked = Texts.checked("purpose", newPurpose, 0, PURPOSE_BYTES_MAX);
-        return new AcquireOptions(mode, wait, ttl, lockDelay, checked, claims, interruptOnLoss);
+        String checked = Arguments.text("purpose", newPurpose, 0, PURPOSE_BYTES_MAX);
+        return new AcquireOptions(mode, wait, ttl, lockDelay, lockAtLeastFor, checked, claims, interruptOnLoss);
     }
 
     /**
@@ -109,13 +150,13 @@ public final class AcquireOptions {
      * @param guards channels to the services that are guarded; they stay the caller's
      */
     public AcquireOptions claiming(String resource, Channel... guards) {
-        return claimingAt(Texts.checked("resource", resource, 1, RESOURCE_BYTES_MAX), guards);
+        return claimingAt(Arguments.text("resource", resource, 1, RESOURCE_BYTES_MAX), guards);
     }
 
     private AcquireOptions claimingAt(String resource, Channel... guards) {
         Stream<Claim> more = Arrays.stream(guards).map(guard -> new Claim(resource, guard));
         List<Claim> all = Stream.concat(claims.stream(), more).toList();
-        return new AcquireOptions(mode, wait, ttl, lockDelay, purpose, all, interruptOnLoss);
+        return new AcquireOptions(mode, wait, ttl, lockDelay, lockAtLeastFor, purpose, all, interruptOnLoss);
     }
 
     /**
@@ -126,7 +167,7 @@ public final class AcquireOptions {
      * Other ways of acquiring take no notice of it.
      */
     public AcquireOptions interruptOnLoss(boolean interrupt) {
-        return new AcquireOptions(mode, wait, ttl, lockDelay, purpose, claims, interrupt);
+        return new AcquireOptions(mode, wait, ttl, lockDelay, lockAtLeastFor, purpose, claims, interrupt);
     }
 
     List<Claim> claims() {
@@ -142,7 +183,7 @@ public final class AcquireOptions {
         return mode;
     }
 
-    /** The wait; zero is a try. Not called {@code wait}, which every Java object has already. */
+    /** How long to stay in the queue; zero is a try, a hundred years are without limit. */
     public Duration waitTime() {
         return wait;
     }
@@ -157,6 +198,11 @@ public final class AcquireOptions {
         return lockDelay;
     }
 
+    /** The minimum hold time, up to 1 h; zero for none. */
+    public Duration lockAtLeastFor() {
+        return lockAtLeastFor;
+    }
+
     /** Why the lock is taken; may be empty. */
     public String purpose() {
         return purpose;
@@ -164,14 +210,15 @@ public final class AcquireOptions {
 
     static Duration checkedTtl(Duration ttl) {
         if (ttl.isNegative() || ttl.compareTo(TTL_MAX) > 0) {
-            throw RejectedException.malformed("ttl is " + ttl + "; use up to 5 min, zero for the default");
+            throw new IllegalArgumentException("ttl is " + ttl + "; use up to 5 min, zero for the default");
         }
         return ttl;
     }
 
     @Override
     public String toString() {
-        return mode + " wait=" + wait + " ttl=" + ttl + " lockDelay=" + lockDelay + " purpose=" + purpose
+        return mode + " wait=" + wait + " ttl=" + ttl + " lockDelay=" + lockDelay
+                + (lockAtLeastFor.isZero() ? "" : " lockAtLeastFor=" + lockAtLeastFor) + " purpose=" + purpose
                 + (claims.isEmpty() ? "" : " claims=" + claims.size());
     }
 }

@@ -1,5 +1,6 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.HolderInfo;
 import dev.palisade.contract.Rejection;
 import java.time.Duration;
 import java.util.Optional;
@@ -16,19 +17,22 @@ public sealed interface AcquireResult {
     /**
      * A try found the lock taken.
      *
-     * @param holder one of the holders; empty while the lock is closed by a lock-delay or promised to a waiter
-     * @param remaining when the earliest lease, or the lock-delay, ends if nothing happens; a holder that lives renews its lease and
-     *     keeps the lock for longer
+     * @param holder one of the holders; empty while the lock is promised to a waiter, or closed by a lock-delay or a minimum
+     *     hold time
+     * @param remaining when the earliest lease, or the lock-delay, ends if nothing happens, but not before the minimum hold time; a holder
+     *     that lives renews its lease and keeps the lock for longer
+     * @param minimumHoldRemaining until the minimum hold time ends; zero: there is none
      * @param waiters how many wait in the queue
      */
-    record Busy(Optional<HolderInfo> holder, Duration remaining, int waiters) implements AcquireResult {}
+    record Busy(Optional<HolderInfo> holder, Duration remaining, Duration minimumHoldRemaining, int waiters)
+            implements AcquireResult {}
 
     /** The wait is over, the lock was not granted and the queue is left. */
     record TimedOut() implements AcquireResult {}
 
     /**
      * Nobody could say: no server answered in time, or it can grant nothing now, or a guard did not claim for the lock.
-     * Nothing is held.
+     * This client holds nothing.
      *
      * @param rejection why, and what to do; its metadata may name when a retry is sensible
      */

@@ -1,6 +1,10 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.LeaseLostException;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.LockNotAcquiredException;
+import dev.palisade.contract.LockUnavailableException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import java.time.Duration;
@@ -22,7 +26,7 @@ import java.util.concurrent.locks.Lock;
  * that ends without unlocking leaves the lock held for the life of the client. Safe for use by many threads.
  *
  * <p>Every method that takes the lock throws {@link LockUnavailableException} when no server could say or a limit of the server is
- * reached, and {@link RejectedException} when the request can never be right. Those that wait without limit never return without the lock:
+ * reached, and {@link RejectedException} when the server refuses the request. Those that wait without limit never return without the lock:
  * a server that ends such a wait all the same shows as {@link LockNotAcquiredException}.
  */
 public final class AdvisoryLock implements Lock {
@@ -37,7 +41,7 @@ public final class AdvisoryLock implements Lock {
     /** @param holds of all advisory locks of the client */
     AdvisoryLock(Session session, LockName name, AcquireOptions options, Map<Holder, Deque<LeaseHandle>> holds) {
         if (options.mode() != Mode.EXCLUSIVE) {
-            throw RejectedException.malformed(
+            throw new IllegalArgumentException(
                     "an advisory lock is EXCLUSIVE, not " + options.mode() + "; acquire SHARED leases by the client");
         }
         this.session = session;
@@ -54,10 +58,10 @@ public final class AdvisoryLock implements Lock {
     @Override
     public void lock() {
         if (!reentered()) {
-            Acquire acquire = session.acquire(name, options.wait(AcquireOptions.WAIT_ENDLESS));
+            Acquire acquire = session.acquire(name, options.within(AcquireOptions.WAIT_ENDLESS));
             AcquireResult result = session.waiting().uninterruptibly(acquire.result());
             if (!taken(result)) {
-                throw new LockNotAcquiredException(name, result);
+                throw LockNotAcquiredException.timedOut(name);
             }
         }
     }
@@ -72,7 +76,7 @@ public final class AdvisoryLock implements Lock {
         if (!reenteredUninterrupted()) {
             AcquireResult result = acquired(AcquireOptions.WAIT_ENDLESS);
             if (!taken(result)) {
-                throw new LockNotAcquiredException(name, result);
+                throw LockNotAcquiredException.timedOut(name);
             }
         }
     }
@@ -85,7 +89,7 @@ public final class AdvisoryLock implements Lock {
      */
     @Override
     public boolean tryLock() {
-        Acquire acquire = reentered() ? null : session.acquire(name, options.wait(Duration.ZERO));
+        Acquire acquire = reentered() ? null : session.acquire(name, options.within(Duration.ZERO));
         return acquire == null || taken(session.waiting().uninterruptibly(acquire.result()));
     }
 
@@ -116,7 +120,7 @@ public final class AdvisoryLock implements Lock {
         }
         LostReason loss = last.end();
         if (loss != null) {
-            throw new LeaseLostException(last.lease().grant(), loss, null);
+            throw LeaseLostException.beforeWorkEnded(name, last.token(), loss);
         }
     }
 
@@ -143,16 +147,14 @@ public final class AdvisoryLock implements Lock {
     }
 
     private boolean reenteredUninterrupted() throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before taking " + this);
-        }
+        Waiting.checkInterrupt();
         return reentered();
     }
 
     private AcquireResult acquired(Duration wait) throws InterruptedException {
-        Acquire acquire = session.acquire(name, options.wait(wait));
+        Acquire acquire = session.acquire(name, options.within(wait));
         return session.waiting()
-                .orInterrupted(acquire.result(), () -> session.loop().execute(acquire::abandon));
+                .interruptibly(acquire.result(), () -> session.loop().execute(acquire::abandon));
     }
 
     private boolean reentered() {

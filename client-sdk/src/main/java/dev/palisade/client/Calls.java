@@ -33,6 +33,7 @@ final class Calls {
                         .setRequestId(asked.requestId())
                         .setTtlMillis(grant.ttlMillis())
                         .setLockDelayMillis(asked.lockDelayMillis())
+                        .setLockAtLeastForMillis(asked.lockAtLeastForMillis())
                         .setPurpose(asked.purpose())
                         .setLock(grant.lock().value())
                         .setGrantId(Wire.bytes(grant.id()))

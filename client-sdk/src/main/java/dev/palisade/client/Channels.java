@@ -1,7 +1,7 @@
 package dev.palisade.client;
 
-import dev.palisade.contract.RejectedException;
 import io.grpc.Channel;
+import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,28 +14,41 @@ final class Channels {
     private static final long FAREWELL_MILLIS = 200;
 
     private final List<ManagedChannel> channels;
-    private final String addresses;
+    private final List<String> servers;
     private int next;
 
-    private Channels(List<ManagedChannel> channels, String addresses) {
+    private Channels(List<ManagedChannel> channels, List<String> servers) {
         this.channels = List.copyOf(channels);
-        this.addresses = addresses;
+        this.servers = List.copyOf(servers);
     }
 
-    /** @throws RejectedException MALFORMED_REQUEST when it is not {@code host:port[,host:port...]} */
-    static void check(String addresses) {
-        parts(addresses).forEach(Channels::checkOne);
+    /** @throws IllegalArgumentException when it is not {@code host:port} */
+    static String checkedAddress(String address) {
+        String text = address.strip();
+        int colon = text.lastIndexOf(':');
+        int port = -1;
+        try {
+            port = Integer.parseInt(text.substring(colon + 1));
+        } catch (NumberFormatException e) {
+            // refused below
+        }
+        if (colon < 1 || port < 1 || port > PORT_MAX || text.indexOf(',') >= 0) {
+            throw new IllegalArgumentException("server address \"" + text
+                    + "\" is not host:port; write 127.0.0.1:7600, each of several servers for itself");
+        }
+        return text;
     }
 
-    /** @param addresses {@link #check checked} */
-    static Channels open(String addresses, Function<String, ManagedChannel> factory) {
+    /** @param servers one or more, each what {@code factory} makes a channel to */
+    static Channels open(List<String> servers, Function<String, ManagedChannel> factory) {
         List<ManagedChannel> opened = new ArrayList<>();
-        parts(addresses).forEach(part -> opened.add(factory.apply(part.strip())));
-        return new Channels(opened, addresses);
-    }
-
-    private static List<String> parts(String addresses) {
-        return List.of(addresses.split(",", -1));
+        try {
+            servers.forEach(server -> opened.add(factory.apply(server)));
+        } catch (RuntimeException e) {
+            opened.forEach(ManagedChannel::shutdownNow);
+            throw e;
+        }
+        return new Channels(opened, servers);
     }
 
     ManagedChannel next() {
@@ -53,17 +66,24 @@ final class Channels {
         return channels;
     }
 
-    /** Blocks for a moment, so that the servers hear of the end. */
+    /**
+     * Blocks for a moment, so that the servers hear of the end, also when interrupted: the thread that the channels run on is ended
+     * next. The flag is kept.
+     */
     void close() {
         channels.forEach(ManagedChannel::shutdown);
         boolean interrupted = false;
         for (ManagedChannel channel : channels) {
-            try {
-                if (!interrupted) {
-                    boolean ignored = channel.awaitTermination(FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
+            Deadline limit = Deadline.after(FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
+            boolean waited = false;
+            while (!waited) {
+                try {
+                    boolean ignored =
+                            channel.awaitTermination(limit.timeRemaining(TimeUnit.NANOSECONDS), TimeUnit.NANOSECONDS);
+                    waited = true;
+                } catch (InterruptedException e) {
+                    interrupted = true;
                 }
-            } catch (InterruptedException e) {
-                interrupted = true;
             }
             channel.shutdownNow();
         }
@@ -74,21 +94,6 @@ final class Channels {
 
     @Override
     public String toString() {
-        return addresses;
-    }
-
-    private static void checkOne(String address) {
-        String text = address.strip();
-        int colon = text.lastIndexOf(':');
-        int port = -1;
-        try {
-            port = Integer.parseInt(text.substring(colon + 1));
-        } catch (NumberFormatException e) {
-            // refused below
-        }
-        if (colon < 1 || port < 1 || port > PORT_MAX) {
-            throw RejectedException.malformed("server address \"" + text + "\" is not host:port; write 127.0.0.1:7600,"
-                    + " several separated by commas");
-        }
+        return String.join(",", servers);
     }
 }

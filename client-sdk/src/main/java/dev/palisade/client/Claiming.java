@@ -1,5 +1,6 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Claiming {
     private final Session session;
-    private final Lease lease;
+    private final LeaseHandle lease;
     private final List<Claim> claims;
     private final Consumer<@Nullable Rejection> whenDone;
     /** Of no call of the user's: the end of that one must not end the claims. */
@@ -31,7 +32,7 @@ final class Claiming {
     private Timeline.@Nullable Entry deadline;
 
     /** @param whenDone told once why it failed; null: all is claimed */
-    Claiming(Session session, Lease lease, List<Claim> claims, Consumer<@Nullable Rejection> whenDone) {
+    Claiming(Session session, LeaseHandle lease, List<Claim> claims, Consumer<@Nullable Rejection> whenDone) {
         this.session = session;
         this.lease = lease;
         this.claims = claims;
@@ -41,7 +42,9 @@ final class Claiming {
     void begin(long limitNanos) {
         open = claims.size();
         deadline = session.loop().in(limitNanos, this::late);
-        lease.onLost(reason -> session.loop().execute(() -> end(lost(reason))));
+        // Not by way of the callbacks: another callback that takes its time must not hold it up.
+        Registration unused = lease.lease()
+                .onLost(lease, Runnable::run, reason -> session.loop().execute(() -> end(lost(reason))));
         for (Claim claim : claims) {
             Answer answer = new Answer(claim);
             try {

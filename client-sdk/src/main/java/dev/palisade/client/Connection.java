@@ -5,6 +5,7 @@ import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.contract.grpc.TransportFailures;
 import dev.palisade.proto.v1.Hello;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
@@ -28,6 +29,8 @@ final class Connection {
 
     @Nullable
     private SessionStream stream;
+
+    private volatile boolean connected;
 
     @Nullable
     private ManagedChannel channel;
@@ -67,6 +70,11 @@ final class Connection {
         return lastFailure;
     }
 
+    /** For any thread: whether there was a stream a moment ago that calls may go out on. */
+    boolean connected() {
+        return connected;
+    }
+
     void connect() {
         if (stopped || stream != null) {
             return;
@@ -98,6 +106,7 @@ final class Connection {
     void welcomed(SessionStream which) {
         if (which == stream) {
             loop.cancel(connectTimer);
+            connected = true;
             welcomedNanos = loop.now().nanos();
             session.connected(which);
         }
@@ -112,6 +121,7 @@ final class Connection {
         loop.cancel(connectTimer);
         which.end(false);
         stream = null;
+        connected = false;
         lastFailure = (channel == null ? "" : channel.authority() + ": ") + reason(failure);
         if (worked && loop.now().nanos() - welcomedNanos >= SETTLED_NANOS) {
             backoff.reset();
@@ -145,6 +155,7 @@ final class Connection {
 
     void stop() {
         stopped = true;
+        connected = false;
         if (stream != null) {
             stream.end(true);
             stream = null;
@@ -152,17 +163,14 @@ final class Connection {
         loop.cancel(connectTimer);
     }
 
-    /** The status, and the words nearest to the cause: {@code Connection refused}, where gRPC itself says no more than "io exception". */
+    /** Why the stream ended, in plain words. */
     static String reason(@Nullable Throwable failure) {
         if (failure == null) {
             return "the server ended the stream";
         }
         Status status = Status.fromThrowable(failure);
-        if (status.getCode() == Status.Code.UNKNOWN && status.getCause() == failure) {
-            return String.valueOf(failure.getMessage());
-        }
-        Throwable cause = status.getCause();
-        String detail = cause == null ? status.getDescription() : cause.getMessage();
-        return status.getCode() + (detail == null ? "" : " " + detail);
+        return status.getCode() == Status.Code.UNKNOWN && status.getCause() == failure
+                ? String.valueOf(failure.getMessage())
+                : TransportFailures.cause(failure);
     }
 }

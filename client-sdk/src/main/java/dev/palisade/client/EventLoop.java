@@ -1,6 +1,8 @@
 package dev.palisade.client;
 
+import io.grpc.ChannelCredentials;
 import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.Channel;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
@@ -11,8 +13,10 @@ import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
 import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
 import io.grpc.netty.shaded.io.netty.util.concurrent.EventExecutor;
+import io.grpc.netty.shaded.io.netty.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 
 /**
  * The one thread of a client's connections, which its {@link Loop} runs on as well: what many threads ask while it is busy it finds
@@ -27,27 +31,39 @@ final class EventLoop implements Entry {
     private final EventExecutor thread;
     private final Class<? extends Channel> socket;
 
-    // Netty 4.2 deprecates these groups for a class that Netty 4.1, inside older grpc-netty-shaded, does not have.
-    @SuppressWarnings("deprecation")
     EventLoop() {
         boolean epoll = Epoll.isAvailable();
         DefaultThreadFactory threads = new DefaultThreadFactory("palisade-client", true);
-        group = epoll ? new EpollEventLoopGroup(1, threads) : new NioEventLoopGroup(1, threads);
+        group = group(epoll, threads);
         thread = group.next();
         socket = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
     }
 
-    /** A channel whose connections and callbacks are this thread's. */
-    ManagedChannel channel(String address) {
+    // Netty 4.2 deprecates these groups for a class that Netty 4.1, inside older grpc-netty-shaded, does not have. Both
+    // extend that class in 4.2, so a newer javac names it in the verified type of "epoll ? a : b".
+    @SuppressWarnings("deprecation")
+    private static EventLoopGroup group(boolean epoll, DefaultThreadFactory threads) {
+        if (epoll) {
+            return new EpollEventLoopGroup(1, threads);
+        }
+        return new NioEventLoopGroup(1, threads);
+    }
+
+    /**
+     * A channel whose connections and callbacks are this thread's.
+     *
+     * @param customize has the last word on the builder
+     */
+    ManagedChannel channel(
+            String target, ChannelCredentials credentials, UnaryOperator<ManagedChannelBuilder<?>> customize) {
         // The loop does no blocking work, so the thread of the connection may run it; and it does its own retries.
-        return NettyChannelBuilder.forTarget("dns:///" + address)
+        NettyChannelBuilder builder = NettyChannelBuilder.forTarget(target, credentials)
                 .eventLoopGroup(group)
                 .channelType(socket)
-                .usePlaintext()
                 .directExecutor()
                 .disableRetry()
-                .keepAliveTime(PING_EVERY_MINUTES, TimeUnit.MINUTES)
-                .build();
+                .keepAliveTime(PING_EVERY_MINUTES, TimeUnit.MINUTES);
+        return customize.apply(builder).build();
     }
 
     @Override
@@ -68,8 +84,12 @@ final class EventLoop implements Entry {
         }
     }
 
-    /** Tasks that come later are run by whoever brings them. */
+    /** Blocks until the thread has ended. Later tasks run on the thread that submits them. */
     void stop() {
-        var unused = group.shutdownGracefully(0, FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
+        Future<?> end = group.shutdownGracefully(0, FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
+        if (!thread.inEventLoop()) {
+            // A JVM that exits waits 0.3 s for a thread that is still in epoll.
+            boolean unused = end.awaitUninterruptibly(FAREWELL_MILLIS);
+        }
     }
 }

@@ -32,5 +32,5 @@ record Grant(
     }
 
     /** How it was asked for: what a server must be told again whose store has forgotten the grant. */
-    record Asked(long requestId, long lockDelayMillis, String purpose) {}
+    record Asked(long requestId, long lockDelayMillis, long lockAtLeastForMillis, String purpose) {}
 }

@@ -1,6 +1,7 @@
 package dev.palisade.client;
 
-import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.LeaseLostException;
+import dev.palisade.contract.LostReason;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -42,7 +43,7 @@ final class HeldLease {
     /** Open ones; the first is the acquirer's. */
     private final AtomicInteger handles = new AtomicInteger(1);
 
-    private final List<LossListener> lossListeners = new ArrayList<>();
+    private final List<Listener<LostReason>> lossListeners = new ArrayList<>();
     private volatile State state = State.HELD;
     private volatile LeaseView view;
 
@@ -50,16 +51,11 @@ final class HeldLease {
     private volatile LostReason lost;
 
     private volatile String lostDetail = "";
-    private final List<RevokeListener> revokeListeners = new ArrayList<>();
+    private final List<Listener<Lease.ReleaseRequest>> requestListeners = new ArrayList<>();
 
-    private Lease.@Nullable RevokeAsked lastAsked;
+    private Lease.@Nullable ReleaseRequest lastRequest;
 
     private Timeline.@Nullable Entry deadline;
-
-    /** Told by way of {@code where}, as long as its handle is open. */
-    private record LossListener(LeaseHandle handle, Executor where, Consumer<LostReason> told) {}
-
-    private record RevokeListener(LeaseHandle handle, Consumer<Lease.RevokeAsked> told) {}
 
     private HeldLease(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
         this.session = session;
@@ -138,8 +134,8 @@ final class HeldLease {
     /** The handle is closed, and nothing is told to it any more. */
     void forget(LeaseHandle closed) {
         session.loop().execute(() -> {
-            lossListeners.removeIf(listener -> listener.handle() == closed);
-            revokeListeners.removeIf(listener -> listener.handle() == closed);
+            lossListeners.removeIf(listener -> listener.isOf(closed));
+            requestListeners.removeIf(listener -> listener.isOf(closed));
         });
     }
 
@@ -154,10 +150,11 @@ final class HeldLease {
         return left;
     }
 
-    void ensure(Duration atLeast) {
+    void ensureValidFor(Duration atLeast) throws InterruptedException {
+        Waiting.checkInterrupt();
         if (atLeast.toNanos() > new LeaseView(view.since(), grant.ttlMillis()).validNanos()) {
-            throw RejectedException.malformed("ensure(" + atLeast + ") is more than a lease of " + grant.ttlMillis()
-                    + " ms can promise; ask for less or acquire with a longer ttl");
+            throw new IllegalArgumentException("ensureValidFor(" + atLeast + ") is more than a lease of "
+                    + grant.ttlMillis() + " ms can promise; ask for less or acquire with a longer ttl");
         }
         long left = leftNanos();
         if (left >= atLeast.toNanos() && left > 0) {
@@ -174,7 +171,7 @@ final class HeldLease {
 
     /** That it does not hold for as long as somebody counted on. */
     LeaseLostException lostException() {
-        return new LeaseLostException(grant, lossReason());
+        return LeaseLostException.notHeld(grant.lock(), grant.token(), lossReason());
     }
 
     /** Why it was lost; of one that is not known to be lost, that nobody confirmed it. */
@@ -206,15 +203,24 @@ final class HeldLease {
     }
 
     /** @param where it is told: the callbacks, or at once in the loop for a listener of the client's own that is brief */
-    void onLost(LeaseHandle handle, Executor where, Consumer<LostReason> listener) {
+    Registration onLost(LeaseHandle handle, Executor where, Consumer<LostReason> notified) {
+        Listener<LostReason> listener = new Listener<>(handle, where, notified);
         session.loop().execute(() -> {
             LostReason reason = lost;
             if (reason != null) {
-                where.execute(() -> listener.accept(reason));
-            } else if (held() && handle.open()) {
-                lossListeners.add(new LossListener(handle, where, listener));
+                listener.notify(reason);
+            } else if (held() && listener.listens()) {
+                lossListeners.add(listener);
             }
         });
+        return registration(listener, lossListeners);
+    }
+
+    private <T> Registration registration(Listener<T> listener, List<Listener<T>> listeners) {
+        return () -> {
+            listener.close();
+            session.loop().execute(() -> listeners.remove(listener));
+        };
     }
 
     /** Where the user's code runs. */
@@ -230,16 +236,18 @@ final class HeldLease {
         return lostDetail;
     }
 
-    void onRevokeAsked(LeaseHandle handle, Consumer<Lease.RevokeAsked> listener) {
+    Registration onReleaseRequested(LeaseHandle handle, Consumer<Lease.ReleaseRequest> notified) {
+        Listener<Lease.ReleaseRequest> listener = new Listener<>(handle, callbacks(), notified);
         session.loop().execute(() -> {
-            if (held() && handle.open()) {
-                revokeListeners.add(new RevokeListener(handle, listener));
-                Lease.RevokeAsked asked = lastAsked;
-                if (asked != null) {
-                    session.callbacks().run(() -> listener.accept(asked));
+            if (held() && listener.listens()) {
+                requestListeners.add(listener);
+                Lease.ReleaseRequest request = lastRequest;
+                if (request != null) {
+                    listener.notify(request);
                 }
             }
         });
+        return registration(listener, requestListeners);
     }
 
     @Override
@@ -303,12 +311,10 @@ final class HeldLease {
     }
 
     /** Somebody asked the server, which only passes it on. */
-    void revokeAsked(Lease.RevokeAsked asked) {
+    void releaseRequested(Lease.ReleaseRequest request) {
         if (held()) {
-            lastAsked = asked;
-            for (RevokeListener listener : revokeListeners) {
-                session.callbacks().run(() -> listener.told().accept(asked));
-            }
+            lastRequest = request;
+            requestListeners.forEach(listener -> listener.notify(request));
         }
     }
 
@@ -371,9 +377,7 @@ final class HeldLease {
     }
 
     private void tellLost(LostReason reason) {
-        for (LossListener listener : lossListeners) {
-            listener.where().execute(() -> listener.told().accept(reason));
-        }
+        lossListeners.forEach(listener -> listener.notify(reason));
         lossListeners.clear();
     }
 }

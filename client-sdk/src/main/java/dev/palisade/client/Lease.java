@@ -2,7 +2,9 @@ package dev.palisade.client;
 
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LeaseLostException;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.SignedSequencer;
 import io.grpc.ClientInterceptor;
@@ -17,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * A lock that is held, until it is released or lost; it never comes back. The holder is whoever has this object, not a
  * thread; who {@link #reenter() re-enters} it is another holder of the same grant, and the lock is free when the last of them has
  * closed. The client renews it by itself. Being valid here is a hint, not a fence: what protects the resource is its guard,
- * which judges the {@link #sequencer()} of every call. No method blocks but {@link #ensure}, {@link #release} and {@link #close}. Safe for
+ * which judges the {@link #sequencer()} of every call. No method blocks but {@link #ensureValidFor}, {@link #release} and {@link #close}. Safe for
  * use by many threads.
  */
 public interface Lease extends AutoCloseable {
@@ -44,14 +46,15 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Returns once at least {@code atLeast} is left, asking the server for one renewal if need be; blocks at most for the
-     * call timeout, and never past the local deadline.
+     * client's call timeout, and never past the local deadline.
      *
      * @param atLeast zero or more; up to the ttl less a thousandth and 20 ms
+     * @throws InterruptedException when interrupted before or while waiting; the lease stays held
      * @throws LeaseLostException when the lease is lost or the renewal was not confirmed in time
      * @throws IllegalStateException when this handle is closed
-     * @throws dev.palisade.contract.RejectedException MALFORMED_REQUEST when it is longer than the whole lease
+     * @throws IllegalArgumentException when it is negative or longer than the whole lease
      */
-    void ensure(Duration atLeast);
+    void ensureValidFor(Duration atLeast) throws InterruptedException;
 
     /**
      * Another handle of the same grant: same token, same sequencer, renewed together, lost together. Each handle is closed for
@@ -83,8 +86,10 @@ public interface Lease extends AutoCloseable {
     /**
      * Has {@code listener} told once when the lease is lost, at the local deadline at the latest, or, after the machine slept, with the
      * next keep-alive; at once if it is lost already; never when it was released or this handle was closed before. Runs on the client's callback executor; what it throws is logged.
+     *
+     * @return takes the listener off when closed
      */
-    void onLost(Consumer<LostReason> listener);
+    Registration onLost(Consumer<LostReason> listener);
 
     /** Why the lease was lost; empty while it is held, and for good when it was released or this handle closed before. */
     Optional<LostReason> lostReason();
@@ -93,20 +98,22 @@ public interface Lease extends AutoCloseable {
     String lostDetail();
 
     /**
-     * Somebody asks the holder to give the lock up.
+     * An operator's request that the holder release the lock.
      *
      * @param by who asks
      * @param why for what
      */
-    record RevokeAsked(String by, String why) {}
+    record ReleaseRequest(String by, String why) {}
 
     /**
-     * Has {@code listener} told each time somebody asks for the lock to be given up; of what was asked before it was set, the last is
-     * told at once. The holders decide: to comply, finish and close every handle; doing nothing is a no. An asking while
-     * the connection is broken is missed. Not told once the lease is over or this handle closed. Runs on the client's callback executor; what it
-     * throws is logged.
+     * Notifies {@code listener} of each request to release the lock, as {@link Operations#requestRelease} sends it; of earlier requests
+     * the last is delivered at once. The holders decide: to comply, finish and close every handle; doing nothing is a no. A request while
+     * the connection is broken is missed. Nothing is delivered once the lease is over or this handle closed. Runs on the client's callback
+     * executor; what it throws is logged.
+     *
+     * @return takes the listener off when closed
      */
-    void onRevokeAsked(Consumer<RevokeAsked> listener);
+    Registration onReleaseRequested(Consumer<ReleaseRequest> listener);
 
     /** Puts the sequencer into the {@code sequencer-bin} header of every call. It sends; the guard decides. */
     ClientInterceptor interceptor();

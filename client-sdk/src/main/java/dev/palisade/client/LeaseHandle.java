@@ -3,6 +3,7 @@ package dev.palisade.client;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.SignedSequencer;
 import io.grpc.ClientInterceptor;
@@ -78,9 +79,12 @@ final class LeaseHandle implements Lease {
     }
 
     @Override
-    public void ensure(Duration atLeast) {
+    public void ensureValidFor(Duration atLeast) throws InterruptedException {
+        if (atLeast.isNegative()) {
+            throw new IllegalArgumentException("ensureValidFor(" + atLeast + ") is negative; ask for zero or more");
+        }
         requireOpen();
-        lease.ensure(atLeast);
+        lease.ensureValidFor(atLeast);
     }
 
     @Override
@@ -143,8 +147,8 @@ final class LeaseHandle implements Lease {
     }
 
     @Override
-    public void onLost(Consumer<LostReason> listener) {
-        lease.onLost(this, lease.callbacks(), listener);
+    public Registration onLost(Consumer<LostReason> listener) {
+        return lease.onLost(this, lease.callbacks(), listener);
     }
 
     @Override
@@ -158,8 +162,8 @@ final class LeaseHandle implements Lease {
     }
 
     @Override
-    public void onRevokeAsked(Consumer<RevokeAsked> listener) {
-        lease.onRevokeAsked(this, listener);
+    public Registration onReleaseRequested(Consumer<ReleaseRequest> listener) {
+        return lease.onReleaseRequested(this, listener);
     }
 
     @Override

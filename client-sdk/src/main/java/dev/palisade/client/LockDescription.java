@@ -1,5 +1,6 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.HolderInfo;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import java.time.Duration;
@@ -15,6 +16,8 @@ import java.util.Optional;
  * @param waiters the queue in its order, at most the first 100
  * @param waitersTotal all waiters, also those left out of {@code waiters}
  * @param lockDelayRemaining how long the lock stays closed after a holder's unclean end; zero: it is not
+ * @param minimumHoldRemaining until the minimum hold time ends ({@link AcquireOptions#lockAtLeastFor}), also while its lease stands; zero:
+ *     there is none
  * @param epoch the epoch that the lock's tokens are of; empty in a list, from an older server, and when the server has not met it
  */
 public record LockDescription(
@@ -24,6 +27,7 @@ public record LockDescription(
         List<Waiter> waiters,
         int waitersTotal,
         Duration lockDelayRemaining,
+        Duration minimumHoldRemaining,
         Optional<StoreDescription.Epoch> epoch) {
     public LockDescription {
         holders = List.copyOf(holders);

@@ -1,5 +1,7 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.LeaseLostException;
+import dev.palisade.contract.LostReason;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,13 +12,14 @@ final class LockedRun {
     private final LeaseHandle lease;
     private final Thread worker = Thread.currentThread();
     private boolean working = true;
-    private boolean interrupted;
+    /** Whether the loss interrupted the worker, and no other interrupt was pending then. */
+    private boolean onlyByLoss;
 
     LockedRun(LeaseHandle lease, boolean interruptOnLoss) {
         this.lease = lease;
         if (interruptOnLoss) {
             // Not by way of the callbacks: another callback that takes its time must not hold it up.
-            lease.lease().onLost(lease, Runnable::run, reason -> interrupt());
+            Registration unused = lease.lease().onLost(lease, Runnable::run, reason -> interrupt());
         }
     }
 
@@ -25,32 +28,41 @@ final class LockedRun {
         try {
             result = work.under(lease);
         } catch (Throwable failure) {
-            LostReason lost = end();
+            // This cleared the flag: if it is set again, another may have done so.
+            LostReason lost = end(failure instanceof InterruptedException);
             if (lost != null) {
-                failure.addSuppressed(new LeaseLostException(lease.lease().grant(), lost, null));
+                failure.addSuppressed(lostBeforeEnd(lost));
             }
             throw failure;
         }
-        LostReason lost = end();
+        LostReason lost = end(false);
         if (lost != null) {
-            throw new LeaseLostException(lease.lease().grant(), lost, result);
+            throw lostBeforeEnd(lost);
         }
         return result;
     }
 
+    private LeaseLostException lostBeforeEnd(LostReason reason) {
+        return LeaseLostException.beforeWorkEnded(lease.lock(), lease.token(), reason);
+    }
+
     private synchronized void interrupt() {
         if (working) {
-            interrupted = true;
+            onlyByLoss = !worker.isInterrupted();
             worker.interrupt();
         }
     }
 
-    /** Why the work was not covered to its end; null when it was. */
+    /**
+     * Why the work was not covered to its end; null when it was.
+     *
+     * @param met whether an interrupt ended the work
+     */
     @Nullable
-    private LostReason end() {
+    private LostReason end(boolean met) {
         synchronized (this) {
             working = false;
-            if (interrupted) {
+            if (onlyByLoss && !met) {
                 // Ours, and its purpose is over; the caller's thread goes on without it.
                 boolean ignored = Thread.interrupted();
             }

@@ -4,9 +4,9 @@ import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SignedSequencer;
-import dev.palisade.contract.Texts;
 import dev.palisade.proto.v1.BarrierReply;
 import dev.palisade.proto.v1.BarrierRequest;
 import dev.palisade.proto.v1.CheckSequencerRequest;
@@ -14,7 +14,7 @@ import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
-import dev.palisade.proto.v1.RevokeRequest;
+import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.proto.v1.StoreRequest;
@@ -25,9 +25,18 @@ import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /**
- * What is asked of a lock service by others than holders: operators, dashboards, guards. Every call blocks, at most for the
- * call timeout, and throws {@link LockUnavailableException} when no server could say, {@link RejectedException} when the request can never be
- * right, and {@link java.util.concurrent.CancellationException} when interrupted. It holds nothing. Safe for use by many threads.
+ * The calls of operators, dashboards and guards; they hold nothing. Each blocks at most for the client's call timeout, 5 s unless set,
+ * and throws
+ *
+ * <ul>
+ *   <li>{@link LockUnavailableException} when no server answered;
+ *   <li>{@link RejectedException} when the server refuses;
+ *   <li>{@link IllegalArgumentException} for an argument that can never be right;
+ *   <li>{@link InterruptedException} when interrupted before or while waiting; what was sent may have been done. A step of a stream
+ *       throws {@link java.util.concurrent.CancellationException} in its place, and the interrupt flag stays set.
+ * </ul>
+ *
+ * <p>Safe for use by many threads.
  */
 public final class Operations {
     private static final int TEXT_BYTES_MAX = 256;
@@ -67,7 +76,7 @@ public final class Operations {
      * @param prefix at most 256 bytes; empty for all
      */
     public Stream<LockDescription> list(String prefix) {
-        String checked = Texts.checked("prefix", prefix, 0, LockName.BYTES_MAX);
+        String checked = Arguments.text("prefix", prefix, 0, LockName.BYTES_MAX);
         return Pages.stream(token -> {
             ListReply page = calls.ask(
                     "locks '" + checked + "'",
@@ -97,12 +106,12 @@ public final class Operations {
     }
 
     /** How the store does behind the first of the servers that answers, also while the store is down. */
-    public StoreDescription store() {
+    public StoreDescription store() throws InterruptedException {
         return Wire.store(calls.ask("the store", stub -> stub.store(StoreRequest.getDefaultInstance())));
     }
 
     /** The last things that happened to {@code lock}, oldest first; what a restart of the server forgets is missing. */
-    public List<HistoryEntry> history(String lock) {
+    public List<HistoryEntry> history(String lock) throws InterruptedException {
         HistoryRequest request = HistoryRequest.newBuilder().setLock(name(lock)).build();
         return calls.ask("lock " + lock, stub -> stub.history(request)).getEntriesList().stream()
                 .map(Wire::historyEntry)
@@ -110,19 +119,20 @@ public final class Operations {
     }
 
     /**
-     * Asks every holder of {@code lock} to give it up; each decides for itself.
+     * Requests release: asks every holder of {@code lock} to give it up. Each decides for itself; see {@link
+     * Lease#onReleaseRequested}.
      *
      * @param by who asks, 1 to 256 bytes
      * @param why for what, 1 to 256 bytes
      * @return how many hold it, whether they could be reached or not
      */
-    public int revoke(String lock, String by, String why) {
-        RevokeRequest request = RevokeRequest.newBuilder()
+    public int requestRelease(String lock, String by, String why) throws InterruptedException {
+        RequestReleaseRequest request = RequestReleaseRequest.newBuilder()
                 .setLock(name(lock))
                 .setBy(said("by", by))
                 .setWhy(said("why", why))
                 .build();
-        return calls.ask("lock " + lock, stub -> stub.revoke(request)).getHoldersAsked();
+        return calls.ask("lock " + lock, stub -> stub.requestRelease(request)).getHoldersAsked();
     }
 
     /**
@@ -134,13 +144,14 @@ public final class Operations {
      * @param why for what, 1 to 256 bytes
      * @return how many leases were ended
      */
-    public int forceRelease(String lock, OptionalLong token, String by, String why) {
+    public int forceRelease(String lock, OptionalLong token, String by, String why) throws InterruptedException {
         ForceReleaseRequest.Builder request = ForceReleaseRequest.newBuilder()
                 .setLock(name(lock))
                 .setBy(said("by", by))
                 .setWhy(said("why", why));
         // On the wire 0 is every lease; it must not come of somebody's mistake.
-        token.ifPresent(value -> request.setToken(new FencingToken(value).value()));
+        token.ifPresent(value ->
+                request.setToken(Arguments.valid(() -> new FencingToken(value)).value()));
         return calls.askOnce(lock, stub -> stub.forceRelease(request.build())).getReleased();
     }
 
@@ -150,7 +161,7 @@ public final class Operations {
      *
      * @throws RejectedException SEQUENCER_INVALID when it is not one of that lock service
      */
-    public boolean isAlive(SignedSequencer sequencer) {
+    public boolean isAlive(SignedSequencer sequencer) throws InterruptedException {
         CheckSequencerRequest request = CheckSequencerRequest.newBuilder()
                 .setSequencer(ByteString.copyFrom(sequencer.toBytes()))
                 .build();
@@ -158,17 +169,17 @@ public final class Operations {
     }
 
     /** A fresh token between the grants of {@code lock} so far and those to come: a guard's base after it lost its marks. */
-    public Barrier barrier(String lock) {
+    public Barrier barrier(String lock) throws InterruptedException {
         BarrierRequest request = BarrierRequest.newBuilder().setLock(name(lock)).build();
         BarrierReply reply = calls.ask("lock " + lock, stub -> stub.barrier(request));
         return new Barrier(reply.getIssuer(), new FencingToken(reply.getToken()));
     }
 
     private static String name(String lock) {
-        return new LockName(lock).value();
+        return Arguments.lock(lock).value();
     }
 
     private static String said(String what, String text) {
-        return Texts.checked(what, text, 1, TEXT_BYTES_MAX);
+        return Arguments.text(what, text, 1, TEXT_BYTES_MAX);
     }
 }

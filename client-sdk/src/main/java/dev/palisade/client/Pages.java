@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Spliterator;
 import java.util.Spliterators;
-import java.util.function.Function;
+import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /** Lists page by page, each asked for when the one before is used up. For one thread. */
 final class Pages<T> implements Iterator<T> {
-    private final Function<String, Page<T>> ask;
+    private final Source<T> source;
     private final Deque<T> page = new ArrayDeque<>();
     private String token = "";
     private boolean last;
@@ -22,21 +22,27 @@ final class Pages<T> implements Iterator<T> {
     /** @param nextToken empty: this was the last */
     record Page<T>(List<T> items, String nextToken) {}
 
-    private Pages(Function<String, Page<T>> ask) {
-        this.ask = ask;
+    /** Where pages come from. */
+    @FunctionalInterface
+    interface Source<T> {
+        /** The page of a token; the first has the empty one. */
+        Page<T> page(String token) throws InterruptedException;
     }
 
-    /** @param ask for the page of a token; the first has the empty one */
-    static <T> Stream<T> stream(Function<String, Page<T>> ask) {
+    private Pages(Source<T> source) {
+        this.source = source;
+    }
+
+    static <T> Stream<T> stream(Source<T> source) {
         return StreamSupport.stream(
-                Spliterators.spliteratorUnknownSize(new Pages<>(ask), Spliterator.ORDERED | Spliterator.NONNULL),
+                Spliterators.spliteratorUnknownSize(new Pages<>(source), Spliterator.ORDERED | Spliterator.NONNULL),
                 false);
     }
 
     @Override
     public boolean hasNext() {
         while (page.isEmpty() && !last) {
-            Page<T> next = ask.apply(token);
+            Page<T> next = ask();
             page.addAll(next.items());
             last = next.nextToken().isEmpty();
             if (!last && next.nextToken().equals(token)) {
@@ -45,6 +51,19 @@ final class Pages<T> implements Iterator<T> {
             token = next.nextToken();
         }
         return !page.isEmpty();
+    }
+
+    /** A step of a stream cannot throw {@link InterruptedException}. */
+    private Page<T> ask() {
+        try {
+            return source.page(token);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            CancellationException cancelled =
+                    new CancellationException("interrupted while a page was asked for; the stream ends here");
+            cancelled.initCause(e);
+            throw cancelled;
+        }
     }
 
     @Override

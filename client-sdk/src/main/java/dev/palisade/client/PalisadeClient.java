@@ -1,17 +1,23 @@
 package dev.palisade.client;
 
 import dev.palisade.contract.HostName;
+import dev.palisade.contract.LeaseLostException;
 import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.LockNotAcquiredException;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SessionId;
-import dev.palisade.contract.Texts;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.DescribeRequest;
+import io.grpc.ChannelCredentials;
+import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Deque;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +26,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,17 +46,16 @@ public final class PalisadeClient implements AutoCloseable {
 
     private PalisadeClient(Builder builder) {
         Settings settings = builder.settings();
-        Channels.check(builder.addresses);
-        Function<String, ManagedChannel> factory = builder.channelFactory;
-        this.eventLoop = factory == null ? Optional.of(new EventLoop()) : Optional.empty();
-        this.channels = Channels.open(builder.addresses, factory == null ? eventLoop.orElseThrow()::channel : factory);
+        Function<String, ManagedChannel> forTests = builder.channelFactory;
+        this.eventLoop = forTests == null ? Optional.of(new EventLoop()) : Optional.empty();
+        this.channels = opened(builder, forTests, eventLoop);
         this.alarm = builder.alarm == null ? new DaemonAlarm() : builder.alarm;
         this.callbacks = new Callbacks(builder.callbackExecutor);
         this.session = new Session(
                 builder.clocks,
                 alarm,
                 eventLoop.map(loop -> (Entry) loop).orElseGet(() -> Entry.of(builder.entry)),
-                new Waiting(builder.meanwhile),
+                new Waiting(builder.meanwhile, builder.clocks),
                 settings,
                 callbacks,
                 channels,
@@ -59,70 +65,116 @@ public final class PalisadeClient implements AutoCloseable {
         session.open();
     }
 
+    private static Channels opened(
+            Builder builder, @Nullable Function<String, ManagedChannel> forTests, Optional<EventLoop> eventLoop) {
+        if (forTests != null) {
+            return Channels.open(builder.servers, forTests);
+        }
+        EventLoop loop = eventLoop.orElseThrow();
+        try {
+            return Channels.open(
+                    builder.servers,
+                    server -> loop.channel(builder.scheme + server, builder.credentials, builder.customizeChannel));
+        } catch (RuntimeException e) {
+            loop.stop();
+            throw e;
+        }
+    }
+
     /**
-     * A client with default settings.
+     * A client with default settings and connections in plaintext. It connects in the background; close it.
      *
-     * @param addresses {@code host:port}; several, separated by commas, are tried in turn
-     * @throws RejectedException MALFORMED_REQUEST when they are anything else
+     * @param servers one or more of {@code host:port}, tried in turn
+     * @throws IllegalArgumentException when one is anything else, or there is none
+     * @throws IllegalStateException as {@link Builder#build} throws it
      */
-    public static PalisadeClient connect(String addresses) {
-        return builder(addresses).build();
+    public static PalisadeClient connect(String... servers) {
+        return builder().servers(servers).build();
     }
 
-    /** @param addresses {@code host:port}; several, separated by commas, are tried in turn */
-    public static Builder builder(String addresses) {
-        return new Builder(addresses);
+    /** Settings for a client; name its servers by {@link Builder#servers} or {@link Builder#target}. */
+    public static Builder builder() {
+        return new Builder();
     }
 
     /**
-     * Takes {@code lock} EXCLUSIVE, waiting without limit.
-     *
-     * @throws LockUnavailableException when the client is closed meanwhile, or a limit of the server is reached
-     * @throws RejectedException when the request can never be right or is not allowed
-     * @throws java.util.concurrent.CancellationException when interrupted; the flag stays set, the queue is left
+     * Whether the client had a session with a lock server a moment ago. For health checks and people: it says nothing about a lease, which
+     * outlives a reconnect, and a call may still fail or succeed. Never blocks.
      */
-    public Lease acquire(String lock) {
-        return acquire(lock, AcquireOptions.WAIT_ENDLESS);
+    public boolean isConnected() {
+        return session.connected();
     }
 
     /**
-     * Takes {@code lock} EXCLUSIVE, waiting at most {@code wait}; zero tries once. Throws like {@link #acquire(String)}.
+     * Takes {@code lock} EXCLUSIVE, waiting without limit. The same as {@code acquire(lock, AcquireOptions.waiting())}; see {@link
+     * #acquire(String, AcquireOptions)} for what it throws.
+     */
+    public Lease acquire(String lock) throws InterruptedException {
+        return acquire(lock, AcquireOptions.waiting());
+    }
+
+    /**
+     * Takes {@code lock} EXCLUSIVE, waiting for at most {@code limit}; zero tries once. The same as {@code acquire(lock,
+     * AcquireOptions.waiting(limit))}; see {@link #acquire(String, AcquireOptions)} for what it throws.
+     */
+    public Lease acquire(String lock, Duration limit) throws InterruptedException {
+        return acquire(lock, AcquireOptions.waiting(limit));
+    }
+
+    /**
+     * Takes {@code lock} as {@code options} say. Blocks at most for their wait; a try for one answer, at most for the call timeout.
      *
+     * @param lock its name, 1 to 256 bytes of UTF-8 without control characters
+     * @return to be closed by the caller
      * @throws LockNotAcquiredException when it is not granted in time
-     * @throws LockUnavailableException when no server could say
+     * @throws LockUnavailableException when no server could say, the client is closed meanwhile, or a limit of the server is reached
+     * @throws RejectedException when the server or a guard refuses the request
+     * @throws IllegalArgumentException when the name can never be right
+     * @throws IllegalStateException when the client is closed
+     * @throws InterruptedException when interrupted before or while waiting; the queue is left and nothing is held
      */
-    public Lease acquire(String lock, Duration wait) {
-        return acquired(lock, AcquireOptions.defaults().wait(wait));
+    public Lease acquire(String lock, AcquireOptions options) throws InterruptedException {
+        return acquired(lock, options);
     }
 
-    private LeaseHandle acquired(String lock, AcquireOptions options) {
+    private LeaseHandle acquired(String lock, AcquireOptions options) throws InterruptedException {
         AcquireResult result = tryAcquire(lock, options);
         if (result instanceof AcquireResult.Granted granted) {
             return (LeaseHandle) granted.lease();
         }
+        LockName name = Arguments.lock(lock);
         if (result instanceof AcquireResult.Unavailable unavailable) {
-            throw new LockUnavailableException(new LockName(lock), unavailable.rejection());
+            throw new LockUnavailableException(name, unavailable.rejection());
         }
-        throw new LockNotAcquiredException(new LockName(lock), result);
+        if (result instanceof AcquireResult.Busy busy) {
+            throw LockNotAcquiredException.busy(
+                    name, busy.holder(), busy.remaining(), busy.minimumHoldRemaining(), busy.waiters());
+        }
+        throw LockNotAcquiredException.timedOut(name);
     }
 
     /**
-     * Takes {@code lock} EXCLUSIVE if it is free now; blocks for one answer, at most for the call timeout.
+     * Takes {@code lock} EXCLUSIVE if it is free now. The same as {@code tryAcquire(lock, AcquireOptions.trying())}; see {@link
+     * #tryAcquire(String, AcquireOptions)} for what it throws.
+     */
+    public AcquireResult tryAcquire(String lock) throws InterruptedException {
+        return tryAcquire(lock, AcquireOptions.trying());
+    }
+
+    /**
+     * Takes {@code lock} as {@code options} say, and returns what came of it: not getting the lock is a result, not an exception. Blocks
+     * at most for their wait; a try for one answer, at most for the call timeout.
      *
-     * @throws RejectedException when the request can never be right or is not allowed
+     * @param lock its name, 1 to 256 bytes of UTF-8 without control characters
+     * @throws RejectedException when the server or a guard refuses the request
+     * @throws IllegalArgumentException when the name can never be right
      * @throws IllegalStateException when the client is closed
-     * @throws java.util.concurrent.CancellationException when interrupted; the flag stays set, nothing is held
+     * @throws InterruptedException when interrupted before or while waiting; the queue is left and nothing is held
      */
-    public AcquireResult tryAcquire(String lock) {
-        return tryAcquire(lock, AcquireOptions.defaults());
-    }
-
-    /**
-     * Acquires as {@code options} say; blocks at most for their wait, for a try at most for the call timeout. Throws like {@link
-     * #tryAcquire(String)}.
-     */
-    public AcquireResult tryAcquire(String lock, AcquireOptions options) {
-        Acquire acquire = session.acquire(new LockName(lock), options);
+    public AcquireResult tryAcquire(String lock, AcquireOptions options) throws InterruptedException {
+        LockName name = Arguments.lock(lock);
+        Waiting.checkInterrupt();
+        Acquire acquire = session.acquire(name, options);
         return session.waiting()
                 .interruptibly(acquire.result(), () -> session.loop().execute(acquire::abandon));
     }
@@ -130,22 +182,30 @@ public final class PalisadeClient implements AutoCloseable {
     /**
      * Does {@code work} under {@code lock}: acquires as {@code options} say, waiting no longer than their wait, calls it on this thread and
      * releases. When the lease is lost, this thread is interrupted so that the work ends ({@link AcquireOptions#interruptOnLoss} turns it
-     * off), and what it returns is not taken for protected: the exception says so, and has it. An interrupt of the client's
-     * never outlasts the work. What the work throws comes first; a loss is then among its suppressed exceptions.
+     * off), and what it returns is not taken for protected: the exception says so; a result that is needed all the same has to be kept by
+     * the work. What the work throws comes first; a loss is then among its suppressed exceptions.
+     *
+     * <p>The client clears its interrupt after the work. It keeps a flag that was set before the loss, or that is set when the work throws
+     * {@link InterruptedException}: that is another's, or may be. From other work, an interrupt that came from elsewhere after the loss
+     * cannot be told from the client's and is cleared with it; {@link AcquireOptions#interruptOnLoss} avoids that.
      *
      * @return what the work returned, all of it done before the lease ended
      * @throws LockNotAcquiredException when the lock is not granted in time
      * @throws LockUnavailableException when no server could say
      * @throws LeaseLostException after the work has ended, when the lease was lost before that
+     * @throws InterruptedException when interrupted before or while waiting for the lock: the work was not begun; or by the work itself,
+     *     which an interrupt ended
+     * @throws E what the work throws
      */
     public <T extends @Nullable Object, E extends Exception> T callLocked(
-            String lock, AcquireOptions options, Lease.Work<T, E> work) throws E {
+            String lock, AcquireOptions options, Lease.Work<T, E> work) throws E, InterruptedException {
         return new LockedRun(acquired(lock, options), options.interruptsOnLoss()).call(work);
     }
 
     /** {@link #callLocked} for work without a result. */
     @SuppressWarnings("NullAway") // It does not read type arguments: the result may be null here.
-    public <E extends Exception> void runLocked(String lock, AcquireOptions options, Lease.Task<E> task) throws E {
+    public <E extends Exception> void runLocked(String lock, AcquireOptions options, Lease.Task<E> task)
+            throws E, InterruptedException {
         Object unused = this.<@Nullable Object, E>callLocked(lock, options, lease -> {
             task.under(lease);
             return null;
@@ -156,10 +216,10 @@ public final class PalisadeClient implements AutoCloseable {
      * {@code lock} as {@link java.util.concurrent.locks.Lock}, for code that knows no other; asks nobody yet. Of the options the
      * wait counts for nothing.
      *
-     * @throws RejectedException MALFORMED_REQUEST when the name is none or the mode is not EXCLUSIVE
+     * @throws IllegalArgumentException when the name is none or the mode is not EXCLUSIVE
      */
     public AdvisoryLock advisoryLock(String lock, AcquireOptions options) {
-        return new AdvisoryLock(session, new LockName(lock), options, advisoryHolds);
+        return new AdvisoryLock(session, Arguments.lock(lock), options, advisoryHolds);
     }
 
     /**
@@ -172,7 +232,7 @@ public final class PalisadeClient implements AutoCloseable {
      * runs on the thread that would deliver the {@link Lease#onLost loss} of that very lease, so that work delays the notification of the loss.
      */
     public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
-        Acquire acquire = session.acquire(new LockName(lock), options);
+        Acquire acquire = session.acquire(Arguments.lock(lock), options);
         CompletableFuture<AcquireResult> forUser = new ClientFuture<>(callbacks, session.waiting());
         Runnable abandon = () -> session.loop().execute(acquire::abandon);
         var unusedTold = acquire.result()
@@ -194,9 +254,13 @@ public final class PalisadeClient implements AutoCloseable {
      * Who holds {@code lock} and who waits for it. Blocks at most for the call timeout.
      *
      * @throws LockUnavailableException when no server could say
+     * @throws RejectedException when the server refuses
+     * @throws IllegalArgumentException when the name can never be right
+     * @throws InterruptedException when interrupted before or while waiting
      */
-    public LockDescription describe(String lock) {
-        LockName name = new LockName(lock);
+    public LockDescription describe(String lock) throws InterruptedException {
+        LockName name = Arguments.lock(lock);
+        Waiting.checkInterrupt();
         Call call = Call.newBuilder()
                 .setDescribe(DescribeRequest.newBuilder().setLock(lock))
                 .build();
@@ -216,7 +280,7 @@ public final class PalisadeClient implements AutoCloseable {
                         () -> session.loop().execute(inquiry::giveUp));
     }
 
-    /** What is asked by others than holders: list, history, revoke, forced release, checks. Over with this client. */
+    /** The calls of operators and guards: list, history, request of a release, forced release, checks. They end with this client. */
     public Operations operations() {
         return operations;
     }
@@ -246,7 +310,10 @@ public final class PalisadeClient implements AutoCloseable {
 
     /** Settings of a client; each has a default. Not safe for use by several threads. */
     public static final class Builder {
-        private final String addresses;
+        private List<String> servers = List.of();
+        private String scheme = "";
+        private ChannelCredentials credentials = InsecureChannelCredentials.create();
+        private UnaryOperator<ManagedChannelBuilder<?>> customizeChannel = UnaryOperator.identity();
         private String owner = HostName.withPid();
         private Duration ttl = Duration.ZERO;
         private Duration connectTimeout = Duration.ofSeconds(2);
@@ -268,8 +335,64 @@ public final class PalisadeClient implements AutoCloseable {
         private Waiting.Meanwhile meanwhile = Waiting.IDLE;
         private DoubleSupplier jitter = () -> ThreadLocalRandom.current().nextDouble();
 
-        private Builder(String addresses) {
-            this.addresses = addresses;
+        private Builder() {}
+
+        /**
+         * Where the lock servers are: one or more of {@code host:port}, each with a channel of its own. They are tried in turn, also when
+         * the one that is connected reports that it cannot decide. Replaces what was named before.
+         *
+         * @throws IllegalArgumentException when one is anything else, or there is none
+         */
+        public Builder servers(String... addresses) {
+            return servers(List.of(addresses));
+        }
+
+        /** {@link #servers(String...)} as a list. */
+        public Builder servers(List<String> addresses) {
+            if (addresses.isEmpty()) {
+                throw new IllegalArgumentException("no server is named; write host:port, such as 127.0.0.1:7600");
+            }
+            servers = addresses.stream().map(Channels::checkedAddress).toList();
+            scheme = "dns:///";
+            return this;
+        }
+
+        /**
+         * Where the lock servers are, as a target of gRPC's name resolution, such as {@code dns:///locks:7600}. All of it is one channel:
+         * gRPC chooses among the addresses, by default the first that accepts a connection. The client cannot leave one of them that
+         * accepts connections and cannot decide; name the servers by {@link #servers} where that matters. Replaces what was named before.
+         *
+         * @throws IllegalArgumentException when it is blank; {@link #build} throws it for a target that gRPC cannot resolve
+         */
+        public Builder target(String target) {
+            if (target.isBlank()) {
+                throw new IllegalArgumentException(
+                        "the target is blank; write one of gRPC's, such as dns:///locks:7600");
+            }
+            servers = List.of(target);
+            scheme = "";
+            return this;
+        }
+
+        /**
+         * How connections are secured: {@link io.grpc.TlsChannelCredentials} for TLS, with a client certificate for mutual TLS. Default:
+         * {@link InsecureChannelCredentials}, plaintext.
+         */
+        public Builder credentials(ChannelCredentials newCredentials) {
+            credentials = newCredentials;
+            return this;
+        }
+
+        /**
+         * Changes each channel to a lock server before it is built: interceptors, an authority to check the certificate against, limits.
+         * Called once for each channel, last of all, in {@link #build}. Interceptors run on the client's one network thread and must not
+         * block; security is set by {@link #credentials} only. Replaces what was set before.
+         *
+         * @param customize returns the builder it is given
+         */
+        public Builder channel(UnaryOperator<ManagedChannelBuilder<?>> customize) {
+            customizeChannel = customize;
+            return this;
         }
 
         /**
@@ -277,7 +400,7 @@ public final class PalisadeClient implements AutoCloseable {
          * it; in a container the process id alone is 1 everywhere.
          */
         public Builder owner(String newOwner) {
-            owner = Texts.checked("owner", newOwner, 0, 256);
+            owner = Arguments.text("owner", newOwner, 0, 256);
             return this;
         }
 
@@ -346,10 +469,14 @@ public final class PalisadeClient implements AutoCloseable {
         /**
          * A client that is connecting. Close it.
          *
-         * @throws IllegalStateException when gRPC or protobuf-java on the class path is of a version that the client cannot run
+         * @throws IllegalArgumentException when gRPC refuses the target or a setting of {@link #channel}
+         * @throws IllegalStateException when no server is named; or when gRPC or protobuf-java on the class path is of a version that the client cannot run
          *     with; its cause is a {@link LinkageError}. If a client meets one later, all its calls throw this at once
          */
         public PalisadeClient build() {
+            if (servers.isEmpty()) {
+                throw new IllegalStateException("no lock server is named; call servers or target before build");
+            }
             try {
                 Wire.load();
                 return new PalisadeClient(this);
@@ -364,7 +491,7 @@ public final class PalisadeClient implements AutoCloseable {
 
         private static Duration positive(String what, Duration value) {
             if (value.isNegative() || value.isZero() || value.compareTo(AcquireOptions.WAIT_ENDLESS) > 0) {
-                throw RejectedException.malformed(what + " is " + value + "; use a positive duration");
+                throw new IllegalArgumentException(what + " is " + value + "; use a positive duration");
             }
             return value;
         }

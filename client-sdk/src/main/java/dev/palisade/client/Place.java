@@ -121,6 +121,7 @@ final class Place extends Errand {
                         .setTtlMillis(ttl.toMillis())
                         .setWaitMillis(aTry ? 0 : Math.min(WAIT_MILLIS_MAX, leftMillis))
                         .setLockDelayMillis(options.lockDelay().toMillis())
+                        .setLockAtLeastForMillis(options.lockAtLeastFor().toMillis())
                         .setRequestId(requestId)
                         .setAgeMillis((now.nanos() - firstSentNanos) / NANOS_PER_MILLI)
                         .setPurpose(options.purpose())
@@ -250,15 +251,21 @@ final class Place extends Errand {
     }
 
     /**
-     * To the server an offer is no lease: its end is followed by no lock-delay, and it ends with its stream. A request for either
-     * protection therefore waits for the answer to its accept.
+     * To the server an offer is no lease: it begins no minimum hold time, its end is followed by no lock-delay, and it ends with its
+     * stream. A request for one of these therefore waits for the answer to its accept.
      */
     private boolean mayBeUsedBeforeItsAccept() {
-        return options.lockDelay().isZero() && !session.settings().keepLeasesOnDisconnect();
+        return options.lockDelay().isZero()
+                && options.lockAtLeastFor().isZero()
+                && !session.settings().keepLeasesOnDisconnect();
     }
 
     private Grant.Asked asked() {
-        return new Grant.Asked(requestId, options.lockDelay().toMillis(), options.purpose());
+        return new Grant.Asked(
+                requestId,
+                options.lockDelay().toMillis(),
+                options.lockAtLeastFor().toMillis(),
+                options.purpose());
     }
 
     private void step(Errand next) {
@@ -302,7 +309,7 @@ final class Place extends Errand {
     @Nullable
     private Grant checked(Granted granted) {
         try {
-            return Wire.grant(granted, lock, options.mode());
+            return Wire.grant(granted, lock, options.mode(), options.lockAtLeastFor());
         } catch (RejectedException e) {
             garbled(e.rejection().message());
             return null;

@@ -2,6 +2,7 @@ package dev.palisade.client;
 
 import dev.palisade.contract.LinkageErrors;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -11,8 +12,8 @@ import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.OfferedEvent;
+import dev.palisade.proto.v1.ReleaseRequestedEvent;
 import dev.palisade.proto.v1.Reply;
-import dev.palisade.proto.v1.RevokeAskedEvent;
 import java.lang.System.Logger.Level;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -21,6 +22,9 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +48,7 @@ final class Session {
     private final Lines lines = new Lines(this);
     private final Set<Errand> errands = new LinkedHashSet<>();
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
+    private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private long lastRequestId;
     private volatile boolean closing;
     /** Of a library that this client cannot run with; a new stream would meet it again. */
@@ -90,6 +95,21 @@ final class Session {
         return closing;
     }
 
+    boolean connected() {
+        return connection.connected();
+    }
+
+    /** Blocks for {@code nanos}, or until the client is closed. */
+    void pause(long nanos) throws InterruptedException {
+        try {
+            var unused = closed.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            return;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e); // It only completes normally.
+        }
+    }
+
     void open() {
         loop.execute(connection::connect);
     }
@@ -104,6 +124,7 @@ final class Session {
     CompletableFuture<@Nullable Void> close() {
         loop.execute(() -> {
             closing = true;
+            closed.complete(null);
             List.copyOf(places.values()).forEach(Place::clientClosed);
             leases.all().forEach(HeldLease::clientClosed);
             for (Errand errand : List.copyOf(errands)) {
@@ -138,10 +159,6 @@ final class Session {
 
     long generation() {
         return connection.generation();
-    }
-
-    boolean connected() {
-        return connection.live() != null;
     }
 
     void start(Errand errand) {
@@ -344,7 +361,7 @@ final class Session {
                     place.waitEnded(event.getWaitEnded().getEnd());
                 }
             }
-            case REVOKE_ASKED -> revokeAsked(event.getRevokeAsked());
+            case RELEASE_REQUESTED -> releaseRequested(event.getReleaseRequested());
             case EVENT_NOT_SET -> {
                 // Of a newer server.
             }
@@ -386,11 +403,11 @@ final class Session {
         }
     }
 
-    private void revokeAsked(RevokeAskedEvent event) {
+    private void releaseRequested(ReleaseRequestedEvent event) {
         try {
             HeldLease lease = leases.get(Wire.grantId(event.getGrantId()));
             if (lease != null) {
-                lease.revokeAsked(new Lease.RevokeAsked(event.getBy(), event.getWhy()));
+                lease.releaseRequested(new Lease.ReleaseRequest(event.getBy(), event.getWhy()));
             }
         } catch (RejectedException e) {
             LOG.log(Level.WARNING, "the server asked for a malformed grant to be given up", e);

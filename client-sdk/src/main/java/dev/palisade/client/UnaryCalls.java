@@ -1,6 +1,7 @@
 package dev.palisade.client;
 
 import dev.palisade.contract.LinkageErrors;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -12,7 +13,6 @@ import io.grpc.Channel;
 import io.grpc.Deadline;
 import io.grpc.StatusRuntimeException;
 import java.util.List;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
@@ -38,8 +38,9 @@ final class UnaryCalls {
      * @param about what it is about, for people
      * @throws LockUnavailableException when no server could say
      * @throws RejectedException when asking again would not help
+     * @throws InterruptedException when interrupted; the outcome is unknown
      */
-    <T> T ask(String about, Function<LocksBlockingStub, T> call) {
+    <T> T ask(String about, Function<LocksBlockingStub, T> call) throws InterruptedException {
         return answered(about, call, deadline()).reply();
     }
 
@@ -48,7 +49,7 @@ final class UnaryCalls {
      *
      * @throws LockUnavailableException when no server could say; with OUTCOME_UNKNOWN it may have been done
      */
-    <T> T askOnce(String lock, Function<LocksBlockingStub, T> call) {
+    <T> T askOnce(String lock, Function<LocksBlockingStub, T> call) throws InterruptedException {
         String about = "lock " + lock;
         Deadline deadline = deadline();
         DescribeRequest harmless = DescribeRequest.newBuilder().setLock(lock).build();
@@ -61,14 +62,13 @@ final class UnaryCalls {
         }
     }
 
-    private <T> Answered<T> answered(String about, Function<LocksBlockingStub, T> call, Deadline deadline) {
+    private <T> Answered<T> answered(String about, Function<LocksBlockingStub, T> call, Deadline deadline)
+            throws InterruptedException {
+        Waiting.checkInterrupt();
         List<? extends Channel> all = channels.all();
         Retry retry = new Retry();
         for (int attempt = 0; ; attempt++) {
-            RuntimeException ended = session.ended();
-            if (ended != null) {
-                throw ended;
-            }
+            checkNotEnded();
             Channel channel = all.get(attempt % all.size());
             try {
                 // One that is frozen must leave time for the others.
@@ -82,9 +82,12 @@ final class UnaryCalls {
                 long delayNanos = retry.delayNanos(rejection);
                 boolean again = remedy == Remedy.RETRY || remedy == Remedy.ASK_AGAIN;
                 if (!again || deadline.timeRemaining(TimeUnit.NANOSECONDS) <= delayNanos) {
+                    checkNotEnded();
                     throw failure(about, rejection);
                 }
-                pause(attempt + 1 < all.size() ? 0 : delayNanos);
+                if (attempt + 1 >= all.size()) {
+                    session.pause(delayNanos);
+                }
             }
         }
     }
@@ -94,9 +97,10 @@ final class UnaryCalls {
     }
 
     /** What the server said; of a call that broke nobody knows whether it was done. */
-    private Rejection rejection(StatusRuntimeException failure) {
-        if (Thread.currentThread().isInterrupted()) {
-            throw interrupted();
+    private Rejection rejection(StatusRuntimeException failure) throws InterruptedException {
+        // gRPC cancels an interrupted call and sets the flag again.
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted while waiting for the lock server");
         }
         LinkageErrors.in(failure).ifPresent(linkage -> {
             throw LinkageErrors.exception(linkage);
@@ -109,27 +113,18 @@ final class UnaryCalls {
                                 + "); check that it runs and can be reached"));
     }
 
-    private RuntimeException failure(String about, Rejection rejection) {
+    /** Not for a call that was sent once: whether it was done matters more than why there is no answer. */
+    private void checkNotEnded() {
         RuntimeException ended = session.ended();
         if (ended != null) {
-            return ended;
+            throw ended;
         }
+    }
+
+    private static RuntimeException failure(String about, Rejection rejection) {
         return switch (Remedy.of(rejection.reason())) {
             case RETRY, ASK_AGAIN -> new LockUnavailableException(about, rejection);
             case THROW, LOST, TELL -> rejection.asException();
         };
-    }
-
-    private static void pause(long nanos) {
-        try {
-            TimeUnit.NANOSECONDS.sleep(nanos);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw interrupted();
-        }
-    }
-
-    private static CancellationException interrupted() {
-        return new CancellationException("interrupted while waiting for the lock server");
     }
 }

@@ -1,5 +1,7 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.LockUnavailableException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -254,7 +256,7 @@ final class Upkeep {
     }
 
     /** From any thread; blocks until answered, refused or late. What came of it shows in the lease. */
-    void renewNow(long timeoutNanos) {
+    void renewNow(long timeoutNanos) throws InterruptedException {
         session.loop().execute(this::acceptNow); // An offer is nothing to renew.
         Inquiry<Boolean> inquiry = new Inquiry<>(
                 session,
@@ -267,7 +269,7 @@ final class Upkeep {
             }
             return false;
         });
-        boolean ignored = session.waiting().uninterruptibly(answer, Duration.ofNanos(timeoutNanos), false);
+        boolean ignored = session.waiting().interruptibly(answer, Duration.ofNanos(timeoutNanos), false);
     }
 
     private boolean renewed(Reply reply, Moment sent) {

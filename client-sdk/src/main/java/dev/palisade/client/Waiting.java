@@ -1,7 +1,6 @@
 package dev.palisade.client;
 
 import java.time.Duration;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -15,6 +14,7 @@ final class Waiting {
     static final Meanwhile IDLE = (future, limit) -> false;
 
     private final Meanwhile meanwhile;
+    private final Clocks clocks;
 
     /** What a thread does in place of waiting, where time is moved by hand. */
     @FunctionalInterface
@@ -23,8 +23,9 @@ final class Waiting {
         boolean waited(CompletableFuture<?> future, Duration limit);
     }
 
-    Waiting(Meanwhile meanwhile) {
+    Waiting(Meanwhile meanwhile, Clocks clocks) {
         this.meanwhile = meanwhile;
+        this.clocks = clocks;
     }
 
     /** Whether there is nothing left to wait for; also that {@code limit} is over. */
@@ -33,21 +34,18 @@ final class Waiting {
     }
 
     /**
-     * Waits as long as the loop lets it.
+     * For the first line of a blocking call: what was interrupted before asks for nothing.
      *
-     * @throws CancellationException when interrupted, with the thread's interrupt flag set again; {@code giveUp} has run
+     * @throws InterruptedException when the thread's interrupt flag was set; it is cleared
      */
-    <T> T interruptibly(CompletableFuture<T> future, Runnable giveUp) {
-        try {
-            return orInterrupted(future, giveUp);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new CancellationException("interrupted while waiting for the lock server; nothing is held");
+    static void checkInterrupt() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before the call to the lock server");
         }
     }
 
-    /** Waits as long as the loop lets it; when interrupted, {@code giveUp} has run. */
-    <T> T orInterrupted(CompletableFuture<T> future, Runnable giveUp) throws InterruptedException {
+    /** Waits as long as the loop lets it; when interrupted, {@code giveUp} has run and the flag is cleared. */
+    <T> T interruptibly(CompletableFuture<T> future, Runnable giveUp) throws InterruptedException {
         try {
             boolean unused = waited(future, AcquireOptions.WAIT_ENDLESS);
             return future.get();
@@ -59,13 +57,25 @@ final class Waiting {
         }
     }
 
+    /** Waits at most for {@code limit}; then it is {@code late}. */
+    <T> T interruptibly(CompletableFuture<T> future, Duration limit, T late) throws InterruptedException {
+        try {
+            long leftNanos = waited(future, limit) ? 0 : limit.toNanos();
+            return future.get(leftNanos, TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            return late;
+        } catch (ExecutionException e) {
+            throw unchecked(e.getCause() == null ? e : e.getCause());
+        }
+    }
+
     /** Waits as long as the loop lets it, also when interrupted; the flag is kept. */
     <T> T uninterruptibly(CompletableFuture<T> future) {
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    return orInterrupted(future, () -> {});
+                    return interruptibly(future, () -> {});
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
@@ -79,19 +89,16 @@ final class Waiting {
 
     /** Waits at most for {@code limit}, also when interrupted; then it is {@code late}. */
     <T> T uninterruptibly(CompletableFuture<T> future, Duration limit, T late) {
+        long endNanos = clocks.now().nanos() + limit.toNanos();
+        Duration left = limit;
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    long leftNanos = waited(future, limit) ? 0 : limit.toNanos();
-                    return future.get(leftNanos, TimeUnit.NANOSECONDS);
+                    return interruptibly(future, left, late);
                 } catch (InterruptedException e) {
-                    // Once more with the full limit: a second interrupt is the caller's own doing.
                     interrupted = true;
-                } catch (TimeoutException e) {
-                    return late;
-                } catch (ExecutionException e) {
-                    throw unchecked(e.getCause() == null ? e : e.getCause());
+                    left = Duration.ofNanos(Math.max(0, endNanos - clocks.now().nanos()));
                 }
             }
         } finally {

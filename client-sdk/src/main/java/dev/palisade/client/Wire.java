@@ -3,7 +3,9 @@ package dev.palisade.client;
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.HolderInfo;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -60,10 +62,15 @@ final class Wire {
     }
 
     /** @throws RejectedException when it is malformed or not what was asked for */
-    static Grant grant(Granted granted, LockName lock, Mode mode) {
+    static Grant grant(Granted granted, LockName lock, Mode mode, Duration lockAtLeastFor) {
         if (!granted.getLock().equals(lock.value()) || mode(granted.getMode()) != mode) {
             throw RejectedException.malformed("asked for " + lock + " " + mode + ", the server granted "
                     + granted.getLock() + " " + granted.getMode());
+        }
+        if (granted.getLockAtLeastForMillis() != lockAtLeastFor.toMillis()) {
+            throw RejectedException.malformed(
+                    "asked for lockAtLeastFor " + lockAtLeastFor.toMillis() + " ms, the server granted "
+                            + granted.getLockAtLeastForMillis() + " ms; an older one does not know it");
         }
         FencingToken token = new FencingToken(granted.getToken());
         GrantId id = grantId(granted.getGrantId());
@@ -115,7 +122,11 @@ final class Wire {
 
     static AcquireResult.Busy busy(Busy busy) {
         Optional<HolderInfo> holder = busy.hasHolder() ? Optional.of(holder(busy.getHolder())) : Optional.empty();
-        return new AcquireResult.Busy(holder, Duration.ofMillis(busy.getRemainingMillis()), busy.getWaiters());
+        return new AcquireResult.Busy(
+                holder,
+                Duration.ofMillis(busy.getRemainingMillis()),
+                Duration.ofMillis(busy.getMinimumHoldRemainingMillis()),
+                busy.getWaiters());
     }
 
     static LockDescription description(DescribeReply reply) {
@@ -126,6 +137,7 @@ final class Wire {
                 reply.getWaitersList().stream().map(Wire::waiter).toList(),
                 reply.getWaitersTotal(),
                 Duration.ofMillis(reply.getLockDelayRemainingMillis()),
+                Duration.ofMillis(reply.getMinimumHoldRemainingMillis()),
                 reply.hasEpoch() ? Optional.of(epoch(reply.getEpoch())) : Optional.empty());
     }
 

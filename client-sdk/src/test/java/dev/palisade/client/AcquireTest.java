@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.LockNotAcquiredException;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
@@ -40,8 +42,8 @@ class AcquireTest extends Fixture {
 
     @Test
     void theOptionsReachTheServer() {
-        var unused = ask(TRY.mode(Mode.SHARED)
-                .wait(Duration.ofSeconds(3))
+        var unused = ask(AcquireOptions.waiting(Duration.ofSeconds(3))
+                .shared()
                 .ttl(Duration.ofSeconds(7))
                 .lockDelay(Duration.ofSeconds(2))
                 .purpose("why"));
@@ -55,16 +57,48 @@ class AcquireTest extends Fixture {
     }
 
     @Test
-    void aBusyLockIsAnAnswer() {
+    void aBusyLockIsAnAnswer() throws InterruptedException {
         server.script = call -> Reply.newBuilder()
                 .setAcquire(AcquireReply.newBuilder()
-                        .setBusy(Busy.newBuilder().setRemainingMillis(700).setWaiters(2)));
+                        .setBusy(Busy.newBuilder()
+                                .setRemainingMillis(700)
+                                .setMinimumHoldRemainingMillis(300)
+                                .setWaiters(2)));
         assertThat(client.tryAcquire(LOCK))
-                .isEqualTo(new AcquireResult.Busy(Optional.empty(), Duration.ofMillis(700), 2));
+                .isEqualTo(new AcquireResult.Busy(Optional.empty(), Duration.ofMillis(700), Duration.ofMillis(300), 2));
         assertThatThrownBy(() -> client.acquire(LOCK, Duration.ZERO))
                 .isInstanceOf(LockNotAcquiredException.class)
                 .hasMessageContaining("orders/42")
+                .hasMessageContaining("in its minimum hold time for 300 ms")
                 .hasMessageContaining("2 waiting");
+    }
+
+    @Test
+    void aMinimumHoldTimeReachesTheServer() {
+        assertThat(leaseOf(ask(TRY.lockAtLeastFor(Duration.ofMinutes(5)))).isValid())
+                .isTrue();
+        assertThat(last(CallCase.ACQUIRE).getAcquire().getLockAtLeastForMillis())
+                .isEqualTo(300_000);
+    }
+
+    /** What it grants would be free for the next job as soon as this one ends. */
+    @Test
+    void aServerThatDoesNotKnowTheMinimumHoldTimeGrantsNothing() {
+        server.script = call -> {
+            Reply.Builder reply = server.grantAll(call);
+            if (reply.hasAcquire()) {
+                reply.getAcquireBuilder().getGrantedBuilder().clearLockAtLeastForMillis();
+            }
+            return reply;
+        };
+        AcquireResult result = ask(TRY.lockAtLeastFor(Duration.ofMinutes(5))).join();
+        assertThat(result)
+                .isInstanceOfSatisfying(
+                        AcquireResult.Unavailable.class,
+                        none -> assertThat(none.rejection().message())
+                                .contains("lockAtLeastFor 300000 ms, the server granted 0 ms")
+                                .contains("check that client and server are of one release"));
+        assertThat(count(CallCase.RELEASE)).isEqualTo(1);
     }
 
     @Test
@@ -100,7 +134,7 @@ class AcquireTest extends Fixture {
     @Test
     void aWaitEndsAtItsDeadlineWhateverTheServerDoes() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(TRY.wait(Duration.ofSeconds(3)));
+        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
         time.advanceMillis(2_999);
         assertThat(result).isNotDone();
         time.advanceMillis(1);
@@ -130,7 +164,8 @@ class AcquireTest extends Fixture {
     @Test
     void aGrantIsReleasedWhenTheFutureWasCompletedByItsOwnerMeanwhile() {
         List<Runnable> later = new ArrayList<>();
-        try (PalisadeClient other = PalisadeClient.builder("scripted:1")
+        try (PalisadeClient other = PalisadeClient.builder()
+                .servers("scripted:1")
                 .channelFactory(server::channel)
                 .callbackExecutor(later::add)
                 .build()) {
@@ -200,7 +235,7 @@ class AcquireTest extends Fixture {
         assertThatThrownBy(() -> client.tryAcquire(LOCK))
                 .isInstanceOfSatisfying(
                         RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PERMISSION_DENIED));
-        assertThatThrownBy(() -> client.tryAcquire("")).isInstanceOf(RejectedException.class);
+        assertThatThrownBy(() -> client.tryAcquire("")).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
@@ -212,7 +247,7 @@ class AcquireTest extends Fixture {
     }
 
     @Test
-    void describeTellsHoldersAndWaiters() {
+    void describeTellsHoldersAndWaiters() throws InterruptedException {
         assertThat(client.describe(LOCK).lock().value()).isEqualTo(LOCK);
     }
 

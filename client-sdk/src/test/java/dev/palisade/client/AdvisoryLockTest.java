@@ -3,8 +3,10 @@ package dev.palisade.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.palisade.contract.Mode;
-import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.LeaseLostException;
+import dev.palisade.contract.LockNotAcquiredException;
+import dev.palisade.contract.LockUnavailableException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.Call.CallCase;
@@ -159,8 +161,7 @@ class AdvisoryLockTest extends Fixture {
     @Test
     void thereAreNoConditionsAndNoSharedAdvisoryLocks() {
         assertThatThrownBy(lock::newCondition).isInstanceOf(UnsupportedOperationException.class);
-        assertThatThrownBy(() -> client.advisoryLock(LOCK, TRY.mode(Mode.SHARED)))
-                .isInstanceOf(RejectedException.class);
+        assertThatThrownBy(() -> client.advisoryLock(LOCK, TRY.shared())).isInstanceOf(IllegalArgumentException.class);
     }
 
     private void awaitAcquire() {

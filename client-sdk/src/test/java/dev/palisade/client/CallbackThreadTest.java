@@ -2,6 +2,7 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call.CallCase;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -15,7 +16,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(20)
 class CallbackThreadTest {
     private final ScriptedServer server = new ScriptedServer();
-    private final PalisadeClient client = PalisadeClient.builder("scripted:1")
+    private final PalisadeClient client = PalisadeClient.builder()
+            .servers("scripted:1")
             .callTimeout(Duration.ofSeconds(5))
             .channelFactory(server::channel)
             .build();
@@ -27,7 +29,7 @@ class CallbackThreadTest {
     }
 
     private CompletableFuture<AcquireResult> ask(String lock) {
-        return client.acquireAsync(lock, AcquireOptions.defaults());
+        return client.acquireAsync(lock, AcquireOptions.trying());
     }
 
     /** Of a wait in a callback for a future that is not done. */
@@ -98,7 +100,7 @@ class CallbackThreadTest {
     /** The server has the request: who gives up before has nothing to leave. */
     private CompletableFuture<AcquireResult> queued(String lock) {
         CompletableFuture<AcquireResult> asked =
-                client.acquireAsync(lock, AcquireOptions.defaults().wait(Duration.ofMinutes(1)));
+                client.acquireAsync(lock, AcquireOptions.waiting(Duration.ofMinutes(1)));
         Awaitility.await()
                 .ignoreExceptions()
                 .until(() -> server.link()

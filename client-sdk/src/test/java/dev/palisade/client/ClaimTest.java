@@ -2,7 +2,9 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -30,6 +32,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -46,7 +50,7 @@ class ClaimTest extends Fixture {
 
     /** What is asked of it, and with which sequencer. */
     private static final class FakeGuard extends GuardGrpc.GuardImplBase implements ServerInterceptor, AutoCloseable {
-        private final List<String> asked = new ArrayList<>();
+        private final List<String> asked = new CopyOnWriteArrayList<>();
         private final List<StreamObserver<ClaimReply>> open = new ArrayList<>();
         private final List<String> sequencers = new ArrayList<>();
         private final Server server;
@@ -158,7 +162,7 @@ class ClaimTest extends Fixture {
     @Test
     void claimsTakeNoLongerThanTheWait() {
         CompletableFuture<AcquireResult> result =
-                ask(TRY.wait(Duration.ofSeconds(3)).claiming(one.channel, two.channel));
+                ask(AcquireOptions.waiting(Duration.ofSeconds(3)).claiming(one.channel, two.channel));
         one.claims();
         time.advanceMillis(2_999);
         assertThat(result).isNotDone();
@@ -210,6 +214,29 @@ class ClaimTest extends Fixture {
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
         client.close();
         assertThat(unavailable(result).message()).contains("CLIENT_CLOSED");
+    }
+
+    @Test
+    void aClientThatIsClosedEndsItAlsoWhileNoCallbackCanRun() throws Exception {
+        PalisadeClient busy = PalisadeClient.builder()
+                .servers("scripted:1")
+                .channelFactory(server::channel)
+                .callbackExecutor(callback -> {})
+                .build();
+        CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        new Thread(() -> {
+                    try {
+                        var unused = busy.acquire(LOCK, WAIT_MINUTE.claiming(one.channel));
+                    } catch (RuntimeException | InterruptedException e) {
+                        thrown.complete(e);
+                    }
+                })
+                .start();
+        await().until(() -> !one.asked.isEmpty());
+        busy.close();
+        assertThat(thrown.get(10, TimeUnit.SECONDS))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("CLIENT_CLOSED");
     }
 
     private static Rejection unavailable(CompletableFuture<AcquireResult> result) {

@@ -2,6 +2,7 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.LostReason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

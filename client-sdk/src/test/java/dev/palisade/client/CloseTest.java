@@ -3,6 +3,8 @@ package dev.palisade.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.contract.LockUnavailableException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import java.time.Duration;
@@ -24,7 +26,11 @@ class CloseTest extends Fixture {
         assertThat(lost).containsExactly(LostReason.CLIENT_CLOSED);
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
         assertThat(count(CallCase.LEAVE)).isEqualTo(1);
-        assertThat(waiting.join()).isInstanceOf(AcquireResult.Unavailable.class);
+        assertThat(waiting.join())
+                .isInstanceOfSatisfying(
+                        AcquireResult.Unavailable.class,
+                        unavailable -> assertThat(unavailable.rejection().message())
+                                .contains("a lease that the server granted meanwhile ends by itself within its ttl"));
         assertThat(server.link().completed).isTrue();
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
         client.close();
@@ -36,9 +42,10 @@ class CloseTest extends Fixture {
 
     @Test
     @Timeout(5)
-    void closeIsBoundedWhenTheServerIsDead() {
+    void closeIsBoundedWhenTheServerIsDead() throws InterruptedException {
         try (ScriptedServer dead = new ScriptedServer()) {
-            PalisadeClient impatient = PalisadeClient.builder("scripted:1")
+            PalisadeClient impatient = PalisadeClient.builder()
+                    .servers("scripted:1")
                     .callTimeout(Duration.ofMillis(200))
                     .channelFactory(dead::channel)
                     .build();
@@ -52,8 +59,9 @@ class CloseTest extends Fixture {
 
     @Test
     @Timeout(5)
-    void aClientWhoseServerIsNowhereAnswersAndCloses() {
-        PalisadeClient alone = PalisadeClient.builder("127.0.0.1:1")
+    void aClientWhoseServerIsNowhereAnswersAndCloses() throws InterruptedException {
+        PalisadeClient alone = PalisadeClient.builder()
+                .servers("127.0.0.1:1")
                 .callTimeout(Duration.ofSeconds(2))
                 .build();
         assertThat(alone.tryAcquire(LOCK))
@@ -68,9 +76,10 @@ class CloseTest extends Fixture {
 
     @Test
     @Timeout(5)
-    void aReleaseWithoutAnAnswerIsUnknownAfterTheCallTimeout() {
+    void aReleaseWithoutAnAnswerIsUnknownAfterTheCallTimeout() throws InterruptedException {
         try (ScriptedServer silent = new ScriptedServer();
-                PalisadeClient impatient = PalisadeClient.builder("scripted:1")
+                PalisadeClient impatient = PalisadeClient.builder()
+                        .servers("scripted:1")
                         .callTimeout(Duration.ofMillis(100))
                         .channelFactory(silent::channel)
                         .build()) {
@@ -85,9 +94,10 @@ class CloseTest extends Fixture {
 
     @Test
     @Timeout(5)
-    void aReleaseThatCloseCutsOffIsUnknown() {
+    void aReleaseThatCloseCutsOffIsUnknown() throws InterruptedException {
         try (ScriptedServer silent = new ScriptedServer()) {
-            PalisadeClient impatient = PalisadeClient.builder("scripted:1")
+            PalisadeClient impatient = PalisadeClient.builder()
+                    .servers("scripted:1")
                     .callTimeout(Duration.ofMillis(100))
                     .channelFactory(silent::channel)
                     .callbackExecutor(Runnable::run)

@@ -19,7 +19,8 @@ class FailoverTest {
     private final FakeTime time = new FakeTime();
     private final ScriptedServer first = new ScriptedServer();
     private final ScriptedServer second = new ScriptedServer();
-    private final PalisadeClient client = PalisadeClient.builder("first:1,second:2")
+    private final PalisadeClient client = PalisadeClient.builder()
+            .servers("first:1", "second:2")
             .owner("test")
             .callTimeout(Duration.ofSeconds(5))
             .channelFactory(address -> address.startsWith("first") ? first.channel(address) : second.channel(address))
@@ -114,7 +115,8 @@ class FailoverTest {
 
     @Test
     void anOnlyServerThatCannotReachTheStoreIsKept() {
-        PalisadeClient alone = PalisadeClient.builder("first:1")
+        PalisadeClient alone = PalisadeClient.builder()
+                .servers("first:1")
                 .channelFactory(first::channel)
                 .time(time.clocks(), time)
                 .callbackExecutor(Runnable::run)

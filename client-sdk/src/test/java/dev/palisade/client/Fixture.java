@@ -12,8 +12,8 @@ import org.junit.jupiter.api.AfterEach;
 /** A client with hand-moved time before a scripted server, all on the test's thread. */
 abstract class Fixture {
     static final String LOCK = "orders/42";
-    static final AcquireOptions TRY = AcquireOptions.defaults();
-    static final AcquireOptions WAIT_MINUTE = TRY.wait(Duration.ofMinutes(1));
+    static final AcquireOptions TRY = AcquireOptions.trying();
+    static final AcquireOptions WAIT_MINUTE = AcquireOptions.waiting(Duration.ofMinutes(1));
 
     final FakeTime time = new FakeTime();
     final ScriptedServer server = new ScriptedServer();
@@ -28,7 +28,8 @@ abstract class Fixture {
     }
 
     PalisadeClient client(UnaryOperator<PalisadeClient.Builder> settings) {
-        return settings.apply(PalisadeClient.builder("scripted:1")
+        return settings.apply(PalisadeClient.builder()
+                        .servers("scripted:1")
                         .owner("test")
                         .callTimeout(Duration.ofSeconds(5))
                         .channelFactory(server::channel)

@@ -3,6 +3,7 @@ package dev.palisade.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call.CallCase;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -95,7 +96,8 @@ class LinkageTest {
     }
 
     private PalisadeClient client(Break how) {
-        return PalisadeClient.builder("scripted:1")
+        return PalisadeClient.builder()
+                .servers("scripted:1")
                 .channelFactory(address -> {
                     BreakableChannel channel = new BreakableChannel(server.channel(address), how);
                     channels.add(channel);

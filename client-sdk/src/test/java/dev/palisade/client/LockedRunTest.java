@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.palisade.contract.LeaseLostException;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.LockNotAcquiredException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.Call.CallCase;
@@ -22,7 +26,7 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    void workRunsUnderTheLeaseWhichIsReleasedThen() throws IOException {
+    void workRunsUnderTheLeaseWhichIsReleasedThen() throws IOException, InterruptedException {
         String result = client.<String, IOException>callLocked(LOCK, TRY, lease -> {
             assertThat(lease.isValid()).isTrue();
             assertThat(count(CallCase.RELEASE)).isZero();
@@ -46,7 +50,7 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    void aLossIsToldAfterTheWorkHasEndedWithItsResult() {
+    void aLossIsReportedAfterTheWorkHasEnded() {
         LeaseLostException lost = catchThrowableOfType(
                 LeaseLostException.class,
                 () -> client.callLocked(LOCK, TRY.interruptOnLoss(false), lease -> {
@@ -54,7 +58,7 @@ class LockedRunTest extends Fixture {
                     assertThat(Thread.currentThread().isInterrupted()).isFalse();
                     return "written";
                 }));
-        assertThat(lost.result()).contains("written");
+        assertThat(lost.lock()).isEqualTo(new LockName(LOCK));
         assertThat(lost.reason()).isEqualTo(LostReason.SERVER_UNREACHABLE);
         assertThat(lost).hasMessageContaining("may be unprotected");
     }
@@ -68,7 +72,7 @@ class LockedRunTest extends Fixture {
                             call.hasRelease() ? ScriptedServer.rejected("LEASE_EXPIRED") : server.grantAll(call);
                     return "written";
                 }));
-        assertThat(lost.result()).contains("written");
+        assertThat(lost.reason()).isEqualTo(LostReason.SERVER_UNREACHABLE);
     }
 
     @Test
@@ -117,13 +121,39 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    void anInterruptOfSomebodyElseOutlastsTheWork() {
+    void anInterruptOfSomebodyElseOutlastsTheWork() throws InterruptedException {
         client.runLocked(LOCK, TRY, lease -> Thread.currentThread().interrupt());
         assertThat(Thread.interrupted()).isTrue();
     }
 
     @Test
-    void aLossAfterTheWorkInterruptsNobody() {
+    void anInterruptThatWasPendingAtTheLossOutlastsTheWork() {
+        server.fallSilent();
+        assertThatThrownBy(() -> client.runLocked(LOCK, TRY, lease -> {
+                    Thread.currentThread().interrupt();
+                    time.advanceMillis(9_000);
+                }))
+                .isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void anInterruptAfterTheWorkHasMetThatOfTheLossOutlastsTheWork() {
+        server.fallSilent();
+        assertThatThrownBy(() -> client.runLocked(LOCK, TRY, lease -> {
+                    time.advanceMillis(9_000);
+                    try {
+                        new CountDownLatch(1).await();
+                    } finally {
+                        Thread.currentThread().interrupt();
+                    }
+                }))
+                .isInstanceOf(InterruptedException.class);
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void aLossAfterTheWorkInterruptsNobody() throws InterruptedException {
         Lease[] kept = new Lease[1];
         client.runLocked(LOCK, TRY, lease -> kept[0] = lease.reenter());
         assertThat(count(CallCase.RELEASE)).isZero();
@@ -134,7 +164,7 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    void workThatHasReleasedEarlyHasLostNothing() {
+    void workThatHasReleasedEarlyHasLostNothing() throws InterruptedException {
         client.runLocked(LOCK, TRY, Lease::close);
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
     }
@@ -143,7 +173,7 @@ class LockedRunTest extends Fixture {
     void withoutTheLockTheWorkIsNotBegun() {
         server.script =
                 call -> Reply.newBuilder().setAcquire(AcquireReply.newBuilder().setBusy(Busy.getDefaultInstance()));
-        assertThatThrownBy(() -> client.runLocked(LOCK, TRY.wait(Duration.ZERO), lease -> {
+        assertThatThrownBy(() -> client.runLocked(LOCK, AcquireOptions.waiting(Duration.ZERO), lease -> {
                     throw new AssertionError("begun");
                 }))
                 .isInstanceOf(LockNotAcquiredException.class);

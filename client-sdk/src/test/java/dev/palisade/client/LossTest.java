@@ -3,13 +3,14 @@ package dev.palisade.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.LeaseLostException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.KeepAliveReply;
+import dev.palisade.proto.v1.ReleaseRequestedEvent;
 import dev.palisade.proto.v1.Reply;
-import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.ServerFrame;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -190,15 +191,16 @@ class LossTest extends Fixture {
     }
 
     @Test
-    void ensureRenewsOnceWhenLessIsLeft() {
+    void ensureRenewsOnceWhenLessIsLeft() throws InterruptedException {
         Lease lease = held();
         time.passUnnoticedMillis(5_000);
-        lease.ensure(Duration.ofSeconds(3));
+        lease.ensureValidFor(Duration.ofSeconds(3));
         assertThat(count(CallCase.RENEW)).isZero();
-        lease.ensure(Duration.ofSeconds(8));
+        lease.ensureValidFor(Duration.ofSeconds(8));
         assertThat(count(CallCase.RENEW)).isEqualTo(1);
         assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971));
-        assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(10))).isInstanceOf(RejectedException.class);
+        assertThatThrownBy(() -> lease.ensureValidFor(Duration.ofSeconds(10)))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
@@ -207,7 +209,7 @@ class LossTest extends Fixture {
         lease.onLost(lost::add);
         time.passUnnoticedMillis(5_000);
         server.script = call -> ScriptedServer.rejected("LEASE_EXPIRED");
-        assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(8)))
+        assertThatThrownBy(() -> lease.ensureValidFor(Duration.ofSeconds(8)))
                 .isInstanceOfSatisfying(
                         LeaseLostException.class, e -> assertThat(e.reason()).isEqualTo(LostReason.EXPIRED));
         assertThat(lost).containsExactly(LostReason.EXPIRED);
@@ -261,15 +263,15 @@ class LossTest extends Fixture {
         assertThat(away.lostDetail()).isEqualTo("by ops: moved");
     }
 
-    // ---- revoke ----
+    // ---- requests to release ----
 
-    private final List<Lease.RevokeAsked> asked = new ArrayList<>();
+    private final List<Lease.ReleaseRequest> asked = new ArrayList<>();
 
     private void ask(Lease lease, String why) {
         server.link()
                 .push(ServerFrame.newBuilder()
                         .addEvents(Event.newBuilder()
-                                .setRevokeAsked(RevokeAskedEvent.newBuilder()
+                                .setReleaseRequested(ReleaseRequestedEvent.newBuilder()
                                         .setLock(lease.lock().value())
                                         .setGrantId(Wire.bytes(lease.grant()))
                                         .setBy("ops")
@@ -280,13 +282,13 @@ class LossTest extends Fixture {
     void aHolderIsToldOfEachAskingAndKeepsTheLease() {
         Lease lease = held();
         Lease other = leaseOf(client.acquireAsync("other", TRY));
-        List<Lease.RevokeAsked> others = new ArrayList<>();
-        other.onRevokeAsked(others::add);
-        lease.onRevokeAsked(asked::add);
+        List<Lease.ReleaseRequest> others = new ArrayList<>();
+        other.onReleaseRequested(others::add);
+        lease.onReleaseRequested(asked::add);
         ask(lease, "first");
         ask(lease, "second");
         assertThat(asked)
-                .containsExactly(new Lease.RevokeAsked("ops", "first"), new Lease.RevokeAsked("ops", "second"));
+                .containsExactly(new Lease.ReleaseRequest("ops", "first"), new Lease.ReleaseRequest("ops", "second"));
         assertThat(others).isEmpty();
         time.advance(Duration.ofMinutes(1));
         assertThat(lease.isValid()).isTrue();
@@ -297,21 +299,21 @@ class LossTest extends Fixture {
         Lease lease = held();
         ask(lease, "first");
         ask(lease, "second");
-        lease.onRevokeAsked(asked::add);
-        assertThat(asked).containsExactly(new Lease.RevokeAsked("ops", "second"));
+        lease.onReleaseRequested(asked::add);
+        assertThat(asked).containsExactly(new Lease.ReleaseRequest("ops", "second"));
     }
 
     @Test
     void whoHasReleasedOrLostIsAskedNoMore() {
         Lease released = held();
-        released.onRevokeAsked(asked::add);
+        released.onReleaseRequested(asked::add);
         released.release();
         ask(released, "late");
-        released.onRevokeAsked(asked::add);
+        released.onReleaseRequested(asked::add);
         Lease lost = held();
         ask(lost, "in time");
         server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(lost))));
-        lost.onRevokeAsked(asked::add);
+        lost.onReleaseRequested(asked::add);
         assertThat(asked).isEmpty();
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call;
 import io.grpc.Server;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
@@ -38,7 +39,7 @@ class NetworkTest {
     }
 
     @Test
-    void aLeaseOutlivesAFrozenLinkOnAFreshConnection() throws IOException {
+    void aLeaseOutlivesAFrozenLinkOnAFreshConnection() throws IOException, InterruptedException {
         try (FreezableProxy proxy = new FreezableProxy(server.getPort());
                 PalisadeClient client = client("127.0.0.1:" + proxy.port())) {
             Lease lease = client.acquire("orders/42");
@@ -56,7 +57,7 @@ class NetworkTest {
     }
 
     @Test
-    void aLeaseIsLostAtItsDeadlineWhenEveryLinkIsFrozen() throws IOException {
+    void aLeaseIsLostAtItsDeadlineWhenEveryLinkIsFrozen() throws IOException, InterruptedException {
         try (FreezableProxy proxy = new FreezableProxy(server.getPort());
                 PalisadeClient client = client("127.0.0.1:" + proxy.port())) {
             Lease lease = client.acquire("orders/42");
@@ -70,7 +71,7 @@ class NetworkTest {
     }
 
     @Test
-    void theClientIsBackSoonAfterTheServer() {
+    void theClientIsBackSoonAfterTheServer() throws InterruptedException {
         try (PalisadeClient client = client("127.0.0.1:" + server.getPort())) {
             client.acquire("orders/42").close();
             int port = server.getPort();
@@ -86,14 +87,14 @@ class NetworkTest {
     }
 
     @Test
-    void theNextAddressIsTriedWhenTheFirstIsDead() {
+    void theNextAddressIsTriedWhenTheFirstIsDead() throws InterruptedException {
         try (PalisadeClient client = client("127.0.0.1:1,127.0.0.1:" + server.getPort())) {
             assertThat(client.tryAcquire("orders/42")).isInstanceOf(AcquireResult.Granted.class);
         }
     }
 
     @Test
-    void aClosedClientLeavesNoThreadAndWhatIsAskedOfItThenEnds() {
+    void aClosedClientLeavesNoThreadAndWhatIsAskedOfItThenEnds() throws InterruptedException {
         Set<Thread> before = threads();
         PalisadeClient client = client("127.0.0.1:" + server.getPort());
         Lease lease = client.acquire("orders/42");
@@ -116,7 +117,8 @@ class NetworkTest {
     }
 
     private static PalisadeClient client(String addresses) {
-        return PalisadeClient.builder(addresses)
+        return PalisadeClient.builder()
+                .servers(addresses.split(","))
                 .ttl(Duration.ofMillis(1_500))
                 .callTimeout(Duration.ofSeconds(2))
                 .build();

@@ -2,6 +2,7 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Granted;
@@ -190,7 +191,7 @@ class OfferTest extends Fixture {
 
     /** To the lock machine an offer is no lease yet: a renew that came before the accept would find nothing. */
     @Test
-    void whoEnsuresAtOnceAcceptsFirst() {
+    void whoEnsuresAtOnceAcceptsFirst() throws InterruptedException {
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
         offerFresh();
         server.script = call -> {
@@ -199,7 +200,7 @@ class OfferTest extends Fixture {
             }
             return call.hasAccept() ? null : server.grantAll(call);
         };
-        leaseOf(result).ensure(Duration.ofSeconds(5));
+        leaseOf(result).ensureValidFor(Duration.ofSeconds(5));
         assertThat(count(CallCase.RENEW)).isEqualTo(1);
         assertThat(leaseOf(result).validFor()).isGreaterThan(Duration.ofSeconds(5));
     }
@@ -224,6 +225,13 @@ class OfferTest extends Fixture {
     @Test
     void anOfferWithALockDelayIsHandedOverOnceAccepted() {
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.lockDelay(Duration.ofSeconds(5)));
+        handedOverOnceAccepted(result);
+    }
+
+    /** An offer begins no minimum hold time: until its accept it would end without one. */
+    @Test
+    void anOfferWithAMinimumHoldTimeIsHandedOverOnceAccepted() {
+        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5)));
         handedOverOnceAccepted(result);
     }
 

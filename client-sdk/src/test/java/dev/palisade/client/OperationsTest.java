@@ -2,10 +2,12 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
@@ -26,8 +28,8 @@ import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.LocksGrpc;
-import dev.palisade.proto.v1.RevokeReply;
-import dev.palisade.proto.v1.RevokeRequest;
+import dev.palisade.proto.v1.RequestReleaseReply;
+import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.proto.v1.StoreReply;
@@ -42,11 +44,14 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -74,7 +79,8 @@ class OperationsTest {
     }
 
     private PalisadeClient client(String addresses, Duration callTimeout) {
-        return PalisadeClient.builder(addresses)
+        return PalisadeClient.builder()
+                .servers(addresses.split(","))
                 .callTimeout(callTimeout)
                 .channelFactory(address -> {
                     ManagedChannel channel = InProcessChannelBuilder.forName(
@@ -103,16 +109,22 @@ class OperationsTest {
         final List<Object> requests = new CopyOnWriteArrayList<>();
         final AtomicInteger refusals = new AtomicInteger();
         volatile Reason refusal = Reason.STORE_UNAVAILABLE;
+        volatile String retryAfterMillis = "50";
         volatile boolean breaks;
+        volatile boolean silent;
 
         private <T> void answer(Object request, T reply, StreamObserver<T> out) {
             requests.add(request);
+            if (silent && !(request instanceof DescribeRequest)) {
+                return;
+            }
             if (breaks && !(request instanceof DescribeRequest)) {
                 out.onError(
                         Status.UNAVAILABLE.withDescription("connection reset").asRuntimeException());
             } else if (refusals.get() != 0 && !(request instanceof DescribeRequest)) {
                 refusals.decrementAndGet();
-                out.onError(Rejections.toStatus(new Rejection(refusal, "scripted")));
+                out.onError(Rejections.toStatus(
+                        new Rejection(refusal, "scripted", Map.of(Rejection.RETRY_AFTER_MILLIS, retryAfterMillis))));
             } else {
                 out.onNext(reply);
                 out.onCompleted();
@@ -203,8 +215,8 @@ class OperationsTest {
         }
 
         @Override
-        public void revoke(RevokeRequest request, StreamObserver<RevokeReply> out) {
-            answer(request, RevokeReply.newBuilder().setHoldersAsked(3).build(), out);
+        public void requestRelease(RequestReleaseRequest request, StreamObserver<RequestReleaseReply> out) {
+            answer(request, RequestReleaseReply.newBuilder().setHoldersAsked(3).build(), out);
         }
 
         @Override
@@ -245,7 +257,7 @@ class OperationsTest {
     }
 
     @Test
-    void theStoreIsToldOfWithEverythingTheServerSaysOfIt() {
+    void theStoreIsToldOfWithEverythingTheServerSaysOfIt() throws InterruptedException {
         StoreDescription.Epoch epoch = new StoreDescription.Epoch(
                 17, 5, Instant.ofEpochSecond(1), "the primary changed", Duration.ofMillis(300), Duration.ofMillis(7));
         assertThat(client.operations().store())
@@ -261,7 +273,7 @@ class OperationsTest {
     }
 
     @Test
-    void eachIsAskedOfAServerThatIsUp() {
+    void eachIsAskedOfAServerThatIsUp() throws InterruptedException {
         Operations operations = client.operations();
         assertThat(operations.history("a"))
                 .containsExactly(
@@ -274,7 +286,7 @@ class OperationsTest {
                                 new GrantId(0, 0),
                                 "me",
                                 ""));
-        assertThat(operations.revoke("a", "ops", "why")).isEqualTo(3);
+        assertThat(operations.requestRelease("a", "ops", "why")).isEqualTo(3);
         assertThat(operations.forceRelease("a", OptionalLong.of(5), "ops", "why"))
                 .isEqualTo(2);
         assertThat(operations.forceRelease("a", OptionalLong.empty(), "ops", "why"))
@@ -289,7 +301,7 @@ class OperationsTest {
         assertThat(locks.requests)
                 .contains(
                         HistoryRequest.newBuilder().setLock("a").build(),
-                        RevokeRequest.newBuilder()
+                        RequestReleaseRequest.newBuilder()
                                 .setLock("a")
                                 .setBy("ops")
                                 .setWhy("why")
@@ -317,7 +329,7 @@ class OperationsTest {
     }
 
     @Test
-    void whatMayPassIsAskedAgainAndWhatMayNotIsThrown() {
+    void whatMayPassIsAskedAgainAndWhatMayNotIsThrown() throws InterruptedException {
         locks.refusals.set(2);
         assertThat(client.operations().barrier("a").token()).isEqualTo(new FencingToken(9));
         assertThat(locks.requests).hasSize(3);
@@ -326,6 +338,46 @@ class OperationsTest {
         assertThatThrownBy(() -> client.operations().isAlive(SignedSequencer.of(new byte[] {1})))
                 .isInstanceOfSatisfying(
                         RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.SEQUENCER_INVALID));
+    }
+
+    @Test
+    void closeEndsThePauseBeforeARepetition() throws Exception {
+        PalisadeClient other = client("up:1", Duration.ofMinutes(1));
+        locks.refusals.set(-1);
+        locks.retryAfterMillis = "10000";
+        CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        Thread caller = new Thread(() -> {
+            try {
+                var unused = other.operations().store();
+            } catch (RuntimeException | InterruptedException e) {
+                thrown.complete(e);
+            }
+        });
+        caller.start();
+        await().until(() -> caller.getState() == Thread.State.TIMED_WAITING && !locks.requests.isEmpty());
+        other.close();
+        assertThat(thrown.get(5, TimeUnit.SECONDS)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aForcedReleaseThatCloseCutsOffIsUnknown() throws Exception {
+        PalisadeClient other = client("up:1", Duration.ofMinutes(1));
+        locks.silent = true;
+        CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        new Thread(() -> {
+                    try {
+                        var unused = other.operations().forceRelease("a", OptionalLong.empty(), "ops", "why");
+                    } catch (RuntimeException | InterruptedException e) {
+                        thrown.complete(e);
+                    }
+                })
+                .start();
+        await().until(() -> locks.requests.stream().anyMatch(request -> request instanceof ForceReleaseRequest));
+        other.close();
+        assertThat(thrown.get(10, TimeUnit.SECONDS))
+                .isInstanceOfSatisfying(
+                        LockUnavailableException.class,
+                        e -> assertThat(e.rejection().reason()).isEqualTo(Reason.OUTCOME_UNKNOWN));
     }
 
     @Test
@@ -345,12 +397,13 @@ class OperationsTest {
         Operations operations = client.operations();
         assertThatThrownBy(() -> operations.forceRelease("a", OptionalLong.of(0), "ops", "why"))
                 .as("0 is every lease on the wire")
-                .isInstanceOf(RejectedException.class);
+                .isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> operations.forceRelease("a", OptionalLong.empty(), "", "why"))
-                .isInstanceOf(RejectedException.class);
-        assertThatThrownBy(() -> operations.revoke("a", "ops", "")).isInstanceOf(RejectedException.class);
-        assertThatThrownBy(() -> operations.history("")).isInstanceOf(RejectedException.class);
-        assertThatThrownBy(() -> operations.list("p".repeat(257))).isInstanceOf(RejectedException.class);
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> operations.requestRelease("a", "ops", ""))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> operations.history("")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> operations.list("p".repeat(257))).isInstanceOf(IllegalArgumentException.class);
         assertThat(locks.requests).isEmpty();
     }
 
@@ -358,14 +411,19 @@ class OperationsTest {
     void withoutAServerItEndsInTimeAndSaysWhichLock() {
         try (PalisadeClient alone = client("down:1", Duration.ofMillis(300))) {
             long from = System.nanoTime();
-            assertThatThrownBy(() -> alone.operations().revoke("orders", "ops", "why"))
+            assertThatThrownBy(() -> alone.operations().requestRelease("orders", "ops", "why"))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageContaining("orders")
                     .hasMessageContaining("down:1");
             assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(Duration.ofSeconds(5));
             Thread.currentThread().interrupt();
-            assertThatThrownBy(() -> alone.operations().barrier("a")).isInstanceOf(CancellationException.class);
-            assertThat(Thread.interrupted()).as("the flag stays").isTrue();
+            assertThatThrownBy(() -> alone.operations().barrier("a")).isInstanceOf(InterruptedException.class);
+            assertThat(Thread.interrupted()).as("the flag").isFalse();
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> alone.operations().list("a").count()).isInstanceOf(CancellationException.class);
+            assertThat(Thread.interrupted())
+                    .as("the flag, which a stream keeps")
+                    .isTrue();
         }
         client.close();
         assertThatThrownBy(() -> client.operations().barrier("a")).isInstanceOf(IllegalStateException.class);

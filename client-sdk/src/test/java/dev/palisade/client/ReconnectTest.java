@@ -2,6 +2,7 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Event;
@@ -142,8 +143,10 @@ class ReconnectTest extends Fixture {
 
     @Test
     void aResumeShowsWhatWasGrantedAndHowItWasAskedFor() {
-        Lease lease = leaseOf(ask(
-                TRY.ttl(Duration.ofSeconds(9)).lockDelay(Duration.ofSeconds(3)).purpose("to count")));
+        Lease lease = leaseOf(ask(TRY.ttl(Duration.ofSeconds(9))
+                .lockDelay(Duration.ofSeconds(3))
+                .lockAtLeastFor(Duration.ofMinutes(5))
+                .purpose("to count")));
         long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         server.link().breakOff();
         time.advanceMillis(100);
@@ -153,6 +156,7 @@ class ReconnectTest extends Fixture {
         assertThat(resume.getRequestId()).isEqualTo(asked);
         assertThat(resume.getTtlMillis()).isEqualTo(9_000);
         assertThat(resume.getLockDelayMillis()).isEqualTo(3_000);
+        assertThat(resume.getLockAtLeastForMillis()).isEqualTo(300_000);
         assertThat(resume.getPurpose()).isEqualTo("to count");
     }
 

@@ -3,6 +3,8 @@ package dev.palisade.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.contract.LeaseLostException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.proto.v1.Call.CallCase;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,7 +46,7 @@ class ReenterTest extends Fixture {
     }
 
     @Test
-    void aClosedHandleIsDeadWhileTheOthersLive() {
+    void aClosedHandleIsDeadWhileTheOthersLive() throws InterruptedException {
         Lease first = held();
         Lease second = first.reenter();
         first.close();
@@ -54,8 +56,8 @@ class ReenterTest extends Fixture {
         assertThatThrownBy(first::reenter)
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("closed");
-        assertThatThrownBy(() -> first.ensure(Duration.ofMillis(1))).isInstanceOf(IllegalStateException.class);
-        second.ensure(Duration.ofSeconds(1));
+        assertThatThrownBy(() -> first.ensureValidFor(Duration.ofMillis(1))).isInstanceOf(IllegalStateException.class);
+        second.ensureValidFor(Duration.ofSeconds(1));
     }
 
     @Test
@@ -80,11 +82,11 @@ class ReenterTest extends Fixture {
         Lease first = held();
         Lease second = first.reenter();
         first.onLost(why -> told.add("first"));
-        first.onRevokeAsked(asked -> told.add("first asked"));
+        first.onReleaseRequested(asked -> told.add("first asked"));
         second.onLost(why -> told.add("second"));
         first.close();
         first.onLost(why -> told.add("first, late"));
-        ((LeaseHandle) second).lease().revokeAsked(new Lease.RevokeAsked("ops", "moving"));
+        ((LeaseHandle) second).lease().releaseRequested(new Lease.ReleaseRequest("ops", "moving"));
         server.fallSilent();
         time.advanceMillis(9_000);
         assertThat(told).containsExactly("second");

@@ -170,7 +170,9 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
 
     /** A grant that answers this acquire. */
     Granted grant(AcquireRequest acquire) {
-        return grant(acquire.getLock(), acquire.getMode(), acquire.getTtlMillis(), acquire.getTurns());
+        return grant(acquire.getLock(), acquire.getMode(), acquire.getTtlMillis(), acquire.getTurns()).toBuilder()
+                .setLockAtLeastForMillis(acquire.getLockAtLeastForMillis())
+                .build();
     }
 
     Granted grant(String lock) {

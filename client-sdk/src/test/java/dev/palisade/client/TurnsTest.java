@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
-import dev.palisade.contract.Mode;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
@@ -137,7 +137,7 @@ class TurnsTest extends Fixture {
     @Test
     void whoGivesUpIsPassedOver() {
         List<CompletableFuture<AcquireResult>> all =
-                askedTogether(WAIT_MINUTE, TRY.wait(Duration.ofSeconds(1)), WAIT_MINUTE, WAIT_MINUTE);
+                askedTogether(WAIT_MINUTE, AcquireOptions.waiting(Duration.ofSeconds(1)), WAIT_MINUTE, WAIT_MINUTE);
         offerFresh();
         all.get(2).cancel(false);
         time.advanceMillis(1_001);
@@ -166,7 +166,8 @@ class TurnsTest extends Fixture {
 
     @Test
     void theServerIsAskedToWaitForTheMostPatient() {
-        var unused = askedTogether(TRY.wait(Duration.ofSeconds(1)), TRY.wait(Duration.ofSeconds(30)));
+        var unused = askedTogether(
+                AcquireOptions.waiting(Duration.ofSeconds(1)), AcquireOptions.waiting(Duration.ofSeconds(30)));
         assertThat(last(CallCase.ACQUIRE).getAcquire().getWaitMillis()).isEqualTo(30_000);
     }
 
@@ -175,11 +176,13 @@ class TurnsTest extends Fixture {
         var unused = List.of(
                 ask(WAIT_MINUTE),
                 ask(TRY),
-                ask(WAIT_MINUTE.mode(Mode.SHARED)),
+                ask(WAIT_MINUTE.shared()),
                 ask(WAIT_MINUTE.ttl(Duration.ofSeconds(3))),
                 ask(WAIT_MINUTE.lockDelay(Duration.ofSeconds(3))),
-                ask(WAIT_MINUTE.purpose("else")));
-        assertThat(turnsAsked()).containsExactly(1, 1, 1, 1, 1, 1);
+                ask(WAIT_MINUTE.purpose("else")),
+                ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))),
+                ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))));
+        assertThat(turnsAsked()).containsExactly(1, 1, 1, 1, 1, 1, 1, 1);
     }
 
     @Test
@@ -306,7 +309,8 @@ class TurnsTest extends Fixture {
     @Test
     void whatHasExpiredIsNotPassedOnThoughTheLoopHasYetToSeeIt() {
         Deque<Runnable> tasks = new ArrayDeque<>();
-        try (PalisadeClient queueing = PalisadeClient.builder("scripted:1")
+        try (PalisadeClient queueing = PalisadeClient.builder()
+                .servers("scripted:1")
                 .owner("queueing")
                 .channelFactory(server::channel)
                 .time(time.clocks(), time)

@@ -71,7 +71,8 @@ final class TurnsWalk implements AutoCloseable {
         random = new Random(seed);
         log.add("seed " + seed);
         server.script = this::arrives;
-        client = PalisadeClient.builder("scripted:1")
+        client = PalisadeClient.builder()
+                .servers("scripted:1")
                 .owner("walk")
                 .callTimeout(Duration.ofSeconds(5))
                 .channelFactory(server::channel)
@@ -161,8 +162,8 @@ final class TurnsWalk implements AutoCloseable {
     private void acquire() {
         int number = asked.size();
         long waitMillis = WAITS_MILLIS[random.nextInt(WAITS_MILLIS.length)];
-        AcquireOptions options = AcquireOptions.defaults()
-                .wait(chance(30) ? AcquireOptions.WAIT_ENDLESS : Duration.ofMillis(waitMillis))
+        AcquireOptions options = AcquireOptions.waiting(
+                        chance(30) ? AcquireOptions.WAIT_ENDLESS : Duration.ofMillis(waitMillis))
                 .purpose(chance(5) ? "else" : "");
         log.add("acquire " + number + " for " + options.waitTime());
         boolean brief = chance(10);

@@ -9,10 +9,10 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
+import dev.palisade.guard.Access;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.mark.FileMarkStore;
+import dev.palisade.guard.MarkStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -48,10 +48,10 @@ final class Admissions implements AutoCloseable {
         }
         Path one = directory.resolve("verifying");
         Path other = directory.resolve("trusting");
-        FileMarkStore.createNeverUsed(one);
-        FileMarkStore.createNeverUsed(other);
-        verifying = Guard.builder(keys.verifier("bench"), FileMarkStore.at(one)).build();
-        trusting = Guard.builder(sent -> Objects.requireNonNull(known.get(sent)), FileMarkStore.at(other))
+        MarkStore.createNeverUsed(one);
+        MarkStore.createNeverUsed(other);
+        verifying = Guard.builder(keys.verifier("bench"), MarkStore.file(one)).build();
+        trusting = Guard.builder(sent -> Objects.requireNonNull(known.get(sent)), MarkStore.file(other))
                 .build();
     }
 

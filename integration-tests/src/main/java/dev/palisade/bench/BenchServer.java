@@ -2,8 +2,8 @@ package dev.palisade.bench;
 
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.guard.Guard;
+import dev.palisade.guard.MarkStore;
 import dev.palisade.guard.grpc.GuardInterceptor;
-import dev.palisade.guard.mark.FileMarkStore;
 import dev.palisade.proto.v1.GetObjectReply;
 import dev.palisade.proto.v1.GetObjectRequest;
 import dev.palisade.proto.v1.ObjectsGrpc;
@@ -30,9 +30,8 @@ final class BenchServer {
         System.setProperty("logback.configurationFile", "logback-demo.xml");
         Path directory = Path.of(args[0]);
         Path marks = directory.resolve("marks");
-        FileMarkStore.createNeverUsed(marks);
-        Guard guard = Guard.builder(
-                        KeysetFile.open(directory.resolve(KEYSET)).verifier(ISSUER), FileMarkStore.at(marks))
+        MarkStore.createNeverUsed(marks);
+        Guard guard = Guard.builder(KeysetFile.open(directory.resolve(KEYSET)).verifier(ISSUER), MarkStore.file(marks))
                 .build();
         BindableService service = new Answering();
         Server guarded = start(

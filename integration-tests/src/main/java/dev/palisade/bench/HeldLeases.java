@@ -3,8 +3,8 @@ package dev.palisade.bench;
 import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
-import dev.palisade.client.LostReason;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LostReason;
 import dev.palisade.scenario.ScenarioFailed;
 import java.time.Duration;
 import java.util.List;
@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicReference;
 final class HeldLeases implements AutoCloseable {
     private static final int IN_FLIGHT = 256;
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final AcquireOptions WAITING = AcquireOptions.defaults().wait(PATIENCE);
+    private static final AcquireOptions WAITING = AcquireOptions.waiting(PATIENCE);
 
     private final PalisadeClient client;
     private final Queue<Lease> leases = new ConcurrentLinkedQueue<>();
@@ -29,7 +29,8 @@ final class HeldLeases implements AutoCloseable {
 
     /** A new session that holds {@code prefix/0} and so on, up to {@code count} of them. */
     static HeldLeases take(String address, String prefix, int count) throws InterruptedException {
-        HeldLeases held = new HeldLeases(PalisadeClient.builder(address)
+        HeldLeases held = new HeldLeases(PalisadeClient.builder()
+                .servers(address)
                 .owner(prefix)
                 .callTimeout(PATIENCE)
                 .callbackExecutor(Runnable::run)

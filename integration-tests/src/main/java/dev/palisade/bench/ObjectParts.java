@@ -14,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 
 /** Objects that are written by their locks' holders, to a storage that looks at the fence and to one that does not. */
 final class ObjectParts {
@@ -33,9 +32,10 @@ final class ObjectParts {
                 ServerProcess fenced = locks.objects("fenced");
                 ServerProcess plain = locks.objects("plain", "--guard", "off");
                 PalisadeClient client = PalisadeClient.connect(locks.address())) {
-            List<Lease> leases = IntStream.range(0, THREADS)
-                    .mapToObj(i -> client.acquire("bench/object/" + i, WAIT))
-                    .toList();
+            List<Lease> leases = new ArrayList<>();
+            for (int i = 0; i < THREADS; i++) {
+                leases.add(client.acquire("bench/object/" + i, WAIT));
+            }
             ManagedChannel toFenced = channel(fenced);
             ManagedChannel toPlain = channel(plain);
             try {

@@ -11,12 +11,13 @@ import java.util.concurrent.CompletionStage;
 
 /** The SDK with its defaults, but for where callbacks run: on the client's own loop, since those of the benchmark are short. */
 final class PalisadeLocks implements Locks {
-    private static final AcquireOptions WAITING = AcquireOptions.defaults().wait(Duration.ofMinutes(1));
+    private static final AcquireOptions WAITING = AcquireOptions.waiting(Duration.ofMinutes(1));
 
     private final PalisadeClient client;
 
     PalisadeLocks(String address) {
-        client = PalisadeClient.builder(address)
+        client = PalisadeClient.builder()
+                .servers(address)
                 .owner("bench")
                 .callTimeout(Duration.ofSeconds(30))
                 .callbackExecutor(Runnable::run)
@@ -24,7 +25,7 @@ final class PalisadeLocks implements Locks {
     }
 
     @Override
-    public Hold acquire(String name) {
+    public Hold acquire(String name) throws InterruptedException {
         return new Held(client.acquire(name, WAITING.waitTime()));
     }
 

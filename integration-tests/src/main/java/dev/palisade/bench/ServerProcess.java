@@ -3,7 +3,6 @@ package dev.palisade.bench;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,7 +67,7 @@ final class ServerProcess implements AutoCloseable {
             List<String> options) {
         Map<String, String> variables = new LinkedHashMap<>(environment);
         variables.put("PALISADE_HOME", home.home().toString());
-        List<String> command = command(home, what);
+        List<String> command = command(what);
         command.addAll(List.of("--port", "0"));
         command.addAll(options);
         Child child = Child.start(what.get(0), command, variables);
@@ -84,13 +83,9 @@ final class ServerProcess implements AutoCloseable {
         }
     }
 
-    private static List<String> command(Installation home, List<String> what) {
-        Path jar = home.file(what.get(0));
-        if (!Files.exists(jar)) {
-            throw new ScenarioFailed(jar + " is not built; run: mvn package");
-        }
-        List<String> command =
-                new ArrayList<>(List.of(jdkTool("java").toString(), "-Dfile.encoding=UTF-8", "-jar", jar.toString()));
+    private static List<String> command(List<String> what) {
+        List<String> command = new ArrayList<>(
+                List.of(jdkTool("java").toString(), "-Dfile.encoding=UTF-8", "-jar", Installation.jar(what.get(0))));
         command.addAll(what.subList(1, what.size()));
         return command;
     }

@@ -24,7 +24,7 @@ final class StartPart {
         sink.compare(Part.START, TITLE, Comparison.NO_BASE, contestants);
     }
 
-    private static Measured start(Services services, Store store) {
+    private static Measured start(Services services, Store store) throws InterruptedException {
         long began = System.nanoTime();
         try (ServerProcess server = services.newServer(store);
                 PalisadeClient client = PalisadeClient.connect(server.address());

@@ -1,6 +1,10 @@
 package dev.palisade.chaos;
 
 import dev.palisade.chaos.abuse.AbuseCommand;
+import dev.palisade.faults.ExplainCommand;
+import dev.palisade.faults.FaultsCommand;
+import dev.palisade.faults.TimelineCommand;
+import dev.palisade.incidents.IncidentsCommand;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -11,8 +15,14 @@ import picocli.CommandLine.Spec;
 /** {@code palisade chaos}: the parent of its subcommands. */
 @Command(
         name = "chaos",
-        description = "Harms a lock server on purpose and checks the documented bounds.",
-        subcommands = AbuseCommand.class,
+        description = "Injects faults into lock servers, clients and Redis, and checks the documented guarantees.",
+        subcommands = {
+            FaultsCommand.class,
+            ExplainCommand.class,
+            TimelineCommand.class,
+            IncidentsCommand.class,
+            AbuseCommand.class
+        },
         mixinStandardHelpOptions = true,
         usageHelpAutoWidth = true)
 final class ChaosCommand implements Callable<Integer> {
@@ -24,6 +34,6 @@ final class ChaosCommand implements Callable<Integer> {
         if (spec == null) {
             throw new IllegalStateException("not parsed yet");
         }
-        throw new ParameterException(spec.commandLine(), "no subcommand; use: palisade chaos abuse");
+        throw new ParameterException(spec.commandLine(), "no subcommand; use run, explain, timeline, redis or abuse");
     }
 }

@@ -6,9 +6,10 @@ import static dev.palisade.scenario.Observed.text;
 
 import com.google.gson.JsonObject;
 import dev.palisade.client.LockDescription.Waiter;
-import dev.palisade.client.LockUnavailableException;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.demo.Sale.LateWrite;
+import dev.palisade.picture.ShortTokens;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Customers;
 import dev.palisade.scenario.Customers.Told;
@@ -39,6 +40,7 @@ final class CouponSale {
     private final int customers;
     private final int processes;
     private final Gatekeeper gatekeeper = new Gatekeeper();
+    private final ShortTokens tokens;
     private final List<LateWrite> lateWrites = new ArrayList<>();
 
     CouponSale(Timeline timeline, int coupons, int customers, int processes) {
@@ -46,6 +48,7 @@ final class CouponSale {
         this.coupons = coupons;
         this.customers = customers;
         this.processes = processes;
+        this.tokens = new ShortTokens(2 * customers);
     }
 
     Sale run(Installation installation, boolean guard) {
@@ -86,6 +89,9 @@ final class CouponSale {
             return onlooker.describe(LOCK).waiters().stream().map(Waiter::owner).findFirst();
         } catch (LockUnavailableException e) {
             return Optional.empty(); // Nobody could say.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Optional.empty();
         }
     }
 
@@ -147,10 +153,11 @@ final class CouponSale {
         gatekeeper.go(about);
         timeline.say(
                 process.name(),
-                "token " + number(about, "token") + ", has read: " + (coupons - PausePlan.issued(about))
+                "token " + tokens.of(number(about, "token")) + ", has read: " + (coupons - PausePlan.issued(about))
                         + " left; is stopped (SIGSTOP) right before its write");
         JsonObject next = gatekeeper.awaitSuccessor(about);
-        timeline.say(text(next, "client"), "token " + number(next, "token") + ", has taken a coupon meanwhile");
+        timeline.say(
+                text(next, "client"), "token " + tokens.of(number(next, "token")) + ", has taken a coupon meanwhile");
         process.resume();
         JsonObject answer = gatekeeper.awaitAnswer(about);
         String reason = answer.has("reason") ? text(answer, "reason") : "";
@@ -160,7 +167,7 @@ final class CouponSale {
                 process.name(),
                 "is continued and sends its write: "
                         + (late.refused()
-                                ? "refused, TOKEN_STALE, the mark is " + text(answer, "mark")
+                                ? "refused, TOKEN_STALE, the mark is " + tokens.of(text(answer, "mark"))
                                 : (late.answer() + " " + reason).strip()));
     }
 

@@ -3,12 +3,11 @@ package dev.palisade.demo;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.demo.PauseRace.Outcome;
 import dev.palisade.picture.Picture;
+import dev.palisade.picture.ShortTokens;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -57,8 +56,8 @@ final class DemoCommand implements Callable<Integer> {
         try (Installation installation = installation()) {
             PauseRace race = new PauseRace(timeline);
             Outcome outcome = race.run(installation, !unguarded);
-            boolean asExpected = verdict(outcome);
-            draw(race.scenes());
+            boolean asExpected = verdict(outcome, race.tokens());
+            draw(race.scenes(), outcome);
             return asExpected ? 0 : 1;
         } catch (ScenarioFailed e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
@@ -71,17 +70,20 @@ final class DemoCommand implements Callable<Integer> {
         return store == null ? fresh : fresh.onStore(store, "palisade-demo");
     }
 
-    private void draw(Scenes scenes) throws CannotStart {
+    /** The same file each time, so that a browser that shows it needs a reload only. */
+    private void draw(Scenes scenes, Outcome outcome) throws CannotStart {
+        String name = unguarded ? "pause-race-unguarded" : "pause-race";
+        String title = "./palisade demo" + (unguarded ? " --unguarded" : "");
         try {
-            Path file = Files.createTempFile("palisade-demo-", ".html");
-            Picture.write("The pause race" + (unguarded ? ", unguarded" : ""), scenes.events(), List.of(), file);
-            System.out.println("The picture: " + file.toUri());
+            Path file = PageFolder.find().resolve(name + ".html");
+            Picture.write(title, scenes.events(), outcome.violations(), file);
+            System.out.println("The picture: file://" + file.toUri().getRawPath());
         } catch (IOException e) {
             throw new CannotStart("cannot write the picture: " + e.getMessage());
         }
     }
 
-    private boolean verdict(Outcome outcome) {
+    private boolean verdict(Outcome outcome, ShortTokens tokens) {
         System.out.println();
         if (unguarded && !expectRefusal) {
             System.out.println(
@@ -92,7 +94,8 @@ final class DemoCommand implements Callable<Integer> {
         }
         System.out.println(
                 outcome.guarded()
-                        ? "The late write was refused: token " + outcome.tokenA() + " is older than " + outcome.tokenB()
+                        ? "The late write was refused: token " + tokens.of(outcome.tokenA()) + " is older than "
+                                + tokens.of(outcome.tokenB())
                                 + ". The object is B's, and A knows that it must read again and redo its sale. To see it without the guard: ./palisade demo --unguarded"
                         : "FAILED: the late write was not refused as it must be.");
         return outcome.guarded();

@@ -1,5 +1,6 @@
 package dev.palisade.demo;
 
+import dev.palisade.picture.ShortTokens;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
@@ -22,6 +23,7 @@ final class PauseRace {
 
     private final Timeline timeline;
     private final Scenes scenes = new Scenes();
+    private final ShortTokens tokens = new ShortTokens(4);
 
     PauseRace(Timeline timeline) {
         this.timeline = timeline;
@@ -30,6 +32,11 @@ final class PauseRace {
     /** What there is to draw, once it has run. */
     Scenes scenes() {
         return scenes;
+    }
+
+    /** How the race writes tokens for people. */
+    ShortTokens tokens() {
+        return tokens;
     }
 
     /** What came of A's late write. */
@@ -47,6 +54,14 @@ final class PauseRace {
         boolean overwritten() {
             return answerToA.startsWith("written ") && finalText.equals("38");
         }
+
+        /** What is wrong, in words that name both tokens and both values; empty: nothing. */
+        List<String> violations() {
+            return overwritten()
+                    ? List.of("Lost update: A's late write of 38 (token " + tokenA
+                            + ") was applied over B's newer 39 (token " + tokenB + ").")
+                    : List.of();
+        }
     }
 
     /** @param options more options for {@code palisade objects} */
@@ -61,6 +76,7 @@ final class PauseRace {
                 "palisade objects on " + objects.address() + (guard ? ", every write checked" : ", GUARD OFF"));
         try (Child a = installation.actor("A", server, objects);
                 Child b = installation.actor("B", server, objects)) {
+            scenes.add("run", "run", "guard", guard ? "on" : "off");
             return race(a, b);
         } finally {
             objects.child().close();
@@ -71,7 +87,7 @@ final class PauseRace {
     private Outcome race(Child a, Child b) {
         String tokenA = acquire(a, 0);
         expect(a, "write " + LOCK + " 40", "written ");
-        scenes.add("A", "acknowledged", "lock", LOCK, "token", tokenA);
+        scenes.add("A", "acknowledged", "lock", LOCK, "token", tokenA, "value", "40");
         timeline.say("A", "writes 40 items in stock");
         believes(a, tokenA);
         expect(a, "prepare " + LOCK + " 38", "prepared");
@@ -83,23 +99,36 @@ final class PauseRace {
         timeline.say("B", "asks for the lock and waits; A's lease of " + TTL_MILLIS + " ms runs out");
         String tokenB = acquire(b, 20_000);
         String read = expect(b, "read " + LOCK, "read ");
-        scenes.add("B", "read", "lock", LOCK, "token", tokenB);
+        scenes.add("B", "read", "lock", LOCK, "token", tokenB, "value", text(read));
         timeline.say("B", "reads " + text(read));
         expect(b, "write " + LOCK + " 39", "written ");
-        scenes.add("B", "acknowledged", "lock", LOCK, "token", tokenB);
+        scenes.add("B", "acknowledged", "lock", LOCK, "token", tokenB, "value", "39");
         believes(b, tokenB);
         timeline.say("B", "sold 1, writes 39");
         scenes.add("run", "fault-ended", "fault", "PAUSE_CLIENTS", "who", "A");
         a.resume();
-        timeline.say("A", "is continued (SIGCONT) and sends its write of 38 with token " + tokenA);
+        timeline.say("A", "is continued (SIGCONT) and sends its write of 38 with token " + tokens.of(tokenA));
         String answer = a.await(
                 line -> line.startsWith("written ") || line.startsWith("refused ") || line.startsWith("unknown "));
         Matcher refused = REFUSED.matcher(answer);
         if (refused.matches()) {
             scenes.add(
-                    "A", "refused", "lock", LOCK, "token", tokenA, "reason", "TOKEN_STALE", "mark", refused.group(2));
+                    "A",
+                    "refused",
+                    "lock",
+                    LOCK,
+                    "token",
+                    tokenA,
+                    "value",
+                    "38",
+                    "reason",
+                    "TOKEN_STALE",
+                    "mark",
+                    refused.group(2));
         } else {
-            scenes.add("A", "acknowledged", "lock", LOCK, "token", tokenA, "answer", answer);
+            // An unknown outcome is drawn as unknown.
+            String event = answer.startsWith("written ") ? "acknowledged" : "unknown";
+            scenes.add("A", event, "lock", LOCK, "token", tokenA, "value", "38", "answer", answer);
         }
         scenes.add("A", "lost", "lock", LOCK, "grant", tokenA, "reason", "EXPIRED");
         timeline.say("objects", decision(answer));
@@ -108,11 +137,11 @@ final class PauseRace {
         return new Outcome(tokenA, tokenB, answer, text(last));
     }
 
-    private static String decision(String answer) {
+    private String decision(String answer) {
         Matcher refused = REFUSED.matcher(answer);
         return refused.matches()
-                ? "refuses A's write: TOKEN_STALE, token " + refused.group(1) + " presented, " + refused.group(2)
-                        + " is the mark, nothing applied"
+                ? "refuses A's write: TOKEN_STALE, token " + tokens.of(refused.group(1)) + " presented, "
+                        + tokens.of(refused.group(2)) + " is the mark, nothing applied"
                 : "answers A: " + answer.replace("written ", "written, version ");
     }
 
@@ -134,7 +163,7 @@ final class PauseRace {
                 "asked",
                 asked);
         believes(client, token);
-        timeline.say(client.name(), "is granted " + LOCK + ", fencing token " + token);
+        timeline.say(client.name(), "is granted " + LOCK + ", fencing token " + tokens.of(token));
         return token;
     }
 

@@ -32,8 +32,10 @@ public final class BusyClient {
                 Arrays.stream(args[1].split(",")).map(BusyClient::channel).toList();
         ManagedChannel objects = channel(args[2]);
         History history = History.silent(args[0], Path.of(args[3]));
-        try (PalisadeClient client =
-                        PalisadeClient.builder(args[1]).owner(args[0]).build();
+        try (PalisadeClient client = PalisadeClient.builder()
+                        .servers(args[1].split(","))
+                        .owner(args[0])
+                        .build();
                 LeaseWatch watch = new LeaseWatch(history)) {
             long seed = Long.parseLong(args[4]);
             int logical = Integer.parseInt(args[5]);

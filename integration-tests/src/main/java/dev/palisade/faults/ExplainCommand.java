@@ -10,27 +10,30 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code palisade faults explain}. */
+/** {@code palisade chaos explain}. */
 @Command(
         name = "explain",
         description = {
-            "Checks a history that was kept once more, without any process, and tells for each broken property "
-                    + "what happened around it.",
+            "Checks the recorded history of a run again, without starting processes, and explains each violation by the events "
+                    + "around it.",
             "",
         },
-        footer = {"", "Exit codes: 0 nothing is wrong, 1 a property was broken, 2 wrong usage, 3 no such history."},
+        footer = {"", "Exit codes: 0 no violation, 1 a property was violated, 2 usage error, 3 no such history."},
         mixinStandardHelpOptions = true,
         usageHelpAutoWidth = true)
-final class ExplainCommand implements Callable<Integer> {
-    @Parameters(paramLabel = "DIR|FILE", description = "What a run left, or its history.jsonl.")
+public final class ExplainCommand implements Callable<Integer> {
+    @Parameters(paramLabel = "DIR|FILE", description = "Output directory of a run, or its history.jsonl.")
     private Path kept = Path.of("");
 
     @Option(
             names = "--most",
             paramLabel = "N",
             defaultValue = "10",
-            description = "Broken properties to explain at most (${DEFAULT-VALUE}).")
+            description = "Number of violations to explain at most (${DEFAULT-VALUE}).")
     private int most;
+
+    /** For the command line's parser. */
+    public ExplainCommand() {}
 
     @Override
     public Integer call() throws CannotStart, IOException {
@@ -42,7 +45,7 @@ final class ExplainCommand implements Callable<Integer> {
             System.out.println((violations.size() - most) + " more; see them with --most " + violations.size());
         }
         if (!evidence.whole()) {
-            System.out.println("This run broke off: P6, P7, P12, P14 and P15 are not judged.");
+            System.out.println("This run was aborted: P6, P7, P12, P14 and P15 are not checked.");
         }
         System.out.println(
                 violations.size() + " violations in " + evidence.events().size() + " events");
@@ -53,7 +56,7 @@ final class ExplainCommand implements Callable<Integer> {
     static Path history(Path kept) throws CannotStart {
         Path file = Files.isDirectory(kept) ? kept.resolve("history.jsonl") : kept;
         if (!Files.isRegularFile(file)) {
-            throw new CannotStart("there is no " + file + "; name what a run left, or its history.jsonl");
+            throw new CannotStart("there is no " + file + "; name the output directory of a run, or its history.jsonl");
         }
         return file;
     }

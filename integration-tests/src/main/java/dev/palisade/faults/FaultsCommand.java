@@ -21,23 +21,22 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code palisade faults}. */
+/** {@code palisade chaos run}. */
 @Command(
-        name = "faults",
+        name = "run",
         description = {
-            "Runs client processes under faults that a seed chooses, several at once, and checks what they leave behind: "
-                    + "stopped and killed clients, frozen, slow and cut links, a lock server and an object store that are killed.",
+            "Runs client processes under faults that a seed chooses, several at once, and checks the recorded history: "
+                    + "stopped and killed clients, frozen, slow and cut links, killed lock servers and object stores.",
             "",
         },
         footer = {
             "",
-            "Exit codes: 0 nothing is wrong, 1 a property was broken or the run proves nothing, 2 wrong usage, 3 could not run.",
+            "Exit codes: 0 no violation, 1 a property was violated or the run proves nothing, 2 usage error, 3 could not run.",
         },
-        subcommands = {ExplainCommand.class, TimelineCommand.class},
         mixinStandardHelpOptions = true,
         sortOptions = false,
         usageHelpAutoWidth = true)
-final class FaultsCommand implements Callable<Integer> {
+public final class FaultsCommand implements Callable<Integer> {
     private static final int CLIENTS_MIN = 8;
     private static final int CLIENTS_MAX = 16;
     private static final int SECONDS_MAX = 86_400;
@@ -47,13 +46,10 @@ final class FaultsCommand implements Callable<Integer> {
             names = "--seconds",
             paramLabel = "N",
             defaultValue = "1800",
-            description = "How long faults are done; every kind is done once in any case (${DEFAULT-VALUE}).")
+            description = "How long faults are injected; each kind is injected at least once (${DEFAULT-VALUE}).")
     private int seconds;
 
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            description = "Chooses the faults and their order (a new one each time).")
+    @Option(names = "--seed", paramLabel = "N", description = "Chooses the faults and their order (default: random).")
     private @Nullable Long seed;
 
     @Option(
@@ -66,29 +62,37 @@ final class FaultsCommand implements Callable<Integer> {
     @Option(
             names = "--out",
             paramLabel = "DIR",
-            description = "Where everything is left; new or empty (a directory for temporary files).")
+            description = "Output directory, new or empty (default: a temporary directory).")
     private @Nullable Path out;
 
     @Option(
             names = "--guard",
             paramLabel = "on|off",
             defaultValue = "on",
-            description = "off: the object store admits everything, and the checkers must find it (${DEFAULT-VALUE}).")
+            description =
+                    "off: the object store admits every write, and the checkers must detect it (${DEFAULT-VALUE}).")
     private String guard = "";
 
     @Option(
             names = "--store",
             paramLabel = "own|URI",
             description =
-                    "Two lock servers keep the locks in Redis. own: in one that is started for it, and harmed as well; redis://...: in "
-                            + "that one, which is not (one lock server and its data directory).")
+                    "Two lock servers keep the locks in Redis. own: a new Redis, which gets faults too; redis://...: that Redis, "
+                            + "which gets none (default: one lock server and its data directory).")
     private @Nullable String store;
 
-    @Option(names = "--only", hidden = true, split = ",", description = "Kinds of faults. For the command's own test.")
+    @Option(
+            names = "--only",
+            hidden = true,
+            split = ",",
+            description = "Kinds of faults. For the test of this command.")
     private @Nullable List<Schedule.Kind> only;
 
     @Spec
     private @Nullable CommandSpec spec;
+
+    /** For the command line's parser. */
+    public FaultsCommand() {}
 
     @Override
     public Integer call() throws CannotStart, IOException, SQLException {
@@ -101,14 +105,14 @@ final class FaultsCommand implements Callable<Integer> {
                         + "Cluster do not go");
         long chosen = seed == null ? System.nanoTime() % 1_000_000 : seed;
         Path directory = directory();
-        System.out.println("palisade faults: seed " + chosen + ", " + clients + " clients, " + seconds + " s, guard "
-                + guard + "; everything is left in " + directory);
+        System.out.println("palisade chaos run: seed " + chosen + ", " + clients + " clients, " + seconds + " s, guard "
+                + guard + "; output in " + directory);
         try (Installation installation = Installation.at(directory)) {
             Path history = run(installation, chosen);
             return verdict(directory, history, chosen);
         } catch (ScenarioFailed e) {
             Histories.merge(directory.resolve("histories"), directory.resolve("history.jsonl"));
-            throw new CannotStart("the run broke off: " + e.getMessage() + again(directory, chosen));
+            throw new CannotStart("the run was aborted: " + e.getMessage() + again(directory, chosen));
         }
     }
 
@@ -155,7 +159,8 @@ final class FaultsCommand implements Callable<Integer> {
         violations.stream().limit(20).forEach(violation -> System.out.println("FAILED: " + violation));
         figures.missing().forEach(missing -> System.out.println("FAILED: " + missing));
         if (violations.isEmpty() && figures.missing().isEmpty()) {
-            System.out.println("Nothing is wrong. The picture: " + picture);
+            System.out.println(
+                    "No violations. Timeline: file://" + picture.toUri().getRawPath());
             return 0;
         }
         System.out.println(again(directory, chosen).strip());
@@ -163,11 +168,12 @@ final class FaultsCommand implements Callable<Integer> {
     }
 
     private String again(Path directory, long chosen) {
-        return System.lineSeparator() + "  again:   ./palisade faults --seed " + chosen + " --seconds " + seconds
+        return System.lineSeparator() + "  again:   ./palisade chaos run --seed " + chosen + " --seconds " + seconds
                 + " --clients " + clients + " --guard " + guard
                 + (store == null ? "" : " --store " + (store.equals(OWN) ? OWN : "URI")) + System.lineSeparator()
-                + "  explain: ./palisade faults explain " + directory + System.lineSeparator()
-                + "  picture: " + directory.resolve("timeline.html");
+                + "  explain: ./palisade chaos explain " + directory + System.lineSeparator()
+                + "  picture: file://"
+                + directory.resolve("timeline.html").toUri().getRawPath();
     }
 
     private Path directory() throws IOException, CannotStart {

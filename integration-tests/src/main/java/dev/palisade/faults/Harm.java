@@ -1,8 +1,8 @@
 package dev.palisade.faults;
 
 import com.google.gson.JsonObject;
-import dev.palisade.client.LockUnavailableException;
 import dev.palisade.client.Operations;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.faults.Cast.Part;
 import dev.palisade.faults.Cast.Player;
@@ -68,7 +68,7 @@ final class Harm {
                     Child child = cast.objects().child();
                     course.lasting(fault, "objects", "", child::pause, child::resume);
                 });
-            case REVOKE, FORCE_RELEASE -> operate(fault);
+            case REQUEST_RELEASE, FORCE_RELEASE -> operate(fault);
             default -> redisHarm.happen(fault);
         }
     }
@@ -180,10 +180,13 @@ final class Harm {
         event.addProperty("lock", lock);
         String outcome;
         try {
-            int leases = fault.kind() == Schedule.Kind.REVOKE
-                    ? operations.revoke(lock, "operator", "fault " + fault.number())
+            int leases = fault.kind() == Schedule.Kind.REQUEST_RELEASE
+                    ? operations.requestRelease(lock, "operator", "fault " + fault.number())
                     : operations.forceRelease(lock, OptionalLong.empty(), "operator", "fault " + fault.number());
             outcome = Integer.toString(leases);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            outcome = "unknown";
         } catch (LockUnavailableException e) {
             outcome = "unknown";
         } catch (RejectedException e) {

@@ -57,6 +57,18 @@ record Histories(List<Granted> grants, List<Increment> increments, List<JsonObje
         return events;
     }
 
+    /** Whether a guard has refused a stale call so far, by the histories of processes that still write them. */
+    static boolean tellOfRefusal(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.toList()) {
+                if (Files.readString(file).contains("\"reason\":\"TOKEN_STALE\"")) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
     static Histories of(List<JsonObject> events) {
         List<Granted> grants = new ArrayList<>();
         Map<String, Increment> increments = new LinkedHashMap<>();

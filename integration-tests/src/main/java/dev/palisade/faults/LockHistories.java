@@ -1,9 +1,9 @@
 package dev.palisade.faults;
 
 import com.google.gson.JsonObject;
-import dev.palisade.client.LockUnavailableException;
 import dev.palisade.client.Operations;
 import dev.palisade.client.Operations.HistoryEntry;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.scenario.History;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -46,6 +46,9 @@ final class LockHistories {
                 take(lock, operations.history(lock));
             } catch (LockUnavailableException e) {
                 return false; // It is down, or stopped.
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
             }
         }
         return true;

@@ -5,8 +5,8 @@ import com.google.gson.JsonObject;
 import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.LockDescription;
-import dev.palisade.client.LockUnavailableException;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.faults.Schedule.Planned;
 import dev.palisade.scenario.History;
@@ -42,6 +42,9 @@ final class RandomRun {
     private static final long MACHINE_MILLIS = 2_000;
 
     private static final long QUIET_MILLIS = 6_000;
+    /** How much longer a short run may go on until the guard has refused a stale call: without one it proves nothing. */
+    private static final Duration UNTIL_REFUSED_MAX = Duration.ofMinutes(1);
+
     private static final int STARTED_AT_ONCE = 4;
 
     private final Installation installation;
@@ -88,7 +91,8 @@ final class RandomRun {
                         plan.guard(),
                         random,
                         plan.redis().orElse(null));
-                PalisadeClient operator = PalisadeClient.builder(cast.serverAddresses())
+                PalisadeClient operator = PalisadeClient.builder()
+                        .servers(cast.serverAddresses().split(","))
                         .owner("operator")
                         .callTimeout(Duration.ofSeconds(2))
                         .build()) {
@@ -136,7 +140,7 @@ final class RandomRun {
         }
         Optional<ForeignClient> foreign = ForeignClient.prepare(installation);
         if (foreign.isEmpty()) {
-            out.println("palisade faults: left out the client in Python; it needs " + ForeignClient.PACKAGES);
+            out.println("palisade chaos run: left out the client in Python; it needs " + ForeignClient.PACKAGES);
         } else {
             cast.join(foreign);
         }
@@ -161,14 +165,22 @@ final class RandomRun {
         }
     }
 
-    /** Until the time is over and every kind has had its turn; then all are healed at once. */
-    private void faults(Harm harm) {
+    /** Until the time is over, every kind has had its turn and a stale call was refused; then all are healed at once. */
+    private void faults(Harm harm) throws IOException {
         Schedule schedule = new Schedule(plan.seed(), plan.kinds());
         long end = System.nanoTime() + plan.lasting().toNanos();
         List<Thread> going = new ArrayList<>();
         Stopping never = new Stopping();
         Planned next = schedule.next();
-        while (System.nanoTime() < end || next.number() <= schedule.firstRound()) {
+        long firstRoundEnded = System.nanoTime();
+        while (System.nanoTime() < end
+                || next.number() <= schedule.firstRound()
+                || (plan.guard()
+                        && System.nanoTime() - firstRoundEnded < UNTIL_REFUSED_MAX.toNanos()
+                        && !Histories.tellOfRefusal(installation.histories()))) {
+            if (next.number() <= schedule.firstRound()) {
+                firstRoundEnded = System.nanoTime();
+            }
             never.within(next.afterMillis());
             Planned fault = next;
             going.removeIf(thread -> !thread.isAlive());
@@ -176,7 +188,7 @@ final class RandomRun {
             refuseFailure();
             next = schedule.next();
             if (fault.number() % 50 == 0) {
-                out.println("palisade faults: " + fault.number() + " faults, "
+                out.println("palisade chaos run: " + fault.number() + " faults, "
                         + Math.max(0, (end - System.nanoTime()) / 1_000_000_000) + " s to go");
             }
         }
@@ -199,7 +211,7 @@ final class RandomRun {
         JsonObject quiet = history.event("quiet");
         quiet.addProperty("bound_millis", bound);
         history.write(quiet);
-        out.println("palisade faults: all faults have ended; whoever waits must be granted now");
+        out.println("palisade chaos run: all faults have ended; every waiter must be granted now");
         Stopping never = new Stopping();
         probe(operator, history, "live", bound);
         never.within(QUIET_MILLIS);
@@ -217,39 +229,47 @@ final class RandomRun {
     private void probe(PalisadeClient operator, History history, String name, long boundMillis) {
         List<Thread> probes = new ArrayList<>();
         for (String lock : locks.names()) {
+            String op = "probe-" + name + "-" + lock;
             probes.add(thread("probe " + lock, () -> {
-                JsonObject event = history.event("granted");
-                event.addProperty("asked", System.nanoTime());
-                event.addProperty("lock", lock);
-                event.addProperty("op", "probe-" + name + "-" + lock);
-                event.addProperty("mode", "EXCLUSIVE");
-                AcquireResult result = operator.tryAcquire(
-                        lock,
-                        AcquireOptions.defaults()
-                                .ttl(Duration.ofMillis(TTL_MAX_MILLIS))
-                                .wait(Duration.ofMillis(boundMillis * 3)));
-                if (result instanceof AcquireResult.Granted granted) {
-                    long until = LeaseWatch.untilNanos(granted.lease());
-                    event.addProperty("at", System.nanoTime());
-                    event.addProperty("token", granted.lease().token().value());
-                    event.addProperty("grant", granted.lease().grant().toString());
-                    event.addProperty("until", until);
-                    history.write(event);
-                    JsonObject releasing = history.event("releasing");
-                    releasing.addProperty("lock", lock);
-                    releasing.addProperty("token", granted.lease().token().value());
-                    releasing.addProperty("grant", granted.lease().grant().toString());
-                    history.write(releasing);
-                    granted.lease().close();
-                } else {
-                    event.addProperty("event", "not-granted");
-                    event.addProperty("reason", result.toString());
-                    event.addProperty("at", System.nanoTime());
-                    history.write(event);
+                try {
+                    probe(operator, history, op, lock, boundMillis);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
                 }
             }));
         }
         probes.forEach(RandomRun::join);
+    }
+
+    private static void probe(PalisadeClient operator, History history, String op, String lock, long boundMillis)
+            throws InterruptedException {
+        JsonObject event = history.event("granted");
+        event.addProperty("asked", System.nanoTime());
+        event.addProperty("lock", lock);
+        event.addProperty("op", op);
+        event.addProperty("mode", "EXCLUSIVE");
+        AcquireResult result = operator.tryAcquire(
+                lock,
+                AcquireOptions.waiting(Duration.ofMillis(boundMillis * 3)).ttl(Duration.ofMillis(TTL_MAX_MILLIS)));
+        if (result instanceof AcquireResult.Granted granted) {
+            long until = LeaseWatch.untilNanos(granted.lease());
+            event.addProperty("at", System.nanoTime());
+            event.addProperty("token", granted.lease().token().value());
+            event.addProperty("grant", granted.lease().grant().toString());
+            event.addProperty("until", until);
+            history.write(event);
+            JsonObject releasing = history.event("releasing");
+            releasing.addProperty("lock", lock);
+            releasing.addProperty("token", granted.lease().token().value());
+            releasing.addProperty("grant", granted.lease().grant().toString());
+            history.write(releasing);
+            granted.lease().close();
+        } else {
+            event.addProperty("event", "not-granted");
+            event.addProperty("reason", result.toString());
+            event.addProperty("at", System.nanoTime());
+            history.write(event);
+        }
     }
 
     private static boolean look(PalisadeClient operator, History history, long stoppedNanos) {

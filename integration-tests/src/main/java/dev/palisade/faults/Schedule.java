@@ -21,7 +21,7 @@ final class Schedule {
     /** What can happen. */
     enum Kind {
         /** One to three clients are stopped where they stand (SIGSTOP), and continued. */
-        PAUSE_CLIENTS(1_500, 8_000),
+        PAUSE_CLIENTS(2_500, 8_000),
         /** kill -9; another client takes its place. */
         KILL_CLIENT(0, 0),
         /** Nothing goes one way, the other, or both, between a client and the lock server. */
@@ -38,7 +38,7 @@ final class Schedule {
         KILL_OBJECTS(0, 1_500),
         STOP_OBJECTS(100, 6_000),
         /** An operator asks the holders of a lock to give it up. */
-        REVOKE(0, 0),
+        REQUEST_RELEASE(0, 0),
         /** An operator ends the leases of a lock. */
         FORCE_RELEASE(0, 0),
         /** Nothing goes one way, the other, or both, between a lock server and Redis. */

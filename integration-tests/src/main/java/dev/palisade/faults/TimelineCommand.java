@@ -10,29 +10,33 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code palisade faults timeline}. */
+/** {@code palisade chaos timeline}. */
 @Command(
         name = "timeline",
-        description = {"Draws a history that was kept as one HTML file that needs nothing else.", ""},
-        footer = {"", "Exit codes: 0 drawn, 2 wrong usage, 3 no such history."},
+        description = {"Renders the recorded history of a run as one self-contained HTML file.", ""},
+        footer = {"", "Exit codes: 0 written, 2 usage error, 3 no such history."},
         mixinStandardHelpOptions = true,
         usageHelpAutoWidth = true)
-final class TimelineCommand implements Callable<Integer> {
-    @Parameters(paramLabel = "DIR|FILE", description = "What a run left, or its history.jsonl.")
+public final class TimelineCommand implements Callable<Integer> {
+    @Parameters(paramLabel = "DIR|FILE", description = "Output directory of a run, or its history.jsonl.")
     private Path kept = Path.of("");
 
     @Option(
             names = {"-o", "--output"},
             paramLabel = "FILE",
-            description = "Where to (timeline.html beside the history).")
+            description = "Output file (default: timeline.html beside the history).")
     private @Nullable Path output;
+
+    /** For the command line's parser. */
+    public TimelineCommand() {}
 
     @Override
     public Integer call() throws CannotStart, IOException {
         Path history = ExplainCommand.history(kept).toAbsolutePath();
         Path file = output == null ? history.resolveSibling("timeline.html") : output;
         draw(history, file);
-        System.out.println("palisade faults: drawn in " + file);
+        System.out.println(
+                "palisade chaos: timeline written to file://" + file.toUri().getRawPath());
         return 0;
     }
 

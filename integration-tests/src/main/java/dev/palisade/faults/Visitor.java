@@ -62,13 +62,17 @@ final class Visitor implements Runnable {
 
     @Override
     public void run() {
-        for (int round = 0; !stopping.asked(); round++) {
-            visit(name + "-" + round);
-            stopping.within(20 + random.nextInt(180));
+        try {
+            for (int round = 0; !stopping.asked(); round++) {
+                visit(name + "-" + round);
+                stopping.within(20 + random.nextInt(180));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // Nobody wants its work any more.
         }
     }
 
-    private void visit(String op) {
+    private void visit(String op) throws InterruptedException {
         // Those of one process that ask alike take turns.
         boolean alike = random.nextBoolean();
         String lock = alike ? locks.hottest() : locks.any(random);
@@ -76,10 +80,9 @@ final class Visitor implements Runnable {
                 new Way[] {Way.TRY, Way.TIMED, Way.TIMED, Way.TIMED, Way.ASYNC, Way.ASYNC_CANCELLED}[random.nextInt(6)];
         long ttlMillis = alike ? 2_000 : 1_000L + random.nextInt(1_500);
         long waitMillis = way == Way.TRY ? 0 : 500L + random.nextInt(5_500);
-        AcquireOptions options = AcquireOptions.defaults()
+        AcquireOptions options = AcquireOptions.waiting(Duration.ofMillis(waitMillis))
                 .mode(!alike && random.nextInt(2) == 0 ? Mode.SHARED : Mode.EXCLUSIVE)
                 .ttl(Duration.ofMillis(ttlMillis))
-                .wait(Duration.ofMillis(waitMillis))
                 .lockDelay(Duration.ofMillis(!alike && random.nextInt(4) == 0 ? 300 + random.nextInt(700) : 0))
                 .purpose(alike ? "" : op);
         JsonObject asked = history.event("asked");
@@ -111,7 +114,8 @@ final class Visitor implements Runnable {
     }
 
     /** The lease; if there is none, {@code answer} says why. */
-    private Optional<Lease> ask(Way way, String lock, AcquireOptions options, JsonObject answer) {
+    private Optional<Lease> ask(Way way, String lock, AcquireOptions options, JsonObject answer)
+            throws InterruptedException {
         try {
             AcquireResult result = way == Way.TRY || way == Way.TIMED
                     ? client.tryAcquire(lock, options)
@@ -167,7 +171,7 @@ final class Visitor implements Runnable {
         granted.addProperty("until", until);
         history.write(granted);
         watch.add(lease, until);
-        lease.onRevokeAsked(asked -> history.write(watch.about("revoke-asked", lease)));
+        lease.onReleaseRequested(asked -> history.write(watch.about("release-requested", lease)));
         try {
             work(lease, op, thinkMillis);
         } finally {

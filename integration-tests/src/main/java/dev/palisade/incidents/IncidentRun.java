@@ -27,7 +27,7 @@ final class IncidentRun {
             Subject subject = Subject.named(name).orElseThrow();
             long began = System.nanoTime();
             against(subject);
-            out.println("palisade incidents: " + name + ", " + state.of(name).done() + " incidents, "
+            out.println("palisade chaos redis: " + name + ", " + state.of(name).done() + " incidents, "
                     + (System.nanoTime() - began) / 1_000_000_000 + " s");
         }
         return state;

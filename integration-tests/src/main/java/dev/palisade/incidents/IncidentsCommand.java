@@ -20,63 +20,63 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code palisade incidents}. */
+/** {@code palisade chaos redis}. */
 @Command(
-        name = "incidents",
+        name = "redis",
         description = {
-            "Does to a Redis and its replicas what happens to them in use, while tokens are taken, and counts what that does to the "
-                    + "tokens of each issuer: kills, losses of power, old backups, lagging replicas, split brains, clocks.",
+            "Injects real Redis failures while clients take tokens: crashes, power loss, old backups, lagging replicas, split "
+                    + "brains, clock changes. Counts duplicate and decreasing tokens, for Palisade and for other lock libraries.",
             "",
         },
         footer = {
             "",
-            "Exit codes: 0 as it must be, 1 a sound issuer has a violation or a wrong one none, 2 wrong usage, 3 could not run.",
+            "Exit codes: 0 as expected, 1 a sound issuer has a violation or a wrong one has none, 2 usage error, 3 could not run.",
         },
         subcommands = SumCommand.class,
         mixinStandardHelpOptions = true,
         sortOptions = false,
         usageHelpAutoWidth = true)
-final class IncidentsCommand implements Callable<Integer> {
+public final class IncidentsCommand implements Callable<Integer> {
     private static final int SECONDS_MAX = 86_400;
     private static final int INCIDENTS_MAX = 1_000_000;
 
     @Option(
             names = "--incidents",
             paramLabel = "N",
-            description = "How many for each issuer (every kind once, unless --seconds is given).")
+            description = "Number of incidents for each issuer (default: every kind once, unless --seconds is given).")
     private int incidents;
 
-    @Option(names = "--seconds", paramLabel = "N", description = "How long for each issuer, instead.")
+    @Option(names = "--seconds", paramLabel = "N", description = "Time for each issuer, instead of --incidents.")
     private int seconds;
 
     @Option(
             names = "--seed",
             paramLabel = "N",
-            description = "Chooses the incidents, their order and how they happen (a new one each time).")
+            description = "Chooses the incidents, their order and their details (default: random).")
     private @Nullable Long seed;
 
     @Option(
             names = "--against",
             paramLabel = "NAME",
             split = ",",
-            description = "Whose tokens: ${COMPLETION-CANDIDATES} (all).",
+            description = "Token issuers: ${COMPLETION-CANDIDATES} (default: all).",
             completionCandidates = SubjectNames.class)
     private List<String> against = Subject.all().stream().map(Subject::name).toList();
 
     @Option(
             names = "--out",
             paramLabel = "DIR",
-            description = "Where the record is left; new or empty (a directory for temporary files).")
+            description = "Output directory, new or empty (default: a temporary directory).")
     private @Nullable Path out;
 
-    @Option(names = "--resume", paramLabel = "DIR", description = "Goes on with the run that was left there.")
+    @Option(names = "--resume", paramLabel = "DIR", description = "Continues the run in this output directory.")
     private @Nullable Path resume;
 
     @Option(
             names = "--only",
             hidden = true,
             split = ",",
-            description = "Kinds of incidents. For the command's own test.")
+            description = "Kinds of incidents. For the test of this command.")
     private @Nullable List<Incident> only;
 
     @Spec
@@ -90,13 +90,16 @@ final class IncidentsCommand implements Callable<Integer> {
         }
     }
 
+    /** For the command line's parser. */
+    public IncidentsCommand() {}
+
     @Override
     public Integer call() throws CannotStart, IOException {
         require(seconds >= 0 && seconds <= SECONDS_MAX, "--seconds is " + seconds + "; use 0 to " + SECONDS_MAX);
         require(
                 incidents >= 0 && incidents <= INCIDENTS_MAX,
                 "--incidents is " + incidents + "; use 0 to " + INCIDENTS_MAX);
-        require(incidents == 0 || seconds == 0, "--incidents and --seconds are two ways to say it; use one");
+        require(incidents == 0 || seconds == 0, "--incidents and --seconds exclude each other; use one of them");
         for (String name : against) {
             require(
                     Subject.named(name).isPresent(),
@@ -111,14 +114,13 @@ final class IncidentsCommand implements Callable<Integer> {
             directory = resume.toAbsolutePath().normalize();
             state = load(directory);
         }
-        System.out.println(
-                "palisade incidents: seed " + state.seed() + ", against " + String.join(", ", state.against()) + "; by "
-                        + RedisBinary.find() + "; everything is left in " + directory);
+        System.out.println("palisade chaos redis: seed " + state.seed() + ", against "
+                + String.join(", ", state.against()) + "; by " + RedisBinary.find() + "; output in " + directory);
         try {
             return Verdict.tell(new IncidentRun(directory, System.out, state).run());
         } catch (ScenarioFailed | IllegalStateException | UncheckedIOException e) {
-            throw new CannotStart(
-                    "the run broke off: " + e.getMessage() + "; go on: ./palisade incidents --resume " + directory);
+            throw new CannotStart("the run was aborted: " + e.getMessage()
+                    + "; continue: ./palisade chaos redis --resume " + directory);
         }
     }
 
@@ -150,7 +152,7 @@ final class IncidentsCommand implements Callable<Integer> {
             if (possible.isEmpty()) {
                 throw new CannotStart("nothing to run; " + leftOut);
             }
-            System.out.println("palisade incidents: " + leftOut);
+            System.out.println("palisade chaos redis: " + leftOut);
         }
         int number = incidents == 0 && seconds == 0 ? possible.size() : incidents;
         return new State(chosen, possible, number, seconds, against, Map.of());

@@ -47,7 +47,7 @@ final class PalisadeIssuer implements TokenIssuer {
         announcer = new Announcer(addresses.of(followed.node()));
         List<String> command = Child.java(
                 "-jar",
-                home.file("lock-server/target/palisade-server.jar").toString(),
+                Installation.jar("lock-server/target/palisade-server.jar"),
                 "server",
                 "--port",
                 "0",
@@ -60,7 +60,8 @@ final class PalisadeIssuer implements TokenIssuer {
         server = Child.start(
                 "palisade server", both, Map.of("PALISADE_HOME", home.home().toString()), this::heard);
         String listening = server.await(line -> line.contains("listening on "), Duration.ofSeconds(60));
-        client = PalisadeClient.builder(listening
+        client = PalisadeClient.builder()
+                .servers(listening
                         .substring(listening.indexOf("listening on ") + 13)
                         .strip())
                 .owner("incidents")
@@ -81,11 +82,11 @@ final class PalisadeIssuer implements TokenIssuer {
     }
 
     @Override
-    public Answer acquire(String lock, String owner) {
+    public Answer acquire(String lock, String owner) throws InterruptedException {
         Followed before = followed;
         boolean sure = before.sinceNanos() < System.nanoTime();
         AcquireResult result =
-                client.tryAcquire(name(lock), AcquireOptions.defaults().ttl(TTL));
+                client.tryAcquire(name(lock), AcquireOptions.trying().ttl(TTL));
         if (result instanceof AcquireResult.Granted granted) {
             leases.put(owner, granted.lease());
             return new Answer.Taken(

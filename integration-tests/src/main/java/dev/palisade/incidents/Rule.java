@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -23,8 +22,8 @@ record Rule(String code) {
 
     /** All of it, out of the lock server's jar. */
     static Rule shipped() {
-        Path jar = Path.of(System.getProperty(Installation.ROOT_PROPERTY, "."), SERVER);
-        try (ZipFile server = new ZipFile(jar.toFile())) {
+        String jar = Installation.jar(SERVER);
+        try (ZipFile server = new ZipFile(jar)) {
             StringBuilder code = new StringBuilder();
             for (String file : FILES) {
                 ZipEntry entry = server.getEntry("redis/" + file + ".lua");

@@ -39,7 +39,7 @@ record State(
     static State load(Path directory) throws CannotStart, IOException {
         Path file = directory.resolve(FILE);
         if (!Files.exists(file)) {
-            throw new CannotStart(file + " is not there; name the directory of a run of palisade incidents");
+            throw new CannotStart(file + " is not there; name the directory of a run of palisade chaos redis");
         }
         try {
             State state = GSON.fromJson(Files.readString(file), State.class);

@@ -12,15 +12,15 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code palisade incidents sum}. */
+/** {@code palisade chaos redis sum}. */
 @Command(
         name = "sum",
-        description = "Adds up what several runs have found.",
+        description = "Adds up the results of several runs.",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         usageHelpAutoWidth = true)
 final class SumCommand implements Callable<Integer> {
-    @Parameters(arity = "1..*", paramLabel = "DIR", description = "Where runs were left.")
+    @Parameters(arity = "1..*", paramLabel = "DIR", description = "Output directories of runs.")
     private List<Path> directories = List.of();
 
     @Override

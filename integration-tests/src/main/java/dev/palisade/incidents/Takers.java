@@ -82,6 +82,9 @@ final class Takers {
     private static Answer ask(TokenIssuer issuer, String lock, String owner) {
         try {
             return issuer.acquire(lock, owner);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new Answer.Unknown(e.toString());
         } catch (RuntimeException e) {
             return new Answer.Unknown(e.toString());
         }

@@ -10,7 +10,7 @@ interface TokenIssuer extends AutoCloseable {
      *
      * @param owner names the try; no other has this name
      */
-    Answer acquire(String lock, String owner);
+    Answer acquire(String lock, String owner) throws InterruptedException;
 
     /** Gives back what {@link #acquire} gave, as well as it can. By the same thread. */
     void release(String lock, String owner);

@@ -9,6 +9,8 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Set;
 
@@ -17,8 +19,14 @@ import java.util.Set;
  * character of it can end the element it is in, and the page shows it as text only.
  */
 public final class Picture {
-    private static final String PLACE = "\"the events go here\"";
+    private static final String DATA = "\"the data go here\"";
     private static final String PAGE = page();
+    private static final Gson GSON = new Gson();
+    /** So many late calls have a diagram; a page with more of them would be slow to open. */
+    private static final int DIAGRAMS_MAX = 300;
+    /** Beyond these the tokens of a run cannot be compared by eye anyway. */
+    private static final int DIGITS_MAX = 6;
+
     private static final Set<String> DRAWN = Set.of(
             "run",
             "started",
@@ -48,26 +56,48 @@ public final class Picture {
     private Picture() {}
 
     /**
+     * Replaces {@code file}; a reader sees the old page or the new one.
+     *
+     * @param title what was run
      * @param events in the order of their times
      * @param violations what is wrong, in words
      */
     public static void write(String title, List<JsonObject> events, List<String> violations, Path file)
             throws IOException {
-        JsonObject data = new JsonObject();
-        data.addProperty("title", title);
+        Path made = Files.createTempFile(file.toAbsolutePath().getParent(), "picture", ".tmp");
+        try {
+            // Gson writes < > & = ' as escapes, so that the text can stand in a script element.
+            Files.writeString(made, PAGE.replace(DATA, GSON.toJson(data(title, events, violations))));
+            Files.setPosixFilePermissions(made, PosixFilePermissions.fromString("rw-r--r--"));
+            Files.move(made, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+            Files.deleteIfExists(made);
+        }
+    }
+
+    private static JsonObject data(String title, List<JsonObject> events, List<String> violations) {
+        LateCalls late = new LateCalls(events, violations);
+        List<SequenceDiagram> diagrams = late.diagrams(DIAGRAMS_MAX);
+        ShortTokens tokens = new ShortTokens(4);
         JsonArray all = new JsonArray();
         for (JsonObject event : events) {
             String name = event.get("event").getAsString();
+            if (name.equals("granted") && event.has("token")) {
+                tokens.of(event.get("token").getAsLong());
+            }
             if (DRAWN.contains(name)) {
                 all.add(shown(event, BRIEF.contains(name)));
             }
         }
+        JsonObject data = new JsonObject();
+        data.addProperty("title", title);
+        data.addProperty("headline", Headline.of(events, late.refusals(), violations.size(), diagrams));
+        data.addProperty("digits", Math.min(tokens.digits(), DIGITS_MAX));
+        data.addProperty("refusals", late.refusals());
         data.add("events", all);
-        JsonArray wrong = new JsonArray();
-        violations.forEach(wrong::add);
-        data.add("violations", wrong);
-        // Gson writes < > & = ' as escapes, so that the text can stand in a script element.
-        Files.writeString(file, PAGE.replace(PLACE, new Gson().toJson(data)));
+        data.add("violations", GSON.toJsonTree(violations));
+        data.add("diagrams", GSON.toJsonTree(diagrams));
+        return data;
     }
 
     private static JsonObject shown(JsonObject event, boolean brief) {
@@ -80,10 +110,17 @@ public final class Picture {
         return shown;
     }
 
+    /** The page, with its style and its script in it. */
     private static String page() {
-        try (InputStream in = Picture.class.getResourceAsStream("timeline.html")) {
+        return resource("page.html")
+                .replace("/* style */", resource("page.css"))
+                .replace("/* script */", resource("diagram.js") + resource("lanes.js") + resource("page.js"));
+    }
+
+    private static String resource(String name) {
+        try (InputStream in = Picture.class.getResourceAsStream(name)) {
             if (in == null) {
-                throw new IllegalStateException("timeline.html is not on the class path");
+                throw new IllegalStateException(name + " is not on the class path");
             }
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {

@@ -58,18 +58,20 @@ public final class Actor {
         this.objects = ObjectsGrpc.newBlockingStub(channel);
     }
 
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws IOException, InterruptedException {
         ManagedChannel channel = Grpc.newChannelBuilder(args[2], InsecureChannelCredentials.create())
                 .build();
-        try (PalisadeClient client =
-                PalisadeClient.builder(args[1]).owner(args[0]).build()) {
+        try (PalisadeClient client = PalisadeClient.builder()
+                .servers(args[1].split(","))
+                .owner(args[0])
+                .build()) {
             new Actor(args[1], client, channel).run();
         } finally {
             channel.shutdownNow();
         }
     }
 
-    private void run() throws IOException {
+    private void run() throws IOException, InterruptedException {
         say("ready");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ", 4);
@@ -94,12 +96,11 @@ public final class Actor {
     }
 
     private static AcquireOptions options(String ttlMillis, String waitMillis) {
-        return AcquireOptions.defaults()
-                .ttl(Duration.ofMillis(Long.parseLong(ttlMillis)))
-                .wait(Duration.ofMillis(Long.parseLong(waitMillis)));
+        return AcquireOptions.waiting(Duration.ofMillis(Long.parseLong(waitMillis)))
+                .ttl(Duration.ofMillis(Long.parseLong(ttlMillis)));
     }
 
-    private void acquire(String lock, AcquireOptions options) {
+    private void acquire(String lock, AcquireOptions options) throws InterruptedException {
         var result = client.tryAcquire(lock, options);
         if (result instanceof AcquireResult.Granted granted) {
             Lease taken = granted.lease();

@@ -73,6 +73,7 @@ public final class Child implements AutoCloseable {
                 "-XX:TieredStopAtLevel=1",
                 "-Xmx256m",
                 "-Dfile.encoding=UTF-8"));
+        command.addAll(ClassArchives.options(List.of(arguments)));
         command.addAll(List.of(arguments));
         return command;
     }

@@ -63,16 +63,16 @@ public final class Customers {
         this.lock = args[4];
         this.couponsTotal = Integer.parseInt(args[5]);
         this.unserved = new AtomicInteger(Integer.parseInt(args[6]));
-        this.options = AcquireOptions.defaults()
-                .ttl(Duration.ofMillis(Long.parseLong(args[7])))
-                .wait(WAIT);
+        this.options = AcquireOptions.waiting(WAIT).ttl(Duration.ofMillis(Long.parseLong(args[7])));
     }
 
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws IOException, InterruptedException {
         ManagedChannel channel = Grpc.newChannelBuilder(args[2], InsecureChannelCredentials.create())
                 .build();
-        try (PalisadeClient client =
-                PalisadeClient.builder(args[1]).owner(args[0]).build()) {
+        try (PalisadeClient client = PalisadeClient.builder()
+                .servers(args[1].split(","))
+                .owner(args[0])
+                .build()) {
             new Customers(args, client, channel).run();
         } finally {
             channel.shutdownNow();
@@ -84,7 +84,7 @@ public final class Customers {
         return text.isEmpty() ? List.of() : List.of(text.split(" "));
     }
 
-    private void run() throws IOException {
+    private void run() throws IOException, InterruptedException {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         client.describe(lock); // Connected, so that nobody who asks is kept back until then.
         System.out.println("ready");

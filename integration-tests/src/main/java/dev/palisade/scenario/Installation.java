@@ -33,6 +33,12 @@ public final class Installation implements AutoCloseable {
         public String port() {
             return address.substring(address.lastIndexOf(':') + 1);
         }
+
+        /** Returns when {@code child} says that it is listening. */
+        static Service of(Child child) {
+            String line = child.await(any -> any.contains(LISTENING), START_PATIENCE);
+            return new Service(child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
+        }
     }
 
     private Installation(Path root, Path home, boolean kept) {
@@ -144,7 +150,7 @@ public final class Installation implements AutoCloseable {
                 "-Xss256k",
                 "-Dlogback.configurationFile=logback-demo.xml",
                 "-cp",
-                System.getProperty("java.class.path"),
+                jar(ClassArchives.DEMO),
                 main.getName());
         command.addAll(List.of(
                 name, server, objects, histories().resolve(name + ".jsonl").toString()));
@@ -163,10 +169,7 @@ public final class Installation implements AutoCloseable {
     private static Child client(
             Class<?> main, String name, Service server, Service objects, Consumer<String> listener, String... options) {
         List<String> command = Child.java(
-                "-Dlogback.configurationFile=logback-demo.xml",
-                "-cp",
-                System.getProperty("java.class.path"),
-                main.getName());
+                "-Dlogback.configurationFile=logback-demo.xml", "-cp", jar(ClassArchives.DEMO), main.getName());
         command.addAll(List.of(name, server.address(), objects.address()));
         command.addAll(List.of(options));
         Child client = Child.start(name, command, Map.of(), listener);
@@ -217,17 +220,24 @@ public final class Installation implements AutoCloseable {
         command.addAll(List.of(options));
         Map<String, String> variables = new HashMap<>(environment);
         variables.put("PALISADE_HOME", home.toString());
-        Child child = Child.start(name, command, variables, listener);
-        String line = child.await(any -> any.contains(LISTENING), START_PATIENCE);
-        return new Service(child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
+        return Service.of(Child.start(name, command, variables, listener));
     }
 
-    private String jar(String path) {
-        Path jar = root.resolve(path);
-        if (!Files.exists(jar)) {
-            throw new ScenarioFailed(jar + " is not built; run: mvn package");
+    /**
+     * The jar that the checkout has at {@code path}, and an installed copy in {@code lib}.
+     *
+     * @throws ScenarioFailed there is none
+     */
+    public static String jar(String path) {
+        Path built = Path.of(root(), path);
+        Path installed = Path.of(root(), "lib", built.getFileName().toString());
+        if (Files.exists(built)) {
+            return built.toString();
         }
-        return jar.toString();
+        if (Files.exists(installed)) {
+            return installed.toString();
+        }
+        throw new ScenarioFailed(built + " is not built; run: mvn package");
     }
 
     /** Removes a fresh home. */

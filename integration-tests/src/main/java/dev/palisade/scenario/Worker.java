@@ -49,16 +49,16 @@ public final class Worker {
         this.objects = new GuardedObjects(channel, history);
         this.gate = new Gate(history);
         this.countersTotal = Integer.parseInt(args[5]);
-        this.options = AcquireOptions.defaults()
-                .ttl(Duration.ofMillis(Long.parseLong(args[7])))
-                .wait(WAIT);
+        this.options = AcquireOptions.waiting(WAIT).ttl(Duration.ofMillis(Long.parseLong(args[7])));
     }
 
     public static void main(String[] args) throws IOException, InterruptedException {
         ManagedChannel channel = Grpc.newChannelBuilder(args[2], InsecureChannelCredentials.create())
                 .build();
-        try (PalisadeClient client =
-                PalisadeClient.builder(args[1]).owner(args[0]).build()) {
+        try (PalisadeClient client = PalisadeClient.builder()
+                .servers(args[1].split(","))
+                .owner(args[0])
+                .build()) {
             new Worker(args, client, channel).run(Long.parseLong(args[4]), Integer.parseInt(args[6]));
         } finally {
             channel.shutdownNow();
@@ -90,6 +90,14 @@ public final class Worker {
     }
 
     private void work(int index, Random random) {
+        try {
+            rounds(index, random);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // Nobody wants its work any more.
+        }
+    }
+
+    private void rounds(int index, Random random) throws InterruptedException {
         for (int round = 0; !stopping; round++) {
             int counter = random.nextInt(5) == 0 ? random.nextInt(countersTotal) : index % countersTotal;
             boolean shared = random.nextInt(6) == 0;
@@ -97,7 +105,7 @@ public final class Worker {
             JsonObject event = history.event("granted");
             event.addProperty("asked", System.nanoTime());
             event.addProperty("lock", lock);
-            AcquireResult result = client.tryAcquire(lock, shared ? options.mode(Mode.SHARED) : options);
+            AcquireResult result = client.tryAcquire(lock, shared ? options.shared() : options);
             event.addProperty("at", System.nanoTime());
             if (!(result instanceof AcquireResult.Granted granted)) {
                 event.addProperty("event", "not-granted");

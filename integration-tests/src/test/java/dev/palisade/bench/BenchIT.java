@@ -22,8 +22,11 @@ import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** That the benchmark runs and what it writes. Its figures are nobody's verdict. */
+@Execution(ExecutionMode.CONCURRENT)
 class BenchIT {
     private static final String ROOT = System.getProperty("palisade.root", "");
     private static final int ROUNDS = 2;

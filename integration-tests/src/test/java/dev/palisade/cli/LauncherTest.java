@@ -20,6 +20,8 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The script {@code ./palisade} in a checkout of its own, with scripts in place of Maven and Java. */
 class LauncherTest {
@@ -61,8 +63,13 @@ class LauncherTest {
     }
 
     private Process start(Path output) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(checkout.resolve("palisade").toString(), "demo");
+        return start(output, "demo", "");
+    }
+
+    private Process start(Path output, String command, String javaOptions) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(checkout.resolve("palisade").toString(), command);
         Map<String, String> environment = builder.environment();
+        environment.put("PALISADE_JAVA_OPTS", javaOptions);
         environment.put("PATH", temporary.resolve("tools") + ":" + environment.get("PATH"));
         return builder.redirectErrorStream(true).redirectOutput(output.toFile()).start();
     }
@@ -131,6 +138,43 @@ class LauncherTest {
         assertThat(ended(first, firstOutput).lines()).endsWith("java ran");
         assertThat(ended(second, secondOutput).lines()).endsWith("java ran");
         assertThat(builds()).hasSize(1);
+    }
+
+    /** An installed copy, with a Java that prints its arguments; returns its jars' folder. */
+    private Path install() throws IOException {
+        Path installed = Files.createDirectories(temporary.resolve("installed"));
+        Path jars = Files.createDirectories(installed.resolve("lib"));
+        Files.createFile(jars.resolve("palisade-demo.jar"));
+        script(temporary.resolve("tools/java"), "#!/bin/sh\necho \"$@\"\n");
+        script(
+                Files.createDirectories(installed.resolve("bin")).resolve("palisade"),
+                Files.readString(checkout.resolve("palisade")));
+        checkout = installed.resolve("bin");
+        return jars;
+    }
+
+    /** What the JVM says of class archives is kept from the user, and what the user asks of it is not. */
+    @ParameterizedTest
+    @CsvSource({"demo,palisade-demo", "status,palisade"})
+    void logThatTheUserAsksOfTheJvmIsNotDisabled(String command, String jar) throws Exception {
+        Files.createFile(install().resolve(jar + ".jsa"));
+        Path output = temporary.resolve("output");
+        Ran ran = ended(start(output, command, "-Xlog:gc -verbose:gc"), output);
+        List<String> options = List.of(String.join(" ", ran.lines()).split(" "));
+        assertThat(options).contains("-Xlog:disable", "-verbose:gc");
+        assertThat(options.indexOf("-Xlog:gc")).isGreaterThan(options.lastIndexOf("-Xlog:disable"));
+    }
+
+    @Test
+    void installedCopyStartsItsJarAndNeverBuilds() throws Exception {
+        Path jars = install();
+        Path installed = jars.getParent();
+        Ran ran = run();
+        assertThat(ran.code()).isZero();
+        assertThat(ran.lines())
+                .singleElement()
+                .asString()
+                .contains("-Dpalisade.root=" + installed + " ", "-jar " + jars.resolve("palisade-demo.jar"));
     }
 
     @Test

@@ -21,6 +21,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.Assertions;
 import org.awaitility.Awaitility;
@@ -51,7 +52,7 @@ class LostIT {
     }
 
     /** Waits for the lock; when it is there, nothing of the command may be left. */
-    private void nextHolderMeetsNobody(Shell.Running before) {
+    private void nextHolderMeetsNobody(Shell.Running before) throws InterruptedException {
         try (PalisadeClient next = shell.client("next")) {
             Lease lease = next.acquire(LOCK, Shell.PATIENCE);
             assertThat(before.commandAlive())
@@ -110,7 +111,7 @@ class LostIT {
         assertThat(running.commandAlive()).isFalse();
     }
 
-    /** Told at once that it is over, and opened again a second after the command must be gone. */
+    /** Told at once that it is over, and opened again two seconds after the command must be gone. */
     @Test
     void withItsWatchdogStoppedAForcedReleaseLeavesNoCommandToTheNext() throws Exception {
         Shell.Running running = shell.stubborn(LOCK, "--ttl", "60s", "--kill-after", "500ms");
@@ -118,7 +119,11 @@ class LostIT {
         Shell.signal("STOP", watchdog);
         try (PalisadeClient next = shell.client("next")) {
             CompletableFuture<Boolean> met = CompletableFuture.supplyAsync(() -> {
-                next.acquire(LOCK, Shell.PATIENCE);
+                try {
+                    next.acquire(LOCK, Shell.PATIENCE);
+                } catch (InterruptedException e) {
+                    throw new CompletionException(e);
+                }
                 return running.commandAlive();
             });
             Awaitility.await().until(() -> next.describe(LOCK).waitersTotal() == 1);
@@ -204,11 +209,12 @@ class LostIT {
 
     @Test
     void whoeverIsAskedForTheLockGivesItBackUnlessToldOtherwise() throws Exception {
-        Shell.Running stays = shell.stubborn("other", "--on-revoke", "ignore", "--ttl", "60s");
-        assertThat(shell.run("revoke", "other", "--why", "please").code()).isZero();
+        Shell.Running stays = shell.stubborn("other", "--on-release-request", "ignore", "--ttl", "60s");
+        assertThat(shell.run("request-release", "other", "--why", "please").code())
+                .isZero();
         assertThat(stays.commandAlive()).isTrue();
         Shell.Running leaves = shell.stubborn(LOCK, "--ttl", "60s", "--kill-after", "500ms");
-        assertThat(shell.run("revoke", LOCK, "--why", "please").code()).isZero();
+        assertThat(shell.run("request-release", LOCK, "--why", "please").code()).isZero();
         assertThat(leaves.palisade().awaitExit()).isEqualTo(122);
         assertThat(leaves.commandAlive()).isFalse();
         // Released, not lost: no lock-delay.

@@ -6,7 +6,6 @@ import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
-import dev.palisade.contract.Mode;
 import dev.palisade.scenario.Child;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,6 +23,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 class RunIT {
     private static final String LOCK = "backup/db1";
+    /** Of one lock, by the reference of settings. */
+    private static final int WAITERS_MAX = 2_000;
 
     private final Shell shell = new Shell();
 
@@ -32,7 +33,7 @@ class RunIT {
         shell.close();
     }
 
-    private boolean free() {
+    private boolean free() throws InterruptedException {
         try (PalisadeClient onlooker = shell.client("onlooker")) {
             return onlooker.describe(LOCK).holders().isEmpty();
         }
@@ -96,13 +97,13 @@ class RunIT {
                     .asString()
                     .startsWith("palisade run: " + LOCK + " is taken: held by me\\u{202e} since ");
             shell.awaitNothingLeft();
-            Shell.Ran waited = shell.run("run", LOCK, "--wait", "2500ms", "--", "touch", "never");
+            Shell.Ran waited = shell.run("run", LOCK, "--wait", "6s", "--", "touch", "never");
             assertThat(waited.code()).isEqualTo(121);
             assertThat(waited.err()).hasSize(2);
             assertThat(waited.err().get(0))
                     .startsWith("palisade run: waiting for " + LOCK + ": held by me")
                     .contains("token " + lease.token())
-                    .endsWith("; place 1 of 1 in the queue");
+                    .endsWith("; position 1 of 1 in the queue");
             assertThat(shell.run("run", LOCK, "--wait", "2s", "--quiet", "--", "true")
                             .err())
                     .hasSize(1);
@@ -122,8 +123,34 @@ class RunIT {
         Shell.Ran ran = shell.run("run", LOCK, "--server", "127.0.0.1:1", "--", "echo", "ran");
         assertThat(ran.code()).isEqualTo(123);
         assertThat(ran.out()).isEmpty();
-        assertThat(ran.err()).singleElement().asString().contains("no answer from the lock server at 127.0.0.1:1");
+        assertThat(ran.err())
+                .singleElement()
+                .asString()
+                .contains("no reply from the lock server at 127.0.0.1:1 (connection refused)");
         assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(15));
+    }
+
+    /** The server has decided, so trying again does not help; that no server decides is 123. */
+    @Test
+    void rejectionByTheServerHasItsOwnExitCode() throws Exception {
+        try (PalisadeClient other = shell.client("other")) {
+            other.acquire(LOCK);
+            // Each with a purpose of its own: requests that are alike would share one place in the queue.
+            for (int i = 0; i < WAITERS_MAX; i++) {
+                var unused = other.acquireAsync(
+                        LOCK, AcquireOptions.waiting(Duration.ofMinutes(5)).purpose("waiter " + i));
+            }
+            Awaitility.await()
+                    .atMost(Shell.PATIENCE)
+                    .until(() -> other.describe(LOCK).waitersTotal() == WAITERS_MAX);
+            Shell.Ran ran = shell.run("run", LOCK, "--", "echo", "ran");
+            assertThat(ran.code()).isEqualTo(119);
+            assertThat(ran.out()).isEmpty();
+            assertThat(ran.err()).last().asString().startsWith("palisade run: ");
+            Shell.Ran acquire = shell.run("acquire", LOCK);
+            assertThat(acquire.code()).isEqualTo(5);
+            assertThat(acquire.err()).singleElement().asString().startsWith("palisade acquire: QUEUE_FULL: ");
+        }
     }
 
     @Test
@@ -175,7 +202,7 @@ class RunIT {
     @Test
     void readersHoldTheLockTogether() throws Exception {
         try (PalisadeClient other = shell.client("other")) {
-            AcquireOptions shared = AcquireOptions.defaults().mode(Mode.SHARED);
+            AcquireOptions shared = AcquireOptions.trying().shared();
             assertThat(other.tryAcquire(LOCK, shared)).isInstanceOf(AcquireResult.Granted.class);
             assertThat(shell.run("run", LOCK, "--shared", "--wait", "0s", "--", "true")
                             .code())

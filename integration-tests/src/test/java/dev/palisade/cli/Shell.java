@@ -61,7 +61,7 @@ final class Shell implements AutoCloseable {
     }
 
     PalisadeClient client(String owner) {
-        return PalisadeClient.builder(server.address()).owner(owner).build();
+        return PalisadeClient.builder().servers(server.address()).owner(owner).build();
     }
 
     List<String> line(String... arguments) {
@@ -106,11 +106,33 @@ final class Shell implements AutoCloseable {
         ProcessBuilder builder = new ProcessBuilder(signallable(arguments))
                 .redirectOutput(out.toFile())
                 .redirectError(err.toFile());
-        builder.environment().put("PALISADE_SERVER", server.address());
+        builder.environment().putAll(settings());
         builder.environment().putAll(environment);
         Process process = builder.start();
         assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         return new Ran(process.exitValue(), lines(out), lines(err));
+    }
+
+    /** On a busy machine a client needs seconds to start and to connect. */
+    private Map<String, String> settings() {
+        Map<String, String> settings = new HashMap<>(Map.of("PALISADE_SERVER", server.address()));
+        for (String verb : List.of(
+                "RUN",
+                "DESCRIBE",
+                "LIST",
+                "HISTORY",
+                "WATCH",
+                "ACQUIRE",
+                "RENEW",
+                "RELEASE",
+                "SESSIONS",
+                "STATUS",
+                "CHECK")) {
+            settings.put("PALISADE_" + verb + "_TIMEOUT", "20s");
+        }
+        settings.put("PALISADE_REQUEST_RELEASE_TIMEOUT", "20s");
+        settings.put("PALISADE_FORCE_RELEASE_TIMEOUT", "20s");
+        return settings;
     }
 
     private static List<String> lines(Path file) throws IOException {
@@ -122,8 +144,8 @@ final class Shell implements AutoCloseable {
     }
 
     Child start(Map<String, String> environment, String... arguments) {
-        Map<String, String> all = new HashMap<>(environment);
-        all.putIfAbsent("PALISADE_SERVER", server.address());
+        Map<String, String> all = new HashMap<>(settings());
+        all.putAll(environment);
         Child child = Child.start("palisade", signallable(arguments), all);
         children.add(child);
         return child;

@@ -13,11 +13,14 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Client and guard, in a process of their own, with each combination of versions that the documentation lists. */
+@Execution(ExecutionMode.CONCURRENT)
 class CompatibilityIT {
     private static final Pattern ROW = Pattern.compile("(?m)^\\| (\\d[\\d.]+) \\| (\\d[\\d.]+) \\| ([a-z, ]+) \\|");
 

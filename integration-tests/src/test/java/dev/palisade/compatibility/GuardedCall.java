@@ -6,11 +6,11 @@ import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.guard.Access;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Access;
+import dev.palisade.guard.MarkStore;
+import dev.palisade.guard.grpc.GrpcLockService;
 import dev.palisade.guard.grpc.GuardInterceptor;
-import dev.palisade.guard.grpc.LockServer;
-import dev.palisade.guard.mark.FileMarkStore;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
@@ -57,16 +57,16 @@ final class GuardedCall {
         System.exit(0);
     }
 
-    private static void unguarded(PalisadeClient client) {
+    private static void unguarded(PalisadeClient client) throws InterruptedException {
         try (Lease lease = client.acquire(LOCK, WAIT)) {
-            lease.ensure(Duration.ofSeconds(1));
+            lease.ensureValidFor(Duration.ofSeconds(1));
             expect("1", String.valueOf(client.describe(LOCK).holders().size()));
             expect("true", String.valueOf(client.operations().isAlive(lease.sequencer())));
         }
     }
 
     private static void guarded(PalisadeClient client, String locks, Path keyset, Path marks) throws Exception {
-        FileMarkStore.createNeverUsed(marks);
+        MarkStore.createNeverUsed(marks);
         Server server = Orders.start(keyset, marks, channel(locks));
         Channel orders = channel("127.0.0.1:" + server.getPort());
         Channel late;
@@ -110,8 +110,8 @@ final class GuardedCall {
         private Orders() {}
 
         static Server start(Path keyset, Path marks, Channel locks) throws Exception {
-            Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), FileMarkStore.at(marks))
-                    .lockService(LockServer.at(locks, "palisade"))
+            Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), MarkStore.file(marks))
+                    .lockService(GrpcLockService.at(locks, "palisade"))
                     // Each run has data and marks of its own.
                     .protecting("orders of " + ProcessHandle.current().pid())
                     .build();

@@ -3,6 +3,10 @@ package dev.palisade.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.redis.TestRedis;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -14,7 +18,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /** {@code palisade demo}. */
 @Execution(ExecutionMode.CONCURRENT)
 class DemoIT {
-    private static final Pattern GRANTED = Pattern.compile("is granted stock/42, fencing token (\\d+)");
+    private static final Pattern GRANTED = Pattern.compile("is granted stock/42, fencing token [.]{3}(\\d+)");
+
+    private static final Pattern LINK =
+            Pattern.compile("^The picture: (file:///.*/target/demo/pause-race[a-z-]*\\.html)$", Pattern.MULTILINE);
 
     private static List<String> tokens(String out) {
         List<String> tokens = new ArrayList<>();
@@ -34,8 +41,18 @@ class DemoIT {
         assertThat(tokens).hasSize(2);
         assertThat(Long.parseLong(tokens.get(0))).isLessThan(Long.parseLong(tokens.get(1)));
         assertThat(demo.out())
-                .contains("TOKEN_STALE, token " + tokens.get(0) + " presented, " + tokens.get(1) + " is the mark")
+                .contains("TOKEN_STALE, token ..." + tokens.get(0) + " presented, ..." + tokens.get(1) + " is the mark")
                 .contains("in stock: 39");
+        assertThat(page(demo.out()))
+                .contains("lost its lock; B wrote 39; A\\u0027s late write of 38 with token ...", " was refused.")
+                .contains("\"violations\":[]");
+    }
+
+    /** The page that is printed as a link. */
+    private static String page(String out) throws IOException {
+        Matcher link = LINK.matcher(out);
+        assertThat(link.find()).as(out).isTrue();
+        return Files.readString(Path.of(URI.create(link.group(1))));
     }
 
     @Test
@@ -47,7 +64,8 @@ class DemoIT {
         assertThat(tokens).hasSize(2);
         assertThat(demo.out())
                 .contains("locks in Redis")
-                .contains("TOKEN_STALE, token " + tokens.get(0) + " presented, " + tokens.get(1) + " is the mark");
+                .contains(
+                        "TOKEN_STALE, token ..." + tokens.get(0) + " presented, ..." + tokens.get(1) + " is the mark");
     }
 
     @Test
@@ -58,6 +76,9 @@ class DemoIT {
         assertThat(demo.out())
                 .contains("GUARD OFF", "answers A: written, version", "in stock: 38", "B's sale is lost")
                 .doesNotContain("TOKEN_STALE");
+        assertThat(page(demo.out()))
+                .contains("was applied and B\\u0027s 39 is lost.")
+                .contains("\"violations\":[\"Lost update: A\\u0027s late write of 38 (token ");
     }
 
     @Test

@@ -9,8 +9,11 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.Statement;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The pause race on a real PostgreSQL, started here; if it cannot start this fails, it is never skipped. */
+@Execution(ExecutionMode.CONCURRENT)
 class PostgresIT {
     @Test
     void theLateWriteIsRefusedOnPostgresToo() throws Exception {

@@ -23,7 +23,8 @@ class OneWordEverywhereTest {
     /** Looks that no rule of the machine decides. */
     private static final Set<String> LOOKS = Set.of("list", "history", "sessions", "store");
     /** Whoever sends these need not hold or wait for anything, so they have no place on a holder's stream. */
-    private static final Set<String> ASKED_BY_OTHERS = Set.of("revoke", "forcerelease", "checksequencer", "barrier");
+    private static final Set<String> ASKED_BY_OTHERS =
+            Set.of("requestrelease", "forcerelease", "checksequencer", "barrier");
 
     @Test
     void everyCommandOfTheMachineIsAPageEntry() {

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -18,25 +20,71 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
-/** Links lead somewhere, and the settings page names every setting. */
+/** Links lead somewhere, prose keeps the rules of the house, and the settings page names every setting. */
 class PagesTest {
-    private static final Pattern LINK = Pattern.compile("\\]\\((?!https?:|#)([^)#]+)[^)]*\\)");
+    private static final Pattern LINK = Pattern.compile("\\]\\((?!https?:)([^)#]*)(?:#([^)]*))?\\)");
+    private static final int WORDS_MAX = 35;
+    private static final double WORDS_ON_AVERAGE_MAX = 20;
+
+    /** Pages of the past: what they say is not a user's to read. */
+    private static boolean isDecision(String page) {
+        return page.startsWith("docs/decisions/");
+    }
+
+    private static Stream<DynamicTest> eachPage(Consumer<String> check) {
+        return Docs.pages().stream().map(page -> DynamicTest.dynamicTest(page, () -> check.accept(page)));
+    }
 
     @TestFactory
-    Stream<DynamicTest> everyLinkLeadsToAFile() throws IOException {
-        try (Stream<Path> docs = Files.walk(Docs.ROOT.resolve("docs"))) {
-            return Stream.concat(
-                            Stream.of(Docs.ROOT.resolve("README.md")),
-                            docs.filter(page -> page.toString().endsWith(".md")).toList().stream())
-                    .map(page ->
-                            DynamicTest.dynamicTest(Docs.ROOT.relativize(page).toString(), () -> {
-                                Matcher link = LINK.matcher(Files.readString(page));
-                                while (link.find()) {
-                                    assertThat(page.resolveSibling(link.group(1)))
-                                            .exists();
-                                }
-                            }));
-        }
+    Stream<DynamicTest> everyLinkLeadsToAFileAndAnAnchor() {
+        return eachPage(page -> {
+            Matcher link = LINK.matcher(Docs.page(page));
+            while (link.find()) {
+                Path target = link.group(1).isEmpty()
+                        ? Docs.ROOT.resolve(page)
+                        : Docs.ROOT.resolve(page).resolveSibling(link.group(1)).normalize();
+                assertThat(target).exists();
+                if (link.group(2) != null) {
+                    assertThat(Prose.of(Docs.page(Docs.ROOT.relativize(target).toString()))
+                                    .anchors())
+                            .as(link.group())
+                            .contains(link.group(2));
+                }
+            }
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> linesOutsideTablesHaveAtMost120Columns() {
+        return eachPage(
+                page -> assertThat(Prose.of(Docs.page(page)).longLines()).isEmpty());
+    }
+
+    @TestFactory
+    Stream<DynamicTest> sentencesAreShort() {
+        return eachPage(page -> {
+            List<Prose.Sentence> sentences = Prose.of(Docs.page(page)).sentences();
+            assertThat(sentences).allMatch(sentence -> sentence.words() <= WORDS_MAX);
+            assertThat(sentences.stream()
+                            .filter(sentence -> !sentence.inTable())
+                            .mapToInt(Prose.Sentence::words)
+                            .average()
+                            .orElse(0))
+                    .as("words of a sentence, on average")
+                    .isLessThanOrEqualTo(WORDS_ON_AVERAGE_MAX);
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> wordsAreThoseOfTheField() {
+        return eachPage(page -> assertThat(
+                        isDecision(page)
+                                ? List.of()
+                                : Prose.of(Docs.page(page)).sentences().stream()
+                                        .flatMap(sentence -> HouseWords.in(sentence.text()).stream()
+                                                .map(found -> found + " (" + sentence + ")"))
+                                        .toList())
+                .isEmpty());
     }
 
     @ParameterizedTest

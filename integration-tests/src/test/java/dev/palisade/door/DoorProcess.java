@@ -4,8 +4,9 @@ import com.google.gson.JsonObject;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.mark.FileMarkStore;
-import dev.palisade.guard.mark.MarkStore;
+import dev.palisade.guard.MarkStore;
+import dev.palisade.guard.SteppedMarkStore;
+import dev.palisade.guard.VolatileMarkStore;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -54,8 +55,8 @@ public final class DoorProcess implements Callable<Integer> {
     @Option(names = "--backend", required = true)
     private String backend = "";
 
-    @Option(names = "--unknown-ends-after-millis", required = true)
-    private long unknownEndsAfterMillis;
+    @Option(names = "--unknown-outcome-timeout-millis", required = true)
+    private long unknownOutcomeTimeoutMillis;
 
     /** After this long without the storage's answer a call is lost sight of. */
     @Option(names = "--patience-millis", required = true)
@@ -111,13 +112,15 @@ public final class DoorProcess implements Callable<Integer> {
     private Guard guard(StepGate gate) throws IOException {
         Path directory = Defaults.home().resolve("marks");
         if (marks == Kept.FILE && Files.notExists(directory)) {
-            FileMarkStore.createNeverUsed(directory);
+            MarkStore.createNeverUsed(directory);
         }
-        MarkStore kept = marks == Kept.FILE ? FileMarkStore.at(directory) : new VolatileMarkStore();
+        MarkStore kept = marks == Kept.FILE ? MarkStore.file(directory) : new VolatileMarkStore();
+        MarkStore stepped =
+                new SteppedMarkStore(kept, () -> gate.pass(Step.MARK_ASKED), () -> gate.pass(Step.MARK_KEPT));
         KeysetFile keys = KeysetFile.open(Defaults.keyset());
-        return Guard.builder(keys.verifier(Defaults.ISSUER), new SteppedMarkStore(kept, gate))
-                .unknownEndsAfter(Duration.ofMillis(unknownEndsAfterMillis))
-                .waitAtMost(Duration.ofMillis(waitMillis))
+        return Guard.builder(keys.verifier(Defaults.ISSUER), stepped)
+                .unknownOutcomeTimeout(Duration.ofMillis(unknownOutcomeTimeoutMillis))
+                .maxWait(Duration.ofMillis(waitMillis))
                 .build();
     }
 

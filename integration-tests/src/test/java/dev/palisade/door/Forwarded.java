@@ -37,7 +37,7 @@ final class Forwarded<R> implements StreamObserver<R> {
     /** Nobody waits for the storage any more. */
     void tooLate() {
         if (told.compareAndSet(false, true)) {
-            lostSight("no answer in time");
+            outcomeUnknown("no answer in time");
         }
     }
 
@@ -67,7 +67,7 @@ final class Forwarded<R> implements StreamObserver<R> {
                 caller.onError(Rejections.toStatus(refused.get()));
             }
         } else if (tellFirst()) {
-            lostSight(String.valueOf(failure.getMessage()));
+            outcomeUnknown(String.valueOf(failure.getMessage()));
         }
     }
 
@@ -83,9 +83,9 @@ final class Forwarded<R> implements StreamObserver<R> {
         }
     }
 
-    private void lostSight(String why) {
-        stay.lostSight();
-        JsonObject event = event("lost-sight");
+    private void outcomeUnknown(String why) {
+        stay.outcomeUnknown();
+        JsonObject event = event("outcome-unknown");
         event.addProperty("why", why);
         StepGate.say(event);
         caller.onError(Rejections.toStatus(new Rejection(

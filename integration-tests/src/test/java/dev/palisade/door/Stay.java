@@ -12,7 +12,7 @@ interface Stay {
         }
 
         @Override
-        public void lostSight() {
+        public void outcomeUnknown() {
             // Nobody waits for it.
         }
     };
@@ -21,7 +21,7 @@ interface Stay {
     void close();
 
     /** Whether the call has ended cannot be told. */
-    void lostSight();
+    void outcomeUnknown();
 
     static Stay of(Admission admission) {
         return new Stay() {
@@ -31,8 +31,8 @@ interface Stay {
             }
 
             @Override
-            public void lostSight() {
-                admission.lostSight();
+            public void outcomeUnknown() {
+                admission.outcomeUnknown();
             }
         };
     }

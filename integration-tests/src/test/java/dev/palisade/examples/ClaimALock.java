@@ -11,10 +11,9 @@ final class ClaimALock {
     private ClaimALock() {}
 
     /** @param service to the guarded service, which has a {@code GuardService} */
-    static AcquireResult run(PalisadeClient palisade, Channel service) {
+    static AcquireResult run(PalisadeClient palisade, Channel service) throws InterruptedException {
         // snippet
-        AcquireOptions claimed =
-                AcquireOptions.defaults().wait(Duration.ofSeconds(5)).claiming(service);
+        AcquireOptions claimed = AcquireOptions.waiting(Duration.ofSeconds(5)).claiming(service);
         AcquireResult result = palisade.tryAcquire("orders/42", claimed);
         // end
         return result;

@@ -10,8 +10,8 @@ import java.time.Duration;
 public class FirstLock {
     public static void main(String[] args) throws InterruptedException {
         try (PalisadeClient palisade = PalisadeClient.connect("127.0.0.1:7600")) {
-            AcquireResult result = palisade.tryAcquire(
-                    "reports/daily", AcquireOptions.defaults().wait(Duration.ofMinutes(1)));
+            AcquireOptions oneMinute = AcquireOptions.waiting(Duration.ofMinutes(1));
+            AcquireResult result = palisade.tryAcquire("reports/daily", oneMinute);
             if (result instanceof AcquireResult.Granted granted) {
                 try (Lease lease = granted.lease()) {
                     lease.onLost(why -> System.err.println("stop working: " + why));

@@ -3,10 +3,10 @@ package dev.palisade.examples;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.examples.orders.OrdersGrpc;
 import dev.palisade.guard.Guard;
+import dev.palisade.guard.MarkStore;
+import dev.palisade.guard.grpc.GrpcLockService;
 import dev.palisade.guard.grpc.GuardInterceptor;
 import dev.palisade.guard.grpc.GuardService;
-import dev.palisade.guard.grpc.LockServer;
-import dev.palisade.guard.mark.FileMarkStore;
 import io.grpc.Channel;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
@@ -23,8 +23,8 @@ final class GuardAService {
             OrdersGrpc.OrdersImplBase orders, Path keyset, Path marks, Channel locks, ServerBuilder<?> builder)
             throws IOException {
         // snippet
-        Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), FileMarkStore.at(marks))
-                .lockService(LockServer.at(locks, "palisade"))
+        Guard guard = Guard.builder(KeysetFile.open(keyset).verifier("palisade"), MarkStore.file(marks))
+                .lockService(GrpcLockService.at(locks, "palisade"))
                 .build();
         GuardInterceptor interceptor = GuardInterceptor.of(guard, OrdersGrpc.getServiceDescriptor());
         builder.addService(ServerInterceptors.intercept(orders, interceptor)).addService(new GuardService(interceptor));

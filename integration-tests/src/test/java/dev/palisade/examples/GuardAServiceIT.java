@@ -12,7 +12,7 @@ import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.examples.orders.Order;
 import dev.palisade.examples.orders.OrdersGrpc;
 import dev.palisade.examples.orders.UpdateOrder;
-import dev.palisade.guard.mark.FileMarkStore;
+import dev.palisade.guard.MarkStore;
 import dev.palisade.scenario.Installation;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
@@ -27,8 +27,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The guide's service behind its guard, with a real lock server and real leases. */
+@Execution(ExecutionMode.CONCURRENT)
 class GuardAServiceIT {
     private final Installation installation = Installation.fresh();
     private final Installation.Service locks = installation.server();
@@ -43,7 +46,7 @@ class GuardAServiceIT {
     @BeforeEach
     void start() throws Exception {
         Path marks = installation.home().resolve("marks");
-        FileMarkStore.createNeverUsed(marks);
+        MarkStore.createNeverUsed(marks);
         server = GuardAService.run(
                 new Orders(),
                 installation.home().resolve("keys/sequencers.json"),
@@ -76,7 +79,7 @@ class GuardAServiceIT {
     }
 
     @Test
-    void aFormerHolderIsRefusedFromTheClaimOnAndBeforeTheNextOnesFirstWrite() {
+    void aFormerHolderIsRefusedFromTheClaimOnAndBeforeTheNextOnesFirstWrite() throws InterruptedException {
         OrdersGrpc.OrdersBlockingStub late;
         try (Lease lease = a.acquire("orders/42")) {
             late = lease.attach(OrdersGrpc.newBlockingStub(toOrders));

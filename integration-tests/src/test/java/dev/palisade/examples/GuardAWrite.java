@@ -2,8 +2,8 @@ package dev.palisade.examples;
 
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.KeysetFile;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.storage.FencedJdbc;
+import dev.palisade.guard.Binding;
+import dev.palisade.guard.FencedJdbc;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -19,7 +19,7 @@ final class GuardAWrite {
         // snippet
         FencedJdbc fenced =
                 FencedJdbc.create(dataSource, KeysetFile.open(keyset).verifier("palisade"));
-        fenced.createTable();
+        fenced.createTable(); // once, when the service starts
         fenced.write(sequencer, Binding.of("orders/42"), connection -> {
             return setStatus(connection, 42, "paid");
         });

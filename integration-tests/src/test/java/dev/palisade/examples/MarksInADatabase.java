@@ -2,8 +2,8 @@ package dev.palisade.examples;
 
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.grpc.LockServer;
-import dev.palisade.guard.mark.JdbcMarkStore;
+import dev.palisade.guard.MarkStore;
+import dev.palisade.guard.grpc.GrpcLockService;
 import io.grpc.Channel;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -16,10 +16,9 @@ public final class MarksInADatabase {
     /** @param locks to the lock server */
     public static Guard guard(DataSource dataSource, Path keyset, Channel locks) throws IOException {
         // snippet
-        JdbcMarkStore marks = JdbcMarkStore.over(dataSource);
-        marks.createTable();
-        return Guard.builder(KeysetFile.open(keyset).verifier("palisade"), marks)
-                .lockService(LockServer.at(locks, "palisade"))
+        MarkStore.createTables(dataSource);
+        return Guard.builder(KeysetFile.open(keyset).verifier("palisade"), MarkStore.jdbc(dataSource))
+                .lockService(GrpcLockService.at(locks, "palisade"))
                 .build();
         // end
     }

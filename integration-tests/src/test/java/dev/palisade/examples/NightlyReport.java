@@ -1,9 +1,9 @@
 package dev.palisade.examples;
 
 import dev.palisade.client.AcquireOptions;
-import dev.palisade.client.LockNotAcquiredException;
-import dev.palisade.client.LockUnavailableException;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LockNotAcquiredException;
+import dev.palisade.contract.LockUnavailableException;
 
 /** What the guide tests: a service of a user's own. */
 // snippet
@@ -16,8 +16,8 @@ final class NightlyReport {
         this.options = options;
     }
 
-    /** Whether this service has written it; false when another one was at it all the time, or no lock server answered. */
-    boolean write(Runnable pages) {
+    /** Whether this service wrote the report; false when another one held the lock, or no lock server replied. */
+    boolean write(Runnable pages) throws InterruptedException {
         try {
             palisade.runLocked("reports/daily", options, lease -> pages.run());
             return true;

@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.FakePalisade;
 import dev.palisade.client.Lease;
-import dev.palisade.client.LeaseLostException;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LeaseLostException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class NightlyReportTest {
     private final FakePalisade fake = FakePalisade.start();
     private final PalisadeClient palisade = fake.client("reports");
-    private final AcquireOptions options = AcquireOptions.defaults().wait(Duration.ofMinutes(1));
+    private final AcquireOptions options = AcquireOptions.waiting(Duration.ofMinutes(1));
 
     @AfterEach
     void close() {
@@ -27,7 +27,7 @@ class NightlyReportTest {
     }
 
     @Test
-    void oneReportIsWrittenWhenAnotherServiceIsAtIt() {
+    void oneReportIsWrittenWhenAnotherServiceIsAtIt() throws InterruptedException {
         Lease other = fake.hold("reports/daily");
         NightlyReport report = new NightlyReport(palisade, options);
         assertFalse(report.write(() -> {})); // a minute of the fake's time, none of yours
@@ -36,7 +36,7 @@ class NightlyReportTest {
     }
 
     @Test
-    void noReportIsWrittenWhileTheLockServerIsAway() {
+    void noReportIsWrittenWhileTheLockServerIsAway() throws InterruptedException {
         NightlyReport report = new NightlyReport(palisade, options);
         fake.stopServer();
         assertFalse(report.write(() -> {}));
@@ -45,7 +45,7 @@ class NightlyReportTest {
     }
 
     @Test
-    void aReportThatTakesTooLongUnderALostLeaseIsNotCountedAsWritten() {
+    void aReportThatTakesTooLongUnderALostLeaseIsNotCountedAsWritten() throws InterruptedException {
         AtomicInteger pages = new AtomicInteger();
         NightlyReport report = new NightlyReport(palisade, options);
         assertThrows(

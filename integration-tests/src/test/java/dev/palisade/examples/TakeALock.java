@@ -10,7 +10,7 @@ import java.time.Duration;
 final class TakeALock {
     private TakeALock() {}
 
-    static void run(OrdersBlockingStub orders, UpdateOrder order42) {
+    static void run(OrdersBlockingStub orders, UpdateOrder order42) throws InterruptedException {
         // snippet
         try (PalisadeClient palisade = PalisadeClient.connect("127.0.0.1:7600");
                 Lease lease = palisade.acquire("orders/42", Duration.ofSeconds(5))) {

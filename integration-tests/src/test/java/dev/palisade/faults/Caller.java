@@ -65,10 +65,10 @@ final class Caller implements AutoCloseable {
         return List.copyOf(grants);
     }
 
-    Lease acquire(String lock, Mode mode) {
+    Lease acquire(String lock, Mode mode) throws InterruptedException {
         long asked = System.nanoTime();
-        AcquireResult result =
-                client.tryAcquire(lock, AcquireOptions.defaults().mode(mode).wait(Duration.ofSeconds(10)));
+        AcquireResult result = client.tryAcquire(
+                lock, AcquireOptions.waiting(Duration.ofSeconds(10)).mode(mode));
         assertThat(result).isInstanceOf(AcquireResult.Granted.class);
         Lease lease = ((AcquireResult.Granted) result).lease();
         grants.add(new Granted(

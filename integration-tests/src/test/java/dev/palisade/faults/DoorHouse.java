@@ -57,7 +57,7 @@ final class DoorHouse implements AutoCloseable {
         return installation;
     }
 
-    Lease acquire(String lock) {
+    Lease acquire(String lock) throws InterruptedException {
         return caller.acquire(lock, Mode.EXCLUSIVE);
     }
 

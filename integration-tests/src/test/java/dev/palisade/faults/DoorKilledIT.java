@@ -28,12 +28,12 @@ import org.junit.jupiter.api.parallel.Isolated;
 class DoorKilledIT {
     private static final Duration PROMISE = Duration.ofSeconds(2);
 
-    private static DoorHouse house(Duration unknownEndsAfter, String... options) {
+    private static DoorHouse house(Duration unknownOutcomeTimeout, String... options) {
         // The door waits long for its answers, so that only its death and the promised time end anything here.
         List<String> all = new ArrayList<>(List.of("--patience-millis", "20000", "--backend-deadline-millis", "20000"));
         all.addAll(List.of(options));
         return new DoorHouse(
-                installation -> new Doored(installation, List.of(), unknownEndsAfter, all.toArray(new String[0])));
+                installation -> new Doored(installation, List.of(), unknownOutcomeTimeout, all.toArray(new String[0])));
     }
 
     @Test

@@ -9,8 +9,8 @@ import dev.palisade.check.Marks.Mark;
 import dev.palisade.door.DoorProcess;
 import dev.palisade.door.Step;
 import dev.palisade.faults.FaultRun.Fault;
-import dev.palisade.guard.mark.FileMarkStore;
-import dev.palisade.guard.mark.StoredMark;
+import dev.palisade.guard.MarkFiles;
+import dev.palisade.guard.MarkStore.StoredMark;
 import dev.palisade.scenario.Gatekeeper;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
@@ -33,7 +33,7 @@ import org.awaitility.Awaitility;
  */
 final class Doored implements Front {
     /** The promise on which the door stands: the storage applies nothing later than this after the door lost sight of it. */
-    static final Duration UNKNOWN_ENDS_AFTER = Duration.ofSeconds(3);
+    static final Duration UNKNOWN_OUTCOME_TIMEOUT = Duration.ofSeconds(3);
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -46,7 +46,7 @@ final class Doored implements Front {
     private final Installation installation;
     private final List<String> java;
     private final List<String> options;
-    private final Duration unknownEndsAfter;
+    private final Duration unknownOutcomeTimeout;
     private final Observed observed = new Observed();
     private final Service backend;
     private final Link link;
@@ -54,15 +54,15 @@ final class Doored implements Front {
 
     /** @param options further ones of {@link DoorProcess}; the last of a name counts */
     Doored(Installation installation, String... options) {
-        this(installation, List.of(), UNKNOWN_ENDS_AFTER, options);
+        this(installation, List.of(), UNKNOWN_OUTCOME_TIMEOUT, options);
     }
 
-    Doored(Installation installation, List<String> java, Duration unknownEndsAfter, String... options) {
+    Doored(Installation installation, List<String> java, Duration unknownOutcomeTimeout, String... options) {
         this.installation = installation;
         this.java = java;
-        this.unknownEndsAfter = unknownEndsAfter;
-        this.options =
-                new ArrayList<>(List.of("--unknown-ends-after-millis", Long.toString(unknownEndsAfter.toMillis())));
+        this.unknownOutcomeTimeout = unknownOutcomeTimeout;
+        this.options = new ArrayList<>(
+                List.of("--unknown-outcome-timeout-millis", Long.toString(unknownOutcomeTimeout.toMillis())));
         this.options.addAll(List.of(options));
         this.backend = installation.objects("--guard", "off");
         this.link = new Link(backend.address(), Link.Deaths.HIDDEN);
@@ -156,15 +156,13 @@ final class Doored implements Front {
                 Files.copy(file, copy.resolve(file.getFileName()));
             }
         }
-        FileMarkStore store = FileMarkStore.at(copy);
         Map<String, Mark> byResource = new HashMap<>();
-        for (StoredMark stored : store.open().marks()) {
+        for (StoredMark stored : MarkFiles.marks(copy)) {
             var mark = stored.mark();
             String grant =
                     mark.exclusiveGrant() == null ? "" : mark.exclusiveGrant().toString();
             byResource.put(stored.resource(), new Mark(mark.exclusiveToken(), grant, mark.sharedToken()));
         }
-        store.close(false);
         return new Marks(when, byResource);
     }
 
@@ -175,13 +173,13 @@ final class Doored implements Front {
         switch (fault) {
             case FREEZE_BACKEND -> {
                 backend.child().pause();
-                long lost = number(awaitEvent(from, "lost-sight"), "at");
+                long lost = number(awaitEvent(from, "outcome-unknown"), "at");
                 backend.child().resume();
                 requireWithinPromise(lost);
             }
             case SLOW_BACKEND -> {
                 link.delay(Duration.ofMillis(LOSES_SIGHT_MILLIS * 3 / 4));
-                awaitEvent(from, "lost-sight");
+                awaitEvent(from, "outcome-unknown");
                 awaitEvent(from, "seen-again");
                 link.delay(Duration.ZERO);
             }
@@ -189,7 +187,7 @@ final class Doored implements Front {
                 link.hold();
                 Awaitility.await().atMost(PATIENCE).until(() -> link.heldBytes() > 0);
                 link.cut();
-                awaitEvent(from, "lost-sight");
+                awaitEvent(from, "outcome-unknown");
             }
             default -> throw new IllegalArgumentException(fault + " is not this one's");
         }
@@ -197,7 +195,7 @@ final class Doored implements Front {
 
     /** A machine so busy that the test itself broke the promise proves nothing, and says so. */
     void requireWithinPromise(long lostNanos) {
-        if (System.nanoTime() - lostNanos > unknownEndsAfter.toNanos() / 2) {
+        if (System.nanoTime() - lostNanos > unknownOutcomeTimeout.toNanos() / 2) {
             throw new ScenarioFailed("this machine is too busy: the storage went on too late for the door's promise");
         }
     }

@@ -48,8 +48,7 @@ class ExplanationTest {
         PrintStream before = System.out;
         System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
         try {
-            assertThat(Commands.run(new FaultsCommand(), "explain", file.toString()))
-                    .isEqualTo(code);
+            assertThat(Commands.run(new ExplainCommand(), file.toString())).isEqualTo(code);
         } finally {
             System.setOut(before);
         }
@@ -119,7 +118,6 @@ class ExplanationTest {
 
     @Test
     void aHistoryThatIsNotThereIsToldInOneLine(@TempDir Path directory) {
-        assertThat(Commands.run(new FaultsCommand(), "explain", directory.toString()))
-                .isEqualTo(3);
+        assertThat(Commands.run(new ExplainCommand(), directory.toString())).isEqualTo(3);
     }
 }

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class FakeContractIT {
     @ParameterizedTest
     @EnumSource
-    void theFakeAndARealServerTellTheSame(Scenario scenario) {
+    void theFakeAndARealServerTellTheSame(Scenario scenario) throws InterruptedException {
         List<String> real;
         List<String> fake;
         try (LockService service = new LockService.Real()) {

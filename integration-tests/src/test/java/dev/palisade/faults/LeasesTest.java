@@ -91,8 +91,8 @@ class LeasesTest {
                 .isEmpty();
         assertThat(violations(overlap().at(45, "run", "operated", forced + "'lock':'m'")))
                 .hasSize(1);
-        assertThat(violations(
-                        overlap().at(45, "run", "operated", forced.replace("FORCE_RELEASE", "REVOKE") + "'lock':'l'")))
+        assertThat(violations(overlap()
+                        .at(45, "run", "operated", forced.replace("FORCE_RELEASE", "REQUEST_RELEASE") + "'lock':'l'")))
                 .hasSize(1);
         assertThat(violations(overlap().at(200, "run", "operated", forced.replace("46", "201") + "'lock':'l'")))
                 .hasSize(1);

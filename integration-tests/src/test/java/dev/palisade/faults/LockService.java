@@ -11,7 +11,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.BooleanSupplier;
 import org.awaitility.Awaitility;
 
 /** A lock service as a scenario uses it, real or fake: clients, faults, and time that passes until something is so. */
@@ -20,7 +19,7 @@ interface LockService extends AutoCloseable {
     String LOCK = "orders/42";
 
     /** How, unless something else is said. */
-    AcquireOptions TRY = AcquireOptions.defaults();
+    AcquireOptions TRY = AcquireOptions.trying();
 
     PalisadeClient client(String owner);
 
@@ -31,7 +30,13 @@ interface LockService extends AutoCloseable {
     void restart();
 
     /** Returns when {@code wanted} is so; fails after half a minute. */
-    void until(BooleanSupplier wanted);
+    void until(Condition wanted) throws InterruptedException;
+
+    /** Something that becomes so. */
+    @FunctionalInterface
+    interface Condition {
+        boolean isSo() throws InterruptedException;
+    }
 
     @Override
     void close();
@@ -46,7 +51,8 @@ interface LockService extends AutoCloseable {
         public PalisadeClient client(String owner) {
             Link link = new Link(server.address(), Link.Deaths.TOLD);
             // A busy machine is slow to answer, and that is no difference to tell.
-            PalisadeClient client = PalisadeClient.builder(link.address())
+            PalisadeClient client = PalisadeClient.builder()
+                    .servers(link.address())
                     .owner(owner)
                     .callTimeout(Duration.ofSeconds(15))
                     .build();
@@ -66,12 +72,12 @@ interface LockService extends AutoCloseable {
         }
 
         @Override
-        public void until(BooleanSupplier wanted) {
+        public void until(Condition wanted) {
             Awaitility.await()
                     .atMost(Duration.ofSeconds(30))
                     .pollInterval(Duration.ofMillis(20))
                     .ignoreExceptions()
-                    .until(wanted::getAsBoolean);
+                    .until(wanted::isSo);
         }
 
         @Override
@@ -104,11 +110,11 @@ interface LockService extends AutoCloseable {
         }
 
         @Override
-        public void until(BooleanSupplier wanted) {
-            for (int i = 0; i < 1_500 && !wanted.getAsBoolean(); i++) {
+        public void until(Condition wanted) throws InterruptedException {
+            for (int i = 0; i < 1_500 && !wanted.isSo(); i++) {
                 fake.advance(Duration.ofMillis(20));
             }
-            assertThat(wanted.getAsBoolean())
+            assertThat(wanted.isSo())
                     .as("after half a minute of the fake's time")
                     .isTrue();
         }

@@ -3,14 +3,14 @@ package dev.palisade.faults;
 import static dev.palisade.faults.LockService.LOCK;
 import static dev.palisade.faults.LockService.TRY;
 
+import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.AdvisoryLock;
 import dev.palisade.client.Lease;
-import dev.palisade.client.LeaseLostException;
 import dev.palisade.client.LockDescription;
 import dev.palisade.client.Operations;
 import dev.palisade.client.PalisadeClient;
-import dev.palisade.contract.Mode;
+import dev.palisade.contract.LeaseLostException;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SignedSequencer;
 import java.time.Duration;
@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 
 /** What clients of a lock service do, told line by line; times and tokens are left out, as they are another service's to choose. */
 @SuppressWarnings("ImmutableEnumChecker") // The steps are functions that keep nothing.
@@ -70,17 +69,17 @@ enum Scenario {
     A_WAIT_THAT_ENDS((service, told) -> {
         PalisadeClient a = service.client("a");
         Lease held = leaseOf(a.tryAcquire(LOCK));
-        told.add(shown(a.tryAcquire(LOCK, TRY.wait(Duration.ofMillis(300)))));
+        told.add(shown(a.tryAcquire(LOCK, AcquireOptions.waiting(Duration.ofMillis(300)))));
         told.add(shown(a.describe(LOCK)) + held.isValid());
     }),
     SHARED_BESIDE_SHARED((service, told) -> {
         PalisadeClient a = service.client("a");
         PalisadeClient b = service.client("b");
-        Lease one = leaseOf(a.tryAcquire(LOCK, TRY.mode(Mode.SHARED)));
-        Lease two = leaseOf(b.tryAcquire(LOCK, TRY.mode(Mode.SHARED)));
+        Lease one = leaseOf(a.tryAcquire(LOCK, TRY.shared()));
+        Lease two = leaseOf(b.tryAcquire(LOCK, TRY.shared()));
         told.add(shown(one) + shown(two));
         CompletableFuture<AcquireResult> exclusive = queue(service, a, 1);
-        told.add(shown(b.tryAcquire(LOCK, TRY.mode(Mode.SHARED))));
+        told.add(shown(b.tryAcquire(LOCK, TRY.shared())));
         one.close();
         told.add("exclusive " + exclusive.isDone());
         two.close();
@@ -112,16 +111,16 @@ enum Scenario {
         List<String> heard = new ArrayList<>();
         try {
             a.callLocked(LOCK, TRY.interruptOnLoss(false), lease -> {
-                lease.onRevokeAsked(asked -> heard.add("asked " + asked));
+                lease.onReleaseRequested(asked -> heard.add("asked " + asked));
                 lease.onLost(why -> heard.add("lost " + why + " " + lease.lostDetail()));
-                told.add("asked " + ops.operations().revoke(LOCK, "ops", "please"));
+                told.add("asked " + ops.operations().requestRelease(LOCK, "ops", "please"));
                 service.until(() -> heard.size() == 1);
                 told.add("ended " + ops.operations().forceRelease(LOCK, OptionalLong.empty(), "ops", "stuck"));
                 service.until(() -> heard.size() == 2);
                 return "done";
             });
         } catch (LeaseLostException e) {
-            told.add(e.reason() + " " + e.result());
+            told.add(e.reason().toString());
         }
         told.addAll(heard);
         told.add(whats(ops));
@@ -163,24 +162,37 @@ enum Scenario {
         told.add(refusal(() -> a.tryAcquire("")));
         told.add(refusal(() -> a.tryAcquire(LOCK, TRY.ttl(Duration.ofMillis(1)))));
         told.add(refusal(() -> a.operations().isAlive(SignedSequencer.of(new byte[90]))));
-        told.add(refusal(() -> leaseOf(a.tryAcquire(LOCK)).ensure(Duration.ofHours(1))));
+        told.add(refusal(() -> leaseOf(a.tryAcquire(LOCK)).ensureValidFor(Duration.ofHours(1))));
     });
 
-    private final BiConsumer<LockService, List<String>> steps;
+    private final Steps steps;
 
-    Scenario(BiConsumer<LockService, List<String>> steps) {
+    @FunctionalInterface
+    private interface Steps {
+        void take(LockService service, List<String> told) throws InterruptedException;
+    }
+
+    /** What a service is asked for. */
+    @FunctionalInterface
+    private interface Asked {
+        void ask() throws InterruptedException;
+    }
+
+    Scenario(Steps steps) {
         this.steps = steps;
     }
 
     /** What was told. */
-    List<String> play(LockService service) {
+    List<String> play(LockService service) throws InterruptedException {
         List<String> told = new ArrayList<>();
-        steps.accept(service, told);
+        steps.take(service, told);
         return told;
     }
 
-    private static CompletableFuture<AcquireResult> queue(LockService service, PalisadeClient client, int place) {
-        CompletableFuture<AcquireResult> asked = client.acquireAsync(LOCK, TRY.wait(Duration.ofMinutes(2)));
+    private static CompletableFuture<AcquireResult> queue(LockService service, PalisadeClient client, int place)
+            throws InterruptedException {
+        CompletableFuture<AcquireResult> asked =
+                client.acquireAsync(LOCK, AcquireOptions.waiting(Duration.ofMinutes(2)));
         service.until(() -> client.describe(LOCK).waitersTotal() == place);
         return asked;
     }
@@ -210,7 +222,7 @@ enum Scenario {
                 + lock.waiters().stream().map(waiter -> waiter.owner()).toList();
     }
 
-    private static String whats(PalisadeClient client) {
+    private static String whats(PalisadeClient client) throws InterruptedException {
         return String.join(
                 " ",
                 client.operations().history(LOCK).stream()
@@ -218,20 +230,16 @@ enum Scenario {
                         .toList());
     }
 
-    private static boolean timed(AdvisoryLock lock) {
-        try {
-            return lock.tryLock(10, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
+    private static boolean timed(AdvisoryLock lock) throws InterruptedException {
+        return lock.tryLock(10, TimeUnit.SECONDS);
     }
 
-    private static String refusal(Runnable asked) {
+    private static String refusal(Asked asked) throws InterruptedException {
         try {
-            asked.run();
+            asked.ask();
             return "not refused";
-        } catch (RejectedException e) {
-            return e.reason() + " " + e.getMessage();
+        } catch (RejectedException | IllegalArgumentException e) {
+            return e.toString();
         }
     }
 }

@@ -48,7 +48,7 @@ class SilentStorageIT {
                 assertThat(unknown.reason()).isEqualTo(Reason.OUTCOME_UNKNOWN);
                 assertThat(unknown.metadata()).containsEntry(Rejection.APPLIED, "unknown");
             });
-            long lostNanos = number(house.front.awaitEvent(from, "lost-sight"), "at");
+            long lostNanos = number(house.front.awaitEvent(from, "outcome-unknown"), "at");
             former.release();
             Lease holder = house.acquire(KEY);
             assertRefused(Reason.DRAINING, house.send(Verb.GET, holder));
@@ -79,7 +79,7 @@ class SilentStorageIT {
             Awaitility.await().atMost(PATIENCE).until(() -> house.front.link().heldBytes() > 0);
             house.front.link().cut();
             assertRefused(Reason.OUTCOME_UNKNOWN, lost.get());
-            long lostNanos = number(house.front.awaitEvent(from, "lost-sight"), "at");
+            long lostNanos = number(house.front.awaitEvent(from, "outcome-unknown"), "at");
             former.release();
             Lease holder = house.acquire(KEY);
 

@@ -37,7 +37,7 @@ final class Storage implements AutoCloseable {
         return home().resolve("objects");
     }
 
-    Lease acquire(String lock, Mode mode) {
+    Lease acquire(String lock, Mode mode) throws InterruptedException {
         return caller.acquire(lock, mode);
     }
 

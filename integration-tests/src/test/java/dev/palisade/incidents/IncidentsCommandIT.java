@@ -2,6 +2,7 @@ package dev.palisade.incidents;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.chaos.Main;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import java.nio.file.Files;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** {@code palisade incidents}, short: what it says, its exit codes, and that it goes on. {@link IncidentIT} has the incidents. */
+/** {@code palisade chaos redis}, short: what it says, its exit codes, and that it goes on. {@link IncidentIT} has the incidents. */
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentsCommandIT {
     private static final Duration PATIENCE = Duration.ofMinutes(4);
@@ -36,10 +37,11 @@ class IncidentsCommandIT {
                 "-Dpalisade.redis.way=" + way,
                 "-cp",
                 root + "/integration-tests/target/palisade-demo.jar",
-                Main.class.getName()));
+                Main.class.getName(),
+                "redis"));
         command.addAll(List.of(options));
         List<String> said = new ArrayList<>();
-        try (Child run = Child.start("palisade incidents", command, Map.of(), said::add)) {
+        try (Child run = Child.start("palisade chaos redis", command, Map.of(), said::add)) {
             run.awaitEnd(PATIENCE);
             said.add("exit code " + run.awaitExit());
         }
@@ -87,13 +89,13 @@ class IncidentsCommandIT {
                         "CLOCK_BACK,FLUSHED",
                         "--out",
                         directory.resolve("run").toString()))
-                .anyMatch(line -> line.matches("palisade incidents: left out \\(.*\\): \\[clock an hour back]"))
+                .anyMatch(line -> line.matches("palisade chaos redis: left out \\(.*\\): \\[clock an hour back]"))
                 .anyMatch(line -> line.matches("naive +1 .*"))
                 .endsWith("exit code 0");
         assertThat(incidentsOn("bundled", "--only", "CLOCK_BACK,POWER_LOST"))
                 .satisfiesExactly(
                         refusal -> assertThat(refusal)
-                                .startsWith("palisade incidents: nothing to run; left out (")
+                                .startsWith("palisade chaos redis: nothing to run; left out (")
                                 .endsWith("): [clock an hour back, loss of power, AOF everysec]"),
                         code -> assertThat(code).isEqualTo("exit code 3"));
     }

@@ -8,12 +8,12 @@ import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.guard.Access;
 import dev.palisade.guard.Admission;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.grpc.LockServer;
-import dev.palisade.guard.mark.FileMarkStore;
+import dev.palisade.guard.MarkStore;
+import dev.palisade.guard.grpc.GrpcLockService;
 import dev.palisade.scenario.Installation;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
@@ -21,8 +21,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A guard whose marks are new, or were lost, and a real lock server to ask. */
+@Execution(ExecutionMode.CONCURRENT)
 class BaseMarkIT {
     private static final Binding ORDER = Binding.of("orders/42");
 
@@ -77,9 +80,9 @@ class BaseMarkIT {
         Path keyset = installation.home().resolve("keys/sequencers.json");
         return Guard.builder(
                         KeysetFile.open(keyset).verifier("palisade"),
-                        FileMarkStore.at(installation.home().resolve(directory)))
-                .lockService(LockServer.at(toLocks, "palisade"))
-                .unknownEndsAfter(Duration.ofMillis(500))
+                        MarkStore.file(installation.home().resolve(directory)))
+                .lockService(GrpcLockService.at(toLocks, "palisade"))
+                .unknownOutcomeTimeout(Duration.ofMillis(500))
                 .build();
     }
 

@@ -2,7 +2,7 @@ package dev.palisade.locks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.palisade.client.LockUnavailableException;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.scenario.Child;
 import java.time.Duration;
 import org.awaitility.Awaitility;
@@ -27,7 +27,7 @@ class DrainIT {
     }
 
     @Test
-    void aStopCostsNobodyALeaseOrAPlaceInTheQueue() {
+    void aStopCostsNobodyALeaseOrAPlaceInTheQueue() throws InterruptedException {
         long token = House.acquire(holder, LOCK, TTL_MILLIS);
         house.queue(waiter, LOCK, TTL_MILLIS, 1);
 

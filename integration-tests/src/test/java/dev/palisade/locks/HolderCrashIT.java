@@ -49,7 +49,7 @@ class HolderCrashIT {
     }
 
     @Test
-    void aStoppedHolderKeepsTheLockUntilItsLeaseEndsAndNoLonger(TestReporter reporter) {
+    void aStoppedHolderKeepsTheLockUntilItsLeaseEndsAndNoLonger(TestReporter reporter) throws InterruptedException {
         long token = House.acquire(holder, LOCK, 4_000);
         house.queue(waiter, LOCK, 10_000, 1);
 

@@ -3,8 +3,8 @@ package dev.palisade.locks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.client.LockDescription;
-import dev.palisade.client.LockUnavailableException;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
@@ -26,7 +26,10 @@ final class House implements AutoCloseable {
     House() {
         server = installation.server();
         objects = installation.objects();
-        onlooker = PalisadeClient.builder(server.address()).owner("onlooker").build();
+        onlooker = PalisadeClient.builder()
+                .servers(server.address())
+                .owner("onlooker")
+                .build();
     }
 
     Child actor(String name) {
@@ -53,7 +56,7 @@ final class House implements AutoCloseable {
         return server.address();
     }
 
-    LockDescription describe(String lock) {
+    LockDescription describe(String lock) throws InterruptedException {
         return onlooker.describe(lock);
     }
 

@@ -3,9 +3,9 @@ package dev.palisade.locks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.client.Lease;
-import dev.palisade.client.LostReason;
 import dev.palisade.client.Operations;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LostReason;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -28,25 +28,26 @@ class OperatorIT {
     }
 
     @Test
-    void aStuckLockIsFoundAskedForAndFreedAndThatStaysOnRecord() {
+    void aStuckLockIsFoundAskedForAndFreedAndThatStaysOnRecord() throws InterruptedException {
         List<String> heard = new CopyOnWriteArrayList<>();
         Operations.Barrier barrier;
         long token;
-        try (PalisadeClient holder = PalisadeClient.builder(house.serverAddress())
+        try (PalisadeClient holder = PalisadeClient.builder()
+                        .servers(house.serverAddress())
                         .owner("holder")
                         .build();
                 PalisadeClient operator = PalisadeClient.connect(house.serverAddress())) {
             Operations operations = operator.operations();
             Lease lease = holder.acquire(LOCK);
             token = lease.token().value();
-            lease.onRevokeAsked(asked -> heard.add("asked by " + asked.by() + ": " + asked.why()));
+            lease.onReleaseRequested(asked -> heard.add("asked by " + asked.by() + ": " + asked.why()));
             lease.onLost(reason -> heard.add(reason + " " + lease.lostDetail()));
 
             assertThat(operations.list("job/"))
                     .singleElement()
                     .satisfies(lock -> assertThat(lock.holders().get(0).owner()).isEqualTo("holder"));
             assertThat(operations.list("other/")).isEmpty();
-            assertThat(operations.revoke(LOCK, "ops", "please")).isEqualTo(1);
+            assertThat(operations.requestRelease(LOCK, "ops", "please")).isEqualTo(1);
             Awaitility.await()
                     .atMost(House.PATIENCE)
                     .untilAsserted(() -> assertThat(heard).containsExactly("asked by ops: please"));

@@ -74,12 +74,12 @@ final class VirtualThreads {
             case 0 -> {
                 try (Lease lease = client.acquire(lock, minutes);
                         Lease again = lease.reenter()) {
-                    again.ensure(Duration.ofSeconds(1));
+                    again.ensureValidFor(Duration.ofSeconds(1));
                 }
             }
-            case 1 -> client.runLocked(lock, AcquireOptions.defaults().wait(minutes), lease -> Thread.sleep(1));
+            case 1 -> client.runLocked(lock, AcquireOptions.waiting(minutes), lease -> Thread.sleep(1));
             case 2 -> {
-                AdvisoryLock advisory = client.advisoryLock(lock, AcquireOptions.defaults());
+                AdvisoryLock advisory = client.advisoryLock(lock, AcquireOptions.trying());
                 advisory.lockInterruptibly();
                 try {
                     again(advisory);
@@ -88,8 +88,7 @@ final class VirtualThreads {
                 }
             }
             default -> {
-                AcquireResult result = client.acquireAsync(
-                                lock, AcquireOptions.defaults().wait(minutes))
+                AcquireResult result = client.acquireAsync(lock, AcquireOptions.waiting(minutes))
                         .join();
                 if (result instanceof AcquireResult.Granted granted) {
                     granted.lease().close();
@@ -100,10 +99,10 @@ final class VirtualThreads {
         }
     }
 
-    private static void again(AdvisoryLock advisory) {
+    private static void again(AdvisoryLock advisory) throws InterruptedException {
         advisory.lock();
         try {
-            advisory.lease().ensure(Duration.ofSeconds(1));
+            advisory.lease().ensureValidFor(Duration.ofSeconds(1));
         } finally {
             advisory.unlock();
         }
@@ -114,7 +113,7 @@ final class VirtualThreads {
         Pinned.client = client;
         Thread waiter;
         try (Lease lease = client.acquire(Pinned.LOCK)) {
-            lease.ensure(Duration.ofSeconds(1));
+            lease.ensureValidFor(Duration.ofSeconds(1));
             waiter = (Thread)
                     Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, (Runnable)
                             () -> Pinned.Initializer.touch());
@@ -134,7 +133,11 @@ final class VirtualThreads {
 
         private static final class Initializer {
             static {
-                Objects.requireNonNull(client).acquire(LOCK).close();
+                try {
+                    Objects.requireNonNull(client).acquire(LOCK).close();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
             }
 
             static void touch() {

@@ -15,12 +15,15 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * A virtual thread that waits for a lock leaves its carrier: a process of a JDK that has virtual threads runs thousands of them on the
  * carriers of this machine, and its flight recording has no pinned one with our code on the stack. Not counted is who was pinned while
  * the JDK loads or links a class, which happens once to whoever comes first. Skipped where no such JDK is found.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class VirtualThreadsIT {
     private static final int THREADS = 2_000;
     private static final Duration PATIENCE = Duration.ofMinutes(3);

@@ -6,6 +6,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -63,5 +64,27 @@ class PictureTest {
     @Test
     void whatIsNotDrawnIsLeftOut() throws Exception {
         assertThat(data(page(event("lock-history"))).getAsJsonArray("events")).isEmpty();
+    }
+
+    @Test
+    void thePageOfALostUpdateHasTheViolationAndItsDiagram() throws Exception {
+        Path file = directory.resolve("page.html");
+        Picture.write("a demo", Runs.pauseRace(false), List.of(Runs.LOST_UPDATE), file);
+
+        JsonObject data = data(Files.readString(file));
+        assertThat(data.get("headline").getAsString()).endsWith("was applied and B's 39 is lost.");
+        assertThat(data.getAsJsonArray("violations").get(0).getAsString()).contains("38", "39", "" + Runs.TOKEN_A);
+        assertThat(data.getAsJsonArray("diagrams")).hasSize(1);
+        assertThat(data.get("refusals").getAsInt()).isZero();
+    }
+
+    @Test
+    void aPageIsReplacedAndEveryoneMayReadIt() throws Exception {
+        Path file = Files.writeString(directory.resolve("page.html"), "old");
+        Picture.write("a demo", Runs.pauseRace(true), List.of(), file);
+
+        assertThat(Files.readString(file)).startsWith("<!DOCTYPE html>").contains("A was paused for 2.0 s");
+        assertThat(directory.toFile().list()).containsExactly("page.html");
+        assertThat(Files.getPosixFilePermissions(file)).contains(PosixFilePermission.OTHERS_READ);
     }
 }

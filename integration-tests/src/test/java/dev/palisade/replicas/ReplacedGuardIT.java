@@ -9,11 +9,11 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
+import dev.palisade.guard.Access;
 import dev.palisade.guard.Admission;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.mark.JdbcMarkStore;
+import dev.palisade.guard.MarkStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,8 +22,11 @@ import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcConnectionPool;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A guard whose marks in a database are taken over while a call of its own runs. */
+@Execution(ExecutionMode.CONCURRENT)
 class ReplacedGuardIT {
     private static final SequencerKeys KEYS = SequencerKeys.generate();
     private static final Duration DELTA = Duration.ofSeconds(2);
@@ -31,8 +34,8 @@ class ReplacedGuardIT {
     @Test
     void runningCallIsStoppedBeforeTheSuccessorAdmitsAnother() throws Exception {
         JdbcConnectionPool database = JdbcConnectionPool.create("jdbc:h2:mem:replaced;DB_CLOSE_DELAY=-1", "sa", "");
-        JdbcMarkStore.over(database).createTable();
-        JdbcMarkStore.over(database).createNeverUsed();
+        MarkStore.createTables(database);
+        MarkStore.createNeverUsed(database);
         List<String> events = new CopyOnWriteArrayList<>();
         Guard old = guard(database);
         Admission running = old.enter(signed(33), Access.WRITE, Binding.of("orders/42"));
@@ -56,9 +59,9 @@ class ReplacedGuardIT {
     }
 
     private static Guard guard(DataSource database) {
-        return Guard.builder(KEYS.verifier("palisade"), JdbcMarkStore.over(database))
-                .unknownEndsAfter(DELTA)
-                .waitAtMost(Duration.ofMinutes(1))
+        return Guard.builder(KEYS.verifier("palisade"), MarkStore.jdbc(database))
+                .unknownOutcomeTimeout(DELTA)
+                .maxWait(Duration.ofMinutes(1))
                 .build();
     }
 

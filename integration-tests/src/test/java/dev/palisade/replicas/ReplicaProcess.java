@@ -7,12 +7,9 @@ import dev.palisade.examples.orders.Order;
 import dev.palisade.examples.orders.OrdersGrpc;
 import dev.palisade.examples.orders.UpdateOrder;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.GuardBuilder;
+import dev.palisade.guard.MarkStore;
+import dev.palisade.guard.grpc.GrpcLockService;
 import dev.palisade.guard.grpc.GuardInterceptor;
-import dev.palisade.guard.grpc.LockServer;
-import dev.palisade.guard.mark.FileMarkStore;
-import dev.palisade.guard.mark.JdbcMarkStore;
-import dev.palisade.guard.mark.MarkStore;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.InsecureServerCredentials;
@@ -62,10 +59,10 @@ public final class ReplicaProcess implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        GuardBuilder builder = Guard.builder(KeysetFile.open(Defaults.keyset()).verifier(Defaults.ISSUER), store())
-                .unknownEndsAfter(Duration.ofMillis(deltaMillis));
+        Guard.Builder builder = Guard.builder(KeysetFile.open(Defaults.keyset()).verifier(Defaults.ISSUER), store())
+                .unknownOutcomeTimeout(Duration.ofMillis(deltaMillis));
         if (!unregistered) {
-            builder.lockService(LockServer.at(
+            builder.lockService(GrpcLockService.at(
                     Grpc.newChannelBuilder(locks, InsecureChannelCredentials.create())
                             .build(),
                     Defaults.ISSUER));
@@ -89,14 +86,14 @@ public final class ReplicaProcess implements Callable<Integer> {
         if (!marks.startsWith("jdbc:")) {
             Path directory = Path.of(marks);
             if (Files.notExists(directory)) {
-                FileMarkStore.createNeverUsed(directory);
+                MarkStore.createNeverUsed(directory);
             }
-            return FileMarkStore.at(directory);
+            return MarkStore.file(directory);
         }
         JdbcDataSource database = new JdbcDataSource();
         database.setURL(marks);
-        JdbcMarkStore store = JdbcMarkStore.over(database);
-        store.createTable();
+        MarkStore.createTables(database);
+        MarkStore store = MarkStore.jdbc(database);
         return store;
     }
 

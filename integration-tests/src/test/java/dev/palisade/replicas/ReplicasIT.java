@@ -5,12 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.HolderInfo;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.examples.orders.OrdersGrpc;
 import dev.palisade.examples.orders.UpdateOrder;
-import dev.palisade.guard.mark.JdbcMarkStore;
+import dev.palisade.guard.MarkStore;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
 import io.grpc.Grpc;
@@ -33,8 +34,11 @@ import org.h2.tools.Server;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Two replicas of a guarded service as real processes, with a real lock server. */
+@Execution(ExecutionMode.CONCURRENT)
 class ReplicasIT {
     private static final Duration DELTA = Duration.ofSeconds(2);
 
@@ -115,10 +119,43 @@ class ReplicasIT {
         JdbcDataSource source = new JdbcDataSource();
         source.setURL("jdbc:h2:tcp://127.0.0.1:" + server.getPort() + "/"
                 + installation.home().resolve("marks") + ";WRITE_DELAY=0");
-        JdbcMarkStore store = JdbcMarkStore.over(source);
-        store.createTable();
-        store.createNeverUsed();
+        MarkStore.createTables(source);
+        MarkStore.createNeverUsed(source);
         return source.getURL();
+    }
+
+    /** Waits for the first answer to its registration: a call that comes before is held back, and may be refused. */
+    private Replica serving(String marks, String... options) {
+        Replica replica = replica(marks, options);
+        replica.awaitHealth(ServingStatus.SERVING);
+        return replica;
+    }
+
+    /** An empty directory, so that a guard starts as a new one: a missing one becomes a store that was never used. */
+    private String emptyDirectory(String name) throws IOException {
+        return Files.createDirectory(installation.home().resolve(name)).toString();
+    }
+
+    /** Writes under a fresh lease; the first ones after a new base mark are refused. */
+    private static void updateOnceAdmitted(PalisadeClient client, Replica replica, String status) {
+        Awaitility.await()
+                .atMost(Duration.ofMinutes(1))
+                .ignoreExceptionsInstanceOf(StatusRuntimeException.class)
+                .until(() -> {
+                    try (Lease lease = client.acquire("orders/42")) {
+                        replica.update(lease, status);
+                    }
+                    return true;
+                });
+    }
+
+    private String registeredOwner() {
+        return a.operations()
+                .list("palisade/guards/")
+                .flatMap(lock -> lock.holders().stream())
+                .map(HolderInfo::owner)
+                .findFirst()
+                .orElse("nobody");
     }
 
     private List<String> applied() throws IOException {
@@ -126,7 +163,7 @@ class ReplicasIT {
     }
 
     /** A writes at the first, B after it; then A, late, at the second. */
-    private void lateWrite(Replica first, Replica second) {
+    private void lateWrite(Replica first, Replica second) throws InterruptedException {
         Lease old;
         try (Lease lease = a.acquire("orders/42")) {
             first.update(lease, "a");
@@ -151,15 +188,14 @@ class ReplicasIT {
 
     /** What happens where guards do not register, and why they do. */
     @Test
-    void unregisteredReplicasApplyALateWrite() throws IOException {
-        lateWrite(replica(directory("m1"), "--unregistered"), replica(directory("m2"), "--unregistered"));
+    void unregisteredReplicasApplyALateWrite() throws IOException, InterruptedException {
+        lateWrite(serving(directory("m1"), "--unregistered"), serving(directory("m2"), "--unregistered"));
         assertThat(applied()).containsExactly("a", "b", "late at the second");
     }
 
     @Test
     void secondReplicaWithMarksOfItsOwnIsRefusedAndNotServing() throws IOException {
-        Replica first = replica(directory("m1"));
-        first.awaitHealth(ServingStatus.SERVING);
+        Replica first = serving(directory("m1"));
         Replica second = replica(directory("m2"));
         second.awaitHealth(ServingStatus.NOT_SERVING);
         Rejection why = refused(() -> lateWrite(first, second));
@@ -173,14 +209,13 @@ class ReplicasIT {
     }
 
     @Test
-    void killedReplicaServesWithTheSameMarksAtOnceAfterDelta() throws IOException {
-        Replica first = replica(directory("m1"));
+    void killedReplicaServesWithTheSameMarksAtOnceAfterDelta() throws IOException, InterruptedException {
+        Replica first = serving(directory("m1"));
         try (Lease lease = a.acquire("orders/42")) {
             first.update(lease, "before");
             first.service().child().kill();
             long killed = System.nanoTime();
-            Replica again = replica(directory("m1"));
-            again.awaitHealth(ServingStatus.SERVING);
+            Replica again = serving(directory("m1"));
             again.update(lease, "after");
             assertThat(Duration.ofNanos(System.nanoTime() - killed)).isGreaterThan(DELTA);
         }
@@ -190,9 +225,8 @@ class ReplicasIT {
     @Test
     void rollingUpdateOnSharedMarksRefusesTheOldReplica() throws Exception {
         String marks = database();
-        Replica old = replica(marks);
+        Replica old = serving(marks);
         Lease former = a.acquire("orders/42");
-        old.awaitHealth(ServingStatus.SERVING);
         old.update(former, "old");
         Replica fresh = replica(marks);
         old.awaitHealth(ServingStatus.NOT_SERVING);
@@ -205,9 +239,8 @@ class ReplicasIT {
     }
 
     @Test
-    void lockServerThatIsAwayStopsNoGuardThatItHasAnswered() throws IOException {
-        Replica first = replica(directory("m1"));
-        first.awaitHealth(ServingStatus.SERVING);
+    void lockServerThatIsAwayStopsNoGuardThatItHasAnswered() throws IOException, InterruptedException {
+        Replica first = serving(directory("m1"));
         Lease lease = a.acquire("orders/42");
         first.update(lease, "before");
         locks.child().kill();
@@ -219,5 +252,47 @@ class ReplicasIT {
         assertThat(second.health()).isEqualTo(ServingStatus.NOT_SERVING);
         assertThat(first.health()).isEqualTo(ServingStatus.SERVING);
         assertThat(applied()).containsExactly("before", "while it is away", "after");
+    }
+
+    /** Each has served while the other was down, with marks that know nothing of it. */
+    @Test
+    void replicasThatAlternateWithSeparateMarksRefuseALateWrite() throws IOException, InterruptedException {
+        Replica first = serving(directory("m1"));
+        Lease old;
+        try (Lease lease = a.acquire("orders/42")) {
+            first.update(lease, "a");
+            old = lease;
+        }
+        first.service().child().terminate();
+        Replica second = serving(emptyDirectory("m2"));
+        updateOnceAdmitted(b, second, "b");
+        second.service().child().terminate();
+        Replica again = serving(directory("m1"));
+        assertThat(refused(() -> again.update(old, "late")).reason()).isEqualTo(Reason.TOKEN_STALE);
+        updateOnceAdmitted(a, again, "a again");
+        assertThat(applied()).containsExactly("a", "b", "a again");
+    }
+
+    /** Its registration lapses while it is paused, another serves and leaves, and it goes on where it stood. */
+    @Test
+    void replicaWhoseRegistrationLapsedRefusesALateWrite() throws IOException, InterruptedException {
+        Replica first = serving(directory("m1"));
+        String owner = registeredOwner();
+        Lease old;
+        try (Lease lease = a.acquire("orders/42")) {
+            first.update(lease, "a");
+            old = lease;
+        }
+        first.service().child().pause();
+        Replica second = serving(emptyDirectory("m2"));
+        updateOnceAdmitted(b, second, "b");
+        second.service().child().terminate();
+        first.service().child().resume();
+        Awaitility.await().atMost(Duration.ofMinutes(1)).until(this::registeredOwner, owner::equals);
+        // Refused in one way or another while the marks are raised and until Δ is over; never applied.
+        assertThat(refused(() -> first.update(old, "late")).metadata()).containsEntry(Rejection.APPLIED, "no");
+        updateOnceAdmitted(a, first, "a again");
+        assertThat(refused(() -> first.update(old, "late")).reason()).isEqualTo(Reason.TOKEN_STALE);
+        assertThat(applied()).containsExactly("a", "b", "a again");
     }
 }

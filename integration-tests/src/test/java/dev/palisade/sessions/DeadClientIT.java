@@ -3,8 +3,8 @@ package dev.palisade.sessions;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.client.AcquireResult;
-import dev.palisade.client.LostReason;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LostReason;
 import dev.palisade.faults.Link;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
@@ -50,7 +50,7 @@ class DeadClientIT {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
-    void aKilledProcessIsNeitherHolderNorWaiterAnyMoreAfterTheGraceAndASecond() {
+    void aKilledProcessIsNeitherHolderNorWaiterAnyMoreAfterTheGraceAndASecond() throws InterruptedException {
         Scene scene = scene();
         PalisadeClient living = scene.client("living", scene.address());
         Watched held = Scene.take(living, "job/2", 60_000);
@@ -77,7 +77,7 @@ class DeadClientIT {
     @ParameterizedTest
     @ValueSource(strings = {"the link is cut", "the server is killed"})
     @Execution(ExecutionMode.CONCURRENT)
-    void aThousandLeasesAreKeptWhen(String what) {
+    void aThousandLeasesAreKeptWhen(String what) throws InterruptedException {
         Scene scene = scene();
         Link link = scene.link();
         PalisadeClient client = scene.client("holder", link.address());
@@ -169,7 +169,7 @@ class DeadClientIT {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
-    void aFrozenLinkIsEndedByTheLeaseAndNotByTheGrace() {
+    void aFrozenLinkIsEndedByTheLeaseAndNotByTheGrace() throws InterruptedException {
         Scene scene = scene();
         Link link = scene.link();
         Watched held = Scene.take(scene.client("holder", link.address()), LOCK, 5_000);
@@ -186,7 +186,7 @@ class DeadClientIT {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
-    void whoKeepsLeasesOnDisconnectLosesThemOnlyByTheirEnd() {
+    void whoKeepsLeasesOnDisconnectLosesThemOnlyByTheirEnd() throws InterruptedException {
         Scene scene = scene();
         Link link = scene.link();
         PalisadeClient holder = scene.client("holder", link.address(), builder -> builder.keepLeasesOnDisconnect(true));

@@ -24,6 +24,8 @@ import java.security.SecureRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -32,6 +34,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * (requirement A12).
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Execution(ExecutionMode.CONCURRENT)
 class LateDuplicateIT {
     /** How the calls travel: on the stream that carried them first, on a newer one, or as unary calls. */
     enum By {
@@ -163,14 +166,14 @@ class LateDuplicateIT {
     }
 
     /** Nobody holds it, and what is said to have been granted was granted before. */
-    private void assertFreeAfter(String lock, int grants) {
+    private void assertFreeAfter(String lock, int grants) throws InterruptedException {
         assertThat(scene.describe(lock).holders()).isEmpty();
         assertThat(scene.history(lock, "GRANTED")).hasSize(grants);
     }
 
     @ParameterizedTest
     @EnumSource
-    void everythingAboutAReleasedGrantIsOver(By by) {
+    void everythingAboutAReleasedGrantIsOver(By by) throws InterruptedException {
         String lock = "released/" + by;
         Sender sender = new Sender(by);
         Call.Builder acquire = acquire(lock, 60_000, 0);
@@ -200,7 +203,7 @@ class LateDuplicateIT {
 
     @ParameterizedTest
     @EnumSource
-    void whatHasExpiredStaysExpired(By by) {
+    void whatHasExpiredStaysExpired(By by) throws InterruptedException {
         String lock = "expired/" + by;
         Sender sender = new Sender(by);
         Call.Builder acquire = acquire(lock, 1_000, 0);
@@ -215,7 +218,7 @@ class LateDuplicateIT {
 
     @ParameterizedTest
     @EnumSource
-    void aTryThatWasBusyIsNotGrantedLater(By by) {
+    void aTryThatWasBusyIsNotGrantedLater(By by) throws InterruptedException {
         String lock = "busy/" + by;
         Sender sender = new Sender(by);
         Call.Builder acquire = acquire(lock, 60_000, 0);
@@ -231,7 +234,7 @@ class LateDuplicateIT {
 
     @ParameterizedTest
     @EnumSource
-    void whoHasLeftIsNotGrantedLaterWhicheverCameFirst(By by) {
+    void whoHasLeftIsNotGrantedLaterWhicheverCameFirst(By by) throws InterruptedException {
         String before = "left first/" + by;
         Sender overtaken = new Sender(by);
         assertThat(overtaken.first(leave(before)).getLeave().getWasWaiting()).isFalse();
@@ -250,7 +253,7 @@ class LateDuplicateIT {
 
     @ParameterizedTest
     @EnumSource(names = {"SAME_STREAM", "NEWER_STREAM"})
-    void whoLeftTheQueueIsNotOfferedTheLockLater(By by) {
+    void whoLeftTheQueueIsNotOfferedTheLockLater(By by) throws InterruptedException {
         String lock = "left the queue/" + by;
         Sender sender = new Sender(by);
         Call.Builder acquire = acquire(lock, 60_000, 10_000);
@@ -266,7 +269,7 @@ class LateDuplicateIT {
 
     @ParameterizedTest
     @EnumSource(names = {"SAME_STREAM", "NEWER_STREAM"})
-    void anAcceptThatComesAgainMakesNoSecondGrant(By by) {
+    void anAcceptThatComesAgainMakesNoSecondGrant(By by) throws InterruptedException {
         String lock = "accepted/" + by;
         Sender sender = new Sender(by);
         Granted offered;
@@ -287,7 +290,7 @@ class LateDuplicateIT {
 
     @ParameterizedTest
     @EnumSource
-    void anAcquireFromBeforeTheServersMemoryIsRefused(By by) {
+    void anAcquireFromBeforeTheServersMemoryIsRefused(By by) throws InterruptedException {
         String lock = "old/" + by;
         Call.Builder acquire = acquire(lock, 60_000, 10_000);
         acquire.getAcquireBuilder().setAgeMillis(30_001);

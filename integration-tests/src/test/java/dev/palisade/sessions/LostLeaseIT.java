@@ -3,8 +3,8 @@ package dev.palisade.sessions;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.client.AcquireResult;
-import dev.palisade.client.LostReason;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LostReason;
 import dev.palisade.faults.Link;
 import dev.palisade.scenario.Child;
 import dev.palisade.sessions.Scene.Watched;
@@ -69,7 +69,7 @@ class LostLeaseIT {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
-    void aLinkThatTakesAlmostASecondEachWayKeepsTheLease() {
+    void aLinkThatTakesAlmostASecondEachWayKeepsTheLease() throws InterruptedException {
         Link link = scene.link();
         Watched held = Scene.take(scene.client("holder", link.address()), LOCK, 5_000);
         CompletableFuture<AcquireResult> wait = Scene.queue(scene.client("next", scene.address()), LOCK, 5_000);

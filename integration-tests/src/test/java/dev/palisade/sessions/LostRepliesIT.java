@@ -3,11 +3,11 @@ package dev.palisade.sessions;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.client.AcquireResult;
-import dev.palisade.client.LeaseLostException;
-import dev.palisade.client.LockUnavailableException;
 import dev.palisade.client.Operations;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.client.ReleaseOutcome;
+import dev.palisade.contract.LeaseLostException;
+import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ServerFrame;
@@ -56,7 +56,7 @@ class LostRepliesIT {
     }
 
     /** One grant, whose end is recorded as {@code ends}; the lock is free. */
-    private void assertGrantedOnce(String lock, Watched held, String ended) {
+    private void assertGrantedOnce(String lock, Watched held, String ended) throws InterruptedException {
         List<Operations.HistoryEntry> past = scene.operations().history(lock);
         Set<Object> grants = new HashSet<>();
         for (Operations.HistoryEntry entry : past) {
@@ -86,7 +86,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostWelcomeIsWaitedForOnTheNextStream(Fate fate) {
+    void aLostWelcomeIsWaitedForOnTheNextStream(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "welcome/" + fate;
         relay.loseNext(WELCOME, fate);
@@ -103,7 +103,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostGrantIsResumed(Fate fate) {
+    void aLostGrantIsResumed(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "granted/" + fate;
         PalisadeClient client = client(relay);
@@ -121,7 +121,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aTryWhoseGrantIsLostIsGrantedOrGivesItBack(Fate fate) {
+    void aTryWhoseGrantIsLostIsGrantedOrGivesItBack(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "tried/" + fate;
         PalisadeClient client = client(relay);
@@ -142,7 +142,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostPlaceInTheQueueIsTakenAgain(Fate fate) {
+    void aLostPlaceInTheQueueIsTakenAgain(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "queued/" + fate;
         PalisadeClient client = client(relay);
@@ -167,7 +167,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostBusyIsSaidAgainOrIsUnknown(Fate fate) {
+    void aLostBusyIsSaidAgainOrIsUnknown(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "busy/" + fate;
         PalisadeClient client = client(relay);
@@ -186,7 +186,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostOfferIsMadeAgainOrFoundByAskingAgain(Fate fate) {
+    void aLostOfferIsMadeAgainOrFoundByAskingAgain(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "offered/" + fate;
         Watched before = Scene.take(other, lock, 30_000);
@@ -207,7 +207,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostAnswerToAnAcceptIsAskedForAgainAndTheLeaseResumed(Fate fate) {
+    void aLostAnswerToAnAcceptIsAskedForAgainAndTheLeaseResumed(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "accepted/" + fate;
         Watched before = Scene.take(other, lock, 30_000);
@@ -228,7 +228,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostAnswerToAKeepAliveLosesNoLease(Fate fate) {
+    void aLostAnswerToAKeepAliveLosesNoLease(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "kept/" + fate;
         Watched held = Scene.take(client(relay), lock, TTL_MILLIS);
@@ -244,7 +244,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostAnswerToARenewLosesNoLease(Fate fate) {
+    void aLostAnswerToARenewLosesNoLease(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "renewed/" + fate;
         Watched held = Scene.take(client(relay), lock, TTL_MILLIS);
@@ -252,7 +252,7 @@ class LostRepliesIT {
 
         // More than can be left after any waiting: asks the server.
         try {
-            held.lease().ensure(Duration.ofMillis(1_977));
+            held.lease().ensureValidFor(Duration.ofMillis(1_977));
         } catch (LeaseLostException e) {
             assertThat(e).as("not so much is certain").hasMessageContaining(lock);
         }
@@ -267,7 +267,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostAnswerToAResumeIsAskedForAgain(Fate fate) {
+    void aLostAnswerToAResumeIsAskedForAgain(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "resumed/" + fate;
         Watched held = Scene.take(client(relay), lock, TTL_MILLIS);
@@ -284,7 +284,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostAnswerToAReleaseIsAskedForAgainOrIsUnknown(Fate fate) {
+    void aLostAnswerToAReleaseIsAskedForAgainOrIsUnknown(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "released/" + fate;
         Watched held = Scene.take(client(relay), lock, TTL_MILLIS);
@@ -302,7 +302,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostAnswerToALeaveLeavesNobodyInTheQueue(Fate fate) {
+    void aLostAnswerToALeaveLeavesNobodyInTheQueue(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "left/" + fate;
         Watched before = Scene.take(other, lock, 30_000);
@@ -322,7 +322,7 @@ class LostRepliesIT {
     @ParameterizedTest
     @EnumSource
     @Execution(ExecutionMode.CONCURRENT)
-    void aLostDescriptionIsAskedForAgainOrIsUnavailable(Fate fate) {
+    void aLostDescriptionIsAskedForAgainOrIsUnavailable(Fate fate) throws InterruptedException {
         Relay relay = scene.relay();
         String lock = "described/" + fate;
         PalisadeClient client = client(relay);

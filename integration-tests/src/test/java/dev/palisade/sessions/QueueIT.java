@@ -12,8 +12,11 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A hundred waiters, some of them dead, stopped or gone: the living keep their order, one is woken at a time (A10). */
+@Execution(ExecutionMode.CONCURRENT)
 class QueueIT {
     private static final String LOCK = "job/1";
     private static final long TTL_MILLIS = 30_000;

@@ -4,10 +4,10 @@ import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
 import dev.palisade.client.LockDescription;
-import dev.palisade.client.LockUnavailableException;
-import dev.palisade.client.LostReason;
 import dev.palisade.client.Operations;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.LockUnavailableException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.faults.Link;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
@@ -45,7 +45,7 @@ final class Scene implements AutoCloseable {
     /** @param environment of the server's process */
     Scene(Map<String, String> environment, String... options) {
         server = installation.server(environment, options);
-        onlooker = PalisadeClient.builder(address()).owner("onlooker").build();
+        onlooker = PalisadeClient.builder().servers(address()).owner("onlooker").build();
         // So that what is timed is not the first start of anything.
         eventually().until(() -> onlooker.describe("warm").holders().isEmpty());
     }
@@ -90,8 +90,9 @@ final class Scene implements AutoCloseable {
 
     /** A client of this process. */
     PalisadeClient client(String name, String address, UnaryOperator<PalisadeClient.Builder> settings) {
-        return opened(
-                settings.apply(PalisadeClient.builder(address).owner(name)).build());
+        return opened(settings.apply(
+                        PalisadeClient.builder().servers(address.split(",")).owner(name))
+                .build());
     }
 
     PalisadeClient client(String name, String address) {
@@ -129,12 +130,12 @@ final class Scene implements AutoCloseable {
         return closeable;
     }
 
-    LockDescription describe(String lock) {
+    LockDescription describe(String lock) throws InterruptedException {
         return onlooker.describe(lock);
     }
 
     /** The names of those who wait, in their order, whoever is offered the lock first. */
-    List<String> waiting(String lock) {
+    List<String> waiting(String lock) throws InterruptedException {
         return describe(lock).waiters().stream()
                 .map(LockDescription.Waiter::owner)
                 .toList();
@@ -145,7 +146,7 @@ final class Scene implements AutoCloseable {
     }
 
     /** The entries of the history of {@code lock} that say {@code what}. */
-    List<Operations.HistoryEntry> history(String lock, String what) {
+    List<Operations.HistoryEntry> history(String lock, String what) throws InterruptedException {
         return operations().history(lock).stream()
                 .filter(entry -> entry.what().equals(what))
                 .toList();
@@ -160,7 +161,7 @@ final class Scene implements AutoCloseable {
     }
 
     static AcquireOptions options(long ttlMillis, long waitMillis) {
-        return AcquireOptions.defaults().ttl(Duration.ofMillis(ttlMillis)).wait(Duration.ofMillis(waitMillis));
+        return AcquireOptions.waiting(Duration.ofMillis(waitMillis)).ttl(Duration.ofMillis(ttlMillis));
     }
 
     /** Takes a free lock and watches over the lease. */

@@ -12,8 +12,11 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Two lock servers, processes of their own, on one Redis: any of them answers, and a killed one costs nobody anything (D4). */
+@Execution(ExecutionMode.CONCURRENT)
 class SeveralServersIT {
     private static final String LOCK = "orders/7";
     private static final long TTL_MILLIS = 10_000;
@@ -32,7 +35,7 @@ class SeveralServersIT {
     }
 
     @Test
-    void aKilledServerLosesNoLeaseAndNoPlaceInTheQueue() {
+    void aKilledServerLosesNoLeaseAndNoPlaceInTheQueue() throws InterruptedException {
         PalisadeClient onlooker = scene.client("onlooker of both", other.address());
         Watched held = Scene.take(scene.client("a", both), LOCK, TTL_MILLIS);
         CompletableFuture<AcquireResult> b = Scene.queue(scene.client("b", both), LOCK, TTL_MILLIS);

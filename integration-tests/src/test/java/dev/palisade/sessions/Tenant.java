@@ -38,8 +38,10 @@ final class Tenant {
     }
 
     public static void main(String[] args) throws IOException {
-        try (PalisadeClient client =
-                PalisadeClient.builder(args[1]).owner(args[0]).build()) {
+        try (PalisadeClient client = PalisadeClient.builder()
+                .servers(args[1].split(","))
+                .owner(args[0])
+                .build()) {
             Tenant tenant = new Tenant(client);
             Thread watch = new Thread(tenant::watch, "watch");
             watch.setDaemon(true);
@@ -66,9 +68,8 @@ final class Tenant {
 
     private void take(String lock, long ttlMillis, long waitMillis) {
         // Each in a place of its own.
-        AcquireOptions options = AcquireOptions.defaults()
+        AcquireOptions options = AcquireOptions.waiting(Duration.ofMillis(waitMillis))
                 .ttl(Duration.ofMillis(ttlMillis))
-                .wait(Duration.ofMillis(waitMillis))
                 .purpose("take " + ++takes);
         var unused = client.acquireAsync(lock, options).thenAccept(result -> {
             if (result instanceof AcquireResult.Granted granted) {

@@ -118,7 +118,7 @@ class WallClockIT {
     @ParameterizedTest
     @ValueSource(longs = {1, -1})
     @Execution(ExecutionMode.CONCURRENT)
-    void aServersClockThatStepsEndsNoLeaseAndTokensGoOnRising(long hours) {
+    void aServersClockThatStepsEndsNoLeaseAndTokensGoOnRising(long hours) throws InterruptedException {
         Scene scene = scene(clock().environment());
         Watched held = Scene.take(scene.client("holder", scene.address()), LOCK, TTL_MILLIS);
         CompletableFuture<AcquireResult> wait = Scene.queue(scene.client("next", scene.address()), LOCK, TTL_MILLIS);

@@ -6,6 +6,7 @@ import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.crypto.SequencerKeys;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -24,7 +25,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Rotates the keys that sign sequencers. Lock servers and guards take up a changed file within a second.",
             "",
-            "  palisade keys add          a new key that verifies; copy the file to all guards",
+            "  palisade keys add          a new key that verifies; copy the file to all guards.",
+            "                             Makes the file where there is none",
             "  palisade keys promote ID   the key that signs from now on",
             "  palisade keys retire ID    forget a key, once every lease taken before the",
             "                             promote is over: a renewed lease keeps the",
@@ -66,8 +68,9 @@ final class KeysCommand implements Callable<Integer> {
             throw misuse(namesOne ? verb + " needs the ID of a key, as list shows it" : verb + " takes no ID");
         }
         try {
-            KeysetFile file = KeysetFile.open(keyset);
-            switch (verb) {
+            boolean isNew = verb == Verb.add && Files.notExists(keyset);
+            KeysetFile file = isNew ? KeysetFile.openOrCreate(keyset) : KeysetFile.open(keyset);
+            switch (isNew ? Verb.list : verb) {
                 case list -> {}
                 case add -> change(file, SequencerKeys::withNewKey);
                 case promote -> change(file, keys -> keys.promote(keyId()));

@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.LibraryLog;
 import dev.palisade.contract.cli.OutOfMemoryExit;
+import dev.palisade.contract.cli.TerminalEscape;
 import java.util.Arrays;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -27,8 +28,8 @@ public final class Main {
                     case "server" -> Commands.run(new ServerCommand(), rest);
                     case "keys" -> Commands.run(new KeysCommand(), rest);
                     default -> {
-                        System.err.println(
-                                "palisade: '" + command + "' is not a command of this jar; use server or keys");
+                        System.err.println("palisade: '" + TerminalEscape.text(command)
+                                + "' is not a command of this jar; use server or keys");
                         yield Commands.USAGE;
                     }
                 });

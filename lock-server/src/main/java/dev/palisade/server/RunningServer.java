@@ -6,6 +6,7 @@ import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.LastWords;
 import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.OutOfMemoryExit;
+import dev.palisade.contract.cli.TerminalEscape;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.CallsInFlight;
@@ -16,6 +17,7 @@ import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
 import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.embedded.EmbeddedStore;
 import dev.palisade.server.store.redis.Loop;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
@@ -23,6 +25,7 @@ import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.concurrent.Executor;
@@ -79,6 +82,7 @@ final class RunningServer {
     static RunningServer start(ServerCommand config) throws CannotStart {
         InetSocketAddress address = Listening.on(config.host, config.port);
         int connectionsMax = ConnectionLimit.fromOpenFiles();
+        boolean makesKeyset = Files.notExists(config.keyset);
         KeysetFile keyset = openKeyset(config);
         SecureRandom random = new SecureRandom();
         Limits limits = Limits.DEFAULTS;
@@ -131,6 +135,9 @@ final class RunningServer {
         }
         RunningServer running =
                 new RunningServer(opened, timer, engine, locks, health, inFlight, server, transport, config.drain);
+        if (makesKeyset) {
+            events.tellAlways("keyset_made", "path", keyset.path());
+        }
         running.say(opened.where());
         if (connectionsMax < ConnectionLimit.CONNECTIONS_MAX) {
             running.say("connections at most " + connectionsMax + ", by the limit of open files (ulimit -n)");
@@ -203,10 +210,19 @@ final class RunningServer {
     }
 
     private void say(String line) {
-        System.out.println("palisade server: " + line);
+        System.out.println("palisade server: " + TerminalEscape.text(line));
     }
 
+    /** A keyset that is lost is not made anew in silence: no guard would accept what it signs, nor the leases from before. */
     private static KeysetFile openKeyset(ServerCommand config) throws CannotStart {
+        if (config.store == null && Files.notExists(config.keyset) && EmbeddedStore.isBegun(config.dataDir)) {
+            throw new CannotStart(
+                    "signing keyset " + config.keyset + " does not exist, but the leases in data directory "
+                            + config.dataDir
+                            + " were signed with one; restore it from a copy, such as a guard's, or name it with"
+                            + " --keyset. If it is lost, palisade keys add --keyset " + config.keyset
+                            + " makes a new one: copy it to all guards, and every holder has to acquire again");
+        }
         try {
             return KeysetFile.openOrCreate(config.keyset);
         } catch (IOException e) {
@@ -220,8 +236,8 @@ final class RunningServer {
         LastWords.within(RunningServer::flushLog);
         LastWords.say(
                 System.err,
-                "palisade server: cannot make data durable, stopping: " + why + "; nothing that was answered is lost: "
-                        + advice(why) + ", then start again");
+                "palisade server: cannot make data durable, stopping: " + TerminalEscape.text(why)
+                        + "; nothing that was answered is lost: " + advice(why) + ", then start again");
         Runtime.getRuntime().halt(NOT_DURABLE);
     }
 

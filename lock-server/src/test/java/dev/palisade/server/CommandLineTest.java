@@ -139,7 +139,7 @@ class CommandLineTest {
                     Misuse.cannotStart("signing keyset", "server", "--port", "0", "--keyset", file + "/keys.json"),
                     Misuse.cannotStart("signing keyset", "server", "--port", "0", "--keyset", foreign.toString()),
                     Misuse.usage("rotate", "keys", "rotate"),
-                    Misuse.usage("list|add", "keys"),
+                    Misuse.usage("use list, add, promote or retire", "keys"),
                     Misuse.cannotStart("does not exist", "keys", "list"),
                     Misuse.cannotStart("not a usable keyset", "keys", "list", "--keyset", corrupt.toString()));
             for (int i = 0; i < table.size(); i++) {
@@ -232,6 +232,7 @@ class CommandLineTest {
     void aDirectoryThatWasAskedForTwiceInOneProcessIsStillLockedForOthers(@TempDir Path home) throws Exception {
         Path directory = home.resolve("palisade/server");
         EmbeddedConfig config = EmbeddedConfig.in(directory);
+        KeysetFile.openOrCreate(home.resolve("palisade/keys/sequencers.json")); // A used directory needs its keys.
         try (EmbeddedStore store = open(config)) {
             store.listen(new LockStore.Listener() {
                 @Override
@@ -357,6 +358,37 @@ class CommandLineTest {
                     .as("the file and one key")
                     .hasSize(2);
             channel.shutdownNow();
+        }
+    }
+
+    /** Its leases were signed with the keyset, and guards have it: a new one in its place would be noticed by nobody here. */
+    @Test
+    void lostKeysetIsNotMadeAnewInSilence(@TempDir Path home) throws Exception {
+        Path keyset = home.resolve("palisade/keys/sequencers.json");
+        assertThat(loggedByAWholeRun(home)).contains("event=keyset_made path=" + keyset);
+        assertThat(loggedByAWholeRun(home)).doesNotContain("keyset_made");
+        Files.delete(keyset);
+        try (ServerProcess server = ServerProcess.start(home, Map.of(), "server", "--port", "0")) {
+            assertThat(server.exitCode()).isEqualTo(Commands.CANNOT_START);
+            assertThat(server.err().lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("palisade server: signing keyset " + keyset + " does not exist, but the leases in ")
+                    .contains("restore it from a copy", "palisade keys add --keyset " + keyset + " makes a new one");
+        }
+        assertThat(keyset).doesNotExist();
+        assertThat(keys(home, 0, "add").lines())
+                .as("the file and one key, which signs")
+                .hasSize(2);
+        assertThat(loggedByAWholeRun(home)).contains("event=epoch_started");
+    }
+
+    private static String loggedByAWholeRun(Path home) throws Exception {
+        try (ServerProcess server = ServerProcess.server(home)) {
+            server.port();
+            server.process.destroy();
+            server.exitCode();
+            return server.err();
         }
     }
 

@@ -27,8 +27,8 @@ import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.ResumeRequest;
-import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.redis.RedisProcess;
@@ -196,7 +196,7 @@ class OneLoopTest {
         locks.history(HistoryRequest.newBuilder().setLock(lock).build());
         locks.sessions(SessionsRequest.getDefaultInstance());
         locks.store(StoreRequest.getDefaultInstance());
-        locks.revoke(RevokeRequest.newBuilder()
+        locks.requestRelease(RequestReleaseRequest.newBuilder()
                 .setLock(lock)
                 .setBy("ops")
                 .setWhy("a test")

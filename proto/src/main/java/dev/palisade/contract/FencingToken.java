@@ -1,12 +1,14 @@
 package dev.palisade.contract;
 
+import java.io.Serializable;
+
 /**
  * The number that orders grants: a later grant of a lock has the larger token. It belongs to the grant for good;
  * renewing or resuming never changes it.
  *
  * @param value 1 to 2<sup>53</sup>&minus;1, so that Lua, JSON and JavaScript hold it exactly
  */
-public record FencingToken(long value) implements Comparable<FencingToken> {
+public record FencingToken(long value) implements Comparable<FencingToken>, Serializable {
     /** A grant's own tokens: the one it is known by, and those right above it, for the turns that its client passes on. */
     public static final int PER_GRANT = 32;
 

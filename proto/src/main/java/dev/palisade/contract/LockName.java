@@ -1,5 +1,6 @@
 package dev.palisade.contract;
 
+import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -7,7 +8,7 @@ import java.nio.charset.StandardCharsets;
  *
  * @param value the name as text
  */
-public record LockName(String value) implements Comparable<LockName> {
+public record LockName(String value) implements Comparable<LockName>, Serializable {
     /** The longest name, in bytes of UTF-8. */
     public static final int BYTES_MAX = 256;
 

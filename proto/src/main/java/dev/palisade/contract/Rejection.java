@@ -1,5 +1,6 @@
 package dev.palisade.contract;
 
+import java.io.Serializable;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -10,7 +11,7 @@ import java.util.Map;
  * @param message one line: what, where and what to do
  * @param metadata names and values, such as {@link #PRESENTED_TOKEN}
  */
-public record Rejection(Reason reason, String message, Map<String, String> metadata) {
+public record Rejection(Reason reason, String message, Map<String, String> metadata) implements Serializable {
     /** Metadata: the token that the refused call carried. */
     public static final String PRESENTED_TOKEN = "presented_token";
     /** Metadata: the token that the guard's mark holds. */

@@ -17,17 +17,27 @@ import java.util.List;
  * <p>Safe for use by several threads.
  */
 public final class Admission implements AutoCloseable {
+    /**
+     * A reason to keep an {@link Admission} open after its call: {@link #retain}. Close it when the work that needs the
+     * admission is over, on any thread. Only the guard implements this. Safe for use by several threads.
+     */
+    public interface Retention extends AutoCloseable {
+        /** The work has ended. Does not block and throws nothing; more calls of this do nothing. */
+        @Override
+        void close();
+    }
+
     private final List<Call> calls;
     private final Hold mine = new Hold();
     private int holds = 1;
-    private boolean lostSight;
+    private boolean outcomeUnknown;
 
     Admission(List<Call> calls) {
         this.calls = calls;
     }
 
     /** One reason why the admission is still needed. */
-    private final class Hold implements AutoCloseable {
+    private final class Hold implements Retention {
         private boolean closed;
 
         @Override
@@ -44,11 +54,12 @@ public final class Admission implements AutoCloseable {
     }
 
     /**
-     * Keeps the admission open beyond {@link #close()}, for work that outlives the call: until the result is closed too.
+     * Keeps the admission open beyond {@link #close()}, for work that outlives the call: until the result is closed too. May be
+     * called several times; the admission ends with the last of its retentions.
      *
      * @throws IllegalStateException when the admission has ended already
      */
-    public synchronized AutoCloseable retain() {
+    public synchronized Retention retain() {
         if (holds == 0) {
             throw new IllegalStateException("the admission has ended; retain it before it is closed");
         }
@@ -67,14 +78,14 @@ public final class Admission implements AutoCloseable {
     /**
      * In place of {@link #close()} when it cannot be told whether the work has ended: a timeout, a broken connection to the
      * backend. The resources stay closed to conflicting grants until {@link #close()} says that it has ended after all, or
-     * until the guard's time for unknown ends is over.
+     * until {@link Guard.Builder#unknownOutcomeTimeout} is over.
      */
-    public void lostSight() {
+    public void outcomeUnknown() {
         synchronized (this) {
             if (mine.closed) {
                 return;
             }
-            lostSight = true;
+            outcomeUnknown = true;
         }
         mine.close();
     }
@@ -84,8 +95,8 @@ public final class Admission implements AutoCloseable {
     public void close() {
         boolean late;
         synchronized (this) {
-            late = mine.closed && lostSight;
-            lostSight = false;
+            late = mine.closed && outcomeUnknown;
+            outcomeUnknown = false;
         }
         if (late) {
             settle();
@@ -100,11 +111,11 @@ public final class Admission implements AutoCloseable {
             if (holds > 0) {
                 return;
             }
-            unknown = lostSight;
+            unknown = outcomeUnknown;
         }
         for (Call call : calls) {
             if (unknown) {
-                call.lostSight();
+                call.outcomeUnknown();
             } else {
                 call.ended();
             }

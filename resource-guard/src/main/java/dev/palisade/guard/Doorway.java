@@ -4,11 +4,7 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Door;
-import dev.palisade.guard.core.Mark;
-import dev.palisade.guard.core.Visit;
-import dev.palisade.guard.mark.StoredMark;
+import dev.palisade.guard.MarkStore.StoredMark;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,13 +51,13 @@ final class Doorway {
         }
 
         /** Whether it has ended cannot be told any more, unless {@link #ended} says so later. */
-        void lostSight() {
+        void outcomeUnknown() {
             Time time = doorway.house.time();
             long nanos = doorway.house.quarantineNanos();
             long until = time.nanos() + nanos;
             boolean began = doorway.change(() -> {
                 boolean ran = state() == State.RUNNING;
-                doorway.door.lostSight(this, until);
+                doorway.door.outcomeUnknown(this, until);
                 quarantined |= ran;
                 return ran;
             });
@@ -125,7 +121,7 @@ final class Doorway {
     private final String issuer;
     private final LockName lock;
     private final House house;
-    private final long closedUntilNanos;
+    private long closedUntilNanos;
     private final Door door;
     private Mark asked;
     private boolean willReopen;
@@ -163,6 +159,29 @@ final class Doorway {
     synchronized boolean retire(long base) {
         retired = retired || (door.isIdle() && !door.mustSave() && door.mark().highest() <= base);
         return retired;
+    }
+
+    /** Closes this doorway for good if nobody is in it. What is kept of its mark is the caller's to drop. */
+    synchronized boolean retireIfIdle() {
+        retired = retired || door.isIdle();
+        return retired;
+    }
+
+    /**
+     * Refuses every token up to {@code token}, and starts nobody before {@code untilNanos}.
+     *
+     * @return completes when that is durable
+     */
+    CompletionStage<Void> raiseTo(long token, long untilNanos) {
+        Time time = house.time();
+        change(() -> {
+            closedUntilNanos = untilNanos;
+            willReopen = true;
+            door.raiseTo(token, untilNanos, time.millis(), time.nanos());
+            return true;
+        });
+        time.at(untilNanos, this::pass);
+        return house.store().put(stored());
     }
 
     /** Lets a call of the grant that is in already pass at once; null when it must take the long way. */

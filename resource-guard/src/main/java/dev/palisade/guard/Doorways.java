@@ -1,14 +1,11 @@
 package dev.palisade.guard;
 
+import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.core.Mark;
-import dev.palisade.guard.mark.BaseMark;
-import dev.palisade.guard.mark.KeptMarks;
-import dev.palisade.guard.mark.StoredMark;
+import dev.palisade.guard.MarkStore.StoredMark;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -39,19 +36,22 @@ final class Doorways {
 
     private final House house;
     private final @Nullable LockService lockService;
-    private final int marksMax;
-    private final boolean complete;
+    private final int maxMarks;
+    private boolean complete;
     private long closedUntilNanos;
     private final Map<String, Doorway> open = new ConcurrentHashMap<>();
     private final Map<String, CompletableFuture<Doorway>> opening = new HashMap<>();
     private final Map<String, StoredMark> kept = new HashMap<>();
     private final Map<Domain, CompletableFuture<Long>> bases = new HashMap<>();
 
+    /** How often the marks were raised: what was asked for before is not kept. */
+    private int raises;
+
     /** @param closedUntilNanos calls that an earlier process let in may be running until then */
-    Doorways(KeptMarks marks, long closedUntilNanos, @Nullable LockService lockService, int marksMax, House house) {
+    Doorways(KeptMarks marks, long closedUntilNanos, @Nullable LockService lockService, int maxMarks, House house) {
         this.house = house;
         this.lockService = lockService;
-        this.marksMax = marksMax;
+        this.maxMarks = maxMarks;
         this.complete = marks.complete();
         this.closedUntilNanos = closedUntilNanos;
         marks.marks().forEach(mark -> kept.put(mark.resource(), mark));
@@ -83,7 +83,10 @@ final class Doorways {
         }
         CompletableFuture<Doorway> pending = opening.get(resource);
         if (pending == null) {
-            pending = start(resource, sequencer).toCompletableFuture().thenApply(doorway -> opened(resource, doorway));
+            int began = raises;
+            pending = start(resource, sequencer)
+                    .toCompletableFuture()
+                    .thenApply(doorway -> opened(resource, doorway, began));
             if (!pending.isDone()) {
                 opening.put(resource, pending);
                 var unused = pending.whenComplete((doorway, failure) -> closed(resource));
@@ -97,6 +100,11 @@ final class Doorways {
         return open.values().stream().allMatch(Doorway::isIdle);
     }
 
+    /** Whether calls that an earlier process or another guard let in have ended. */
+    synchronized boolean isWaitOver() {
+        return closedUntilNanos - house.time().nanos() <= 0;
+    }
+
     /**
      * Whether nothing can be known here of earlier grants yet: the store is new, and no base mark was asked for. What begins
      * like this starts from tokens that are fresh when the first call comes.
@@ -105,9 +113,61 @@ final class Doorways {
         return !complete && kept.isEmpty() && bases.isEmpty() && open.isEmpty() && opening.isEmpty();
     }
 
-    /** Calls that another guard let in may be running until then; for resources that are not open yet. */
-    synchronized void closeUntil(long nanos) {
-        closedUntilNanos = nanos;
+    /** Whether it is known that no guard admitted anything before: the store was made so and keeps nothing yet. */
+    synchronized boolean isNeverUsed() {
+        return complete && kept.isEmpty() && bases.isEmpty() && open.isEmpty() && opening.isEmpty();
+    }
+
+    /**
+     * Raises every mark above all grants so far, as if the store were new: what is idle is forgotten and starts from a fresh
+     * base mark when the next call comes, what is in use is raised to a barrier token. Asks running calls to stop; nobody
+     * starts for &#916;. Calls must be held back until the result completes: then all of it is durable.
+     *
+     * @return fails with a {@link RejectedException}; raise again then, before anything is admitted
+     */
+    CompletionStage<Void> raiseAll() {
+        long untilNanos = house.time().nanos() + house.quarantineNanos();
+        List<Doorway> busy = new ArrayList<>();
+        CompletionStage<Void> forgotten;
+        synchronized (this) {
+            raises++;
+            complete = false;
+            closedUntilNanos = untilNanos;
+            kept.clear();
+            bases.clear();
+            open.values().removeIf(Doorway::retireIfIdle);
+            busy.addAll(open.values());
+            forgotten = house.store().forgetMarks();
+        }
+        busy.forEach(Doorway::stopAll);
+        CompletableFuture<?>[] all = new CompletableFuture<?>[busy.size()];
+        for (int i = 0; i < all.length; i++) {
+            Doorway doorway = busy.get(i);
+            all[i] = forgotten
+                    .thenCompose(done -> barrier(doorway.lock()))
+                    .thenCompose(token -> doorway.raiseTo(token, untilNanos))
+                    .toCompletableFuture();
+        }
+        return forgotten.thenCompose(done -> CompletableFuture.allOf(all));
+    }
+
+    /** Calls that another guard let in may be running for &#916; from now on; for resources that are not open yet. */
+    synchronized void waitForOthers() {
+        closedUntilNanos = house.time().nanos() + house.quarantineNanos();
+    }
+
+    /**
+     * {@link #waitForOthers} if {@link #isUnused}, in one step: a call that opens a resource comes before it, and makes the
+     * doorways used, or after it, and waits.
+     *
+     * @return whether they are unused
+     */
+    synchronized boolean waitForOthersIfUnused() {
+        boolean unused = isUnused();
+        if (unused) {
+            waitForOthers();
+        }
+        return unused;
     }
 
     /** Asks every call that runs anywhere to stop. */
@@ -121,10 +181,21 @@ final class Doorways {
         return doorway == null ? Optional.ofNullable(kept.get(resource)) : Optional.of(doorway.stored());
     }
 
-    private synchronized Doorway opened(String resource, Doorway doorway) {
+    private synchronized Doorway opened(String resource, Doorway doorway, int began) {
+        requireNoRaiseSince(began);
         kept.remove(resource);
         open.put(resource, doorway);
         return doorway;
+    }
+
+    /** Tokens that were asked for before the marks were raised say nothing about the grants that they missed. */
+    private void requireNoRaiseSince(int began) {
+        if (raises != began) {
+            throw new Rejection(
+                            Reason.MARK_UNAVAILABLE,
+                            "the guard's marks were raised meanwhile; nothing was applied: try again")
+                    .asException();
+        }
     }
 
     private synchronized void closed(String resource) {
@@ -143,10 +214,15 @@ final class Doorways {
         // Bound to another lock since: tokens of the two have no order, so a fresh one begins, and older calls end
         // first.
         long untilNanos = house.time().nanos() + house.quarantineNanos();
-        return barrier(sequencer)
-                .thenCompose(token -> house.store()
-                        .put(stored(resource, sequencer, token))
+        int began = raises;
+        return barrier(sequencer.lock())
+                .thenCompose(token -> rebind(resource, sequencer, token, began)
                         .thenApply(done -> doorway(resource, sequencer, token, untilNanos)));
+    }
+
+    private synchronized CompletionStage<Void> rebind(String resource, Sequencer sequencer, long token, int began) {
+        requireNoRaiseSince(began);
+        return house.store().put(stored(resource, sequencer, token));
     }
 
     private Doorway doorway(String resource, Sequencer sequencer, long base, long untilNanos) {
@@ -171,9 +247,9 @@ final class Doorways {
         if (complete) {
             return CompletableFuture.completedStage(0L);
         }
-        CompletableFuture<Long> fresh = barrier(sequencer)
-                .thenCompose(token -> house.store()
-                        .putBase(new BaseMark(domain.issuer(), domain.number(), token), List.of())
+        int began = raises;
+        CompletableFuture<Long> fresh = barrier(sequencer.lock())
+                .thenCompose(token -> keepBase(new BaseMark(domain.issuer(), domain.number(), token), began)
                         .thenApply(done -> token))
                 .toCompletableFuture();
         bases.put(domain, fresh);
@@ -185,20 +261,25 @@ final class Doorways {
         return fresh;
     }
 
+    private synchronized CompletionStage<Void> keepBase(BaseMark base, int began) {
+        requireNoRaiseSince(began);
+        return house.store().putBase(base, List.of());
+    }
+
     /** A barrier that was not had is asked for again by the next call. */
     private synchronized void forget(Domain domain, CompletableFuture<Long> base) {
         bases.remove(domain, base);
     }
 
-    private CompletionStage<Long> barrier(Sequencer sequencer) {
+    private CompletionStage<Long> barrier(LockName lock) {
         if (lockService == null) {
             return CompletableFuture.failedStage(new Rejection(
                             Reason.MARK_UNAVAILABLE,
-                            "the guard has no mark of lock '" + sequencer.lock()
+                            "the guard has no mark of lock '" + lock
                                     + "' and no lock service to ask for a barrier token; nothing was applied")
                     .asException());
         }
-        return lockService.barrier(sequencer.lock());
+        return lockService.barrier(lock);
     }
 
     /**
@@ -206,7 +287,7 @@ final class Doorways {
      * afterwards waits for the new base in {@link #base}.
      */
     private void makeRoom() {
-        if (open.size() + opening.size() + kept.size() < marksMax) {
+        if (open.size() + opening.size() + kept.size() < maxMarks) {
             return;
         }
         Map<Domain, List<StoredMark>> byDomain = new HashMap<>();
@@ -219,16 +300,23 @@ final class Doorways {
                 .map(Doorway::stored)
                 .forEach(mark -> byDomain.computeIfAbsent(Domain.of(mark), d -> new ArrayList<>())
                         .add(mark));
+        byDomain.keySet().removeIf(domain -> !isBaseKnown(domain));
         byDomain.entrySet().stream()
                 .max(Comparator.comparingInt(entry -> entry.getValue().size()))
                 .ifPresent(fullest -> raiseBase(fullest.getKey(), fullest.getValue()));
     }
 
+    /**
+     * Whether a raised base would be compared with the one before. A base that is on its way, or that only a barrier token
+     * can give, may be higher than all marks of its domain: in its place they would admit grants that it refuses.
+     */
+    private boolean isBaseKnown(Domain domain) {
+        CompletableFuture<Long> base = bases.get(domain);
+        return base == null ? complete : base.isDone() && !base.isCompletedExceptionally();
+    }
+
     private void raiseBase(Domain domain, List<StoredMark> marks) {
         CompletableFuture<Long> before = bases.get(domain);
-        if (before != null && !before.isDone()) {
-            return; // What it will be is not known here, and a base that fell would admit whose marks were dropped.
-        }
         long[] tokens =
                 marks.stream().mapToLong(mark -> mark.mark().highest()).sorted().toArray();
         long base = Math.max(tokens[(tokens.length - 1) / 2], before == null ? 0 : before.join());

@@ -5,8 +5,6 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.guard.Doorway.Call;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;

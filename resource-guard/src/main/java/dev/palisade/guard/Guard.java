@@ -6,14 +6,10 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
+import dev.palisade.contract.Texts;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.guard.Doorway.Call;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.core.RefusalCounters;
-import dev.palisade.guard.mark.KeptMarks;
-import dev.palisade.guard.mark.MarkStore;
-import dev.palisade.guard.mark.StoredMark;
+import dev.palisade.guard.MarkStore.StoredMark;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -23,6 +19,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -33,9 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A guard at the door: lets calls in, one grant at a time for each resource, and refuses what carries a stale sequencer.
- * For backends that cannot compare tokens in their own transaction; where they can, {@code dev.palisade.guard.storage} is
- * the better choice. What it rests on, see {@code docs/concepts/fencing.md}: one guard process per resource, no other way to
- * the backend, and the end of every call known, or over after {@link GuardBuilder#unknownEndsAfter}.
+ * For backends that cannot compare tokens in their own transaction; where they can, {@link FencedJdbc} is the better
+ * choice. What it rests on, see {@code docs/concepts/fencing.md}: one guard process per resource, no other way to
+ * the backend, and the end of every call known, or over after {@link Builder#unknownOutcomeTimeout}.
  *
  * <p>Refusals, and calls it lost sight of, are told to the {@link System.Logger} {@code dev.palisade.guard.events} at level INFO,
  * a bounded number of lines a second, by the thread of the call: a handler of that log must not block. Turn its level up to
@@ -53,30 +51,30 @@ public final class Guard implements AutoCloseable {
     private final boolean isNamed;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final boolean observeOnly;
-    private final Duration waitMax;
-    private final int waitingMax;
+    private final Duration maxWait;
+    private final int maxWaitingCalls;
     private final AtomicInteger waiting = new AtomicInteger();
     private final LongAdder admitted = new LongAdder();
     private final RefusalCounters refusals;
 
-    Guard(GuardBuilder builder) {
+    Guard(Builder builder) {
         Time time = builder.time == null ? new SystemTime() : builder.time;
-        Executor executor = builder.executor == null ? GuardBuilder.threads() : builder.executor;
-        Duration unknownEndsAfter = builder.unknownEndsAfter;
+        Executor executor = builder.executor == null ? threads() : builder.executor;
+        Duration unknownOutcomeTimeout = builder.unknownOutcomeTimeout;
         this.verifier = builder.verifier;
         this.lockService = builder.lockService;
         this.observeOnly = builder.observeOnly;
-        this.waitMax = builder.waitMax;
-        this.waitingMax = builder.waitingMax;
+        this.maxWait = builder.maxWait;
+        this.maxWaitingCalls = builder.maxWaitingCalls;
         EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
         this.refusals = new RefusalCounters(events, observeOnly);
-        this.house = new House(builder.marks, time, executor, events, unknownEndsAfter.toNanos());
+        this.house = new House(builder.marks, time, executor, events, unknownOutcomeTimeout.toNanos());
         long openedNanos = time.nanos();
         KeptMarks kept = builder.marks.open();
         long now = time.nanos();
-        long closedUntil = kept.closedInOrder() ? now : now + unknownEndsAfter.toNanos();
-        this.doorways = new Doorways(kept, closedUntil, lockService, builder.marksMax, house);
-        this.registrations = new GuardRegistrations(lockService, observeOnly, house, doorways);
+        long closedUntil = kept.closedInOrder() ? now : now + unknownOutcomeTimeout.toNanos();
+        this.doorways = new Doorways(kept, closedUntil, lockService, builder.maxMarks, house);
+        this.registrations = new GuardRegistrations(lockService, observeOnly, kept.registrations(), house, doorways);
         this.ownership = new MarkOwnership(house, doorways, openedNanos, registrations);
         this.isNamed = !builder.protecting.isEmpty();
         ownership.start();
@@ -85,20 +83,20 @@ public final class Guard implements AutoCloseable {
 
     /**
      * @param verifier whose sequencers are believed: of {@code KeysetFile.open(path).verifier(issuer)}
-     * @param marks where the marks are kept; opened by {@link GuardBuilder#build} and closed with the guard
+     * @param marks where the marks are kept; opened by {@link Builder#build} and closed with the guard
      */
-    public static GuardBuilder builder(SequencerVerifier verifier, MarkStore marks) {
-        return new GuardBuilder(verifier, marks);
+    public static Builder builder(SequencerVerifier verifier, MarkStore marks) {
+        return new Builder(verifier, marks);
     }
 
     /**
      * Waits until the call may use all {@code resources}; blocks. Close the result when the work has ended.
      *
-     * @throws RejectedException why it may not; not applied. At the latest after {@link GuardBuilder#waitAtMost}, then DRAINING
+     * @throws RejectedException why it may not; not applied. At the latest after {@link Builder#maxWait}, then DRAINING
      * @throws InterruptedException when interrupted; the call has left
      */
     public Admission enter(SignedSequencer signed, Access access, Binding... resources) throws InterruptedException {
-        CompletableFuture<Admission> entering = enterAsync(signed, access, Check.LOCAL, waitMax, resources);
+        CompletableFuture<Admission> entering = enterAsync(signed, access, Check.LOCAL, maxWait, resources);
         try {
             return entering.get();
         } catch (InterruptedException e) {
@@ -113,7 +111,7 @@ public final class Guard implements AutoCloseable {
 
     /** {@link #enterAsync(SignedSequencer, Access, Check, Duration, Binding...)} by the marks, waiting as long as {@link #enter}. */
     public CompletableFuture<Admission> enterAsync(SignedSequencer signed, Access access, Binding... resources) {
-        return enterAsync(signed, access, Check.LOCAL, waitMax, resources);
+        return enterAsync(signed, access, Check.LOCAL, maxWait, resources);
     }
 
     /**
@@ -122,7 +120,7 @@ public final class Guard implements AutoCloseable {
      * Cancelling the future that this returns leaves; cancelling one that was derived from it does not.
      *
      * @param wait how long to wait at most for marks to become durable and for older calls to end; shorter than
-     *     {@link GuardBuilder#waitAtMost} or cut to it
+     *     {@link Builder#maxWait} or cut to it
      * @param resources one or more, all bound to the sequencer's lock
      * @return fails with {@link RejectedException}: SEQUENCER_INVALID, WRONG_RESOURCE, MODE_NOT_ALLOWED, TOKEN_STALE,
      *     LEASE_EXPIRED ({@link Check#ONLINE} only), LIMIT_EXCEEDED, DRAINING, MARK_UNAVAILABLE or STORE_UNAVAILABLE; not
@@ -134,7 +132,7 @@ public final class Guard implements AutoCloseable {
             throw new IllegalArgumentException("no resource to enter");
         }
         if (check == Check.ONLINE && lockService == null) {
-            throw new IllegalStateException("an ONLINE check needs GuardBuilder.lockService");
+            throw new IllegalStateException("an ONLINE check needs Guard.Builder.lockService");
         }
         try {
             house.serving().requireOpen();
@@ -156,7 +154,7 @@ public final class Guard implements AutoCloseable {
             }
             return enterSlowly(signed, sequencer, access, check, wait, resources);
         } catch (RejectedException e) {
-            return mustRefuse(e.rejection())
+            return recordRefusal(e.rejection())
                     ? CompletableFuture.failedFuture(e)
                     : CompletableFuture.completedFuture(new Admission(List.of()));
         }
@@ -185,35 +183,34 @@ public final class Guard implements AutoCloseable {
     }
 
     /**
-     * For whoever finds out before it can ask the guard that a call must be refused, such as for want of a sequencer: counts
-     * it and tells operators.
+     * Counts and logs a refusal that was decided outside the guard, such as for want of a sequencer.
      *
      * @return false when the guard only observes, and the call goes on
      */
-    public boolean mustRefuse(Rejection rejection) {
+    public boolean recordRefusal(Rejection rejection) {
         refusals.add(rejection);
         return !observeOnly;
     }
 
-    /** Whether this guard lets everything in and only counts: {@link GuardBuilder#observeOnly}. */
+    /** Whether this guard lets everything in and only counts: {@link Builder#observeOnly}. */
     public boolean observesOnly() {
         return observeOnly;
     }
 
-    /** Whether {@link Check#ONLINE} can be asked for: {@link GuardBuilder#lockService}. */
+    /** Whether {@link Check#ONLINE} can be asked for: {@link Builder#lockService}. */
     public boolean hasLockService() {
         return lockService != null;
     }
 
     /**
-     * Registers {@code name} at the lock service as what this guard protects, unless {@link GuardBuilder#protecting} gave
+     * Registers {@code name} at the lock service as what this guard protects, unless {@link Builder#protecting} gave
      * names: called by interceptors, with the full names of the services that they guard. The same name again does nothing.
      *
-     * @param name see {@link GuardBuilder#protecting}
+     * @param name see {@link Builder#protecting}
      */
     public void protects(String name) {
         if (!isNamed) {
-            registrations.add(GuardBuilder.checkedName(name));
+            registrations.add(Builder.checkedName(name));
         }
     }
 
@@ -253,15 +250,16 @@ public final class Guard implements AutoCloseable {
     }
 
     /**
-     * Lets nobody in any more and gives the mark store up. Call it when the calls have ended; the next start then waits for
-     * nobody. Otherwise it waits for {@link GuardBuilder#unknownEndsAfter}.
+     * Admits no more calls and gives the mark store up. Call it when the calls have ended; the next start then has no waiting
+     * period. Otherwise it waits for {@link Builder#unknownOutcomeTimeout}, also when this guard was still waiting so.
      */
     @Override
     public void close() {
         if (!closed.getAndSet(true)) {
             house.serving().close();
             ownership.end();
-            boolean idle = doorways.areIdle();
+            // Before that wait is over, calls of another guard or of a killed one may still run.
+            boolean idle = doorways.areIdle() && doorways.isWaitOver();
             house.store().close(idle);
             awaitBriefly(registrations.end(idle));
             house.time().stop();
@@ -286,13 +284,13 @@ public final class Guard implements AutoCloseable {
             Check check,
             Duration wait,
             Binding[] resources) {
-        Duration patience = wait.compareTo(waitMax) > 0 ? waitMax : wait.isNegative() ? Duration.ZERO : wait;
-        if (waiting.incrementAndGet() > waitingMax) {
+        Duration patience = wait.compareTo(maxWait) > 0 ? maxWait : wait.isNegative() ? Duration.ZERO : wait;
+        if (waiting.incrementAndGet() > maxWaitingCalls) {
             waiting.decrementAndGet();
             throw new Rejection(
                             Reason.LIMIT_EXCEEDED,
-                            waitingMax + " calls wait at this guard already; nothing was applied: try again later")
-                    .with(Rejection.LIMIT, "waitingMax")
+                            maxWaitingCalls + " calls wait at this guard already; nothing was applied: try again later")
+                    .with(Rejection.LIMIT, "maxWaitingCalls")
                     .asException();
         }
         List<Binding> sorted = Arrays.stream(resources)
@@ -342,6 +340,180 @@ public final class Guard implements AutoCloseable {
                     doorway.observe(sequencer, access).ifPresent(refusals::add);
                 }
             });
+        }
+    }
+
+    /** Threads as needed, which end a minute after their last call. */
+    private static Executor threads() {
+        AtomicInteger number = new AtomicInteger();
+        return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.MINUTES, new SynchronousQueue<>(), run -> {
+            Thread thread = new Thread(run, "palisade-guard-" + number.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        });
+    }
+
+    /** Makes a guard: {@link Guard#builder}. Not safe for use by several threads. */
+    public static final class Builder {
+        /** How long a call waits at most unless told otherwise. */
+        public static final Duration MAX_WAIT_DEFAULT = Duration.ofSeconds(5);
+
+        /** How long a call with an unknown outcome counts as running unless told otherwise. */
+        public static final Duration UNKNOWN_OUTCOME_TIMEOUT_DEFAULT = Duration.ofSeconds(30);
+
+        /** How many marks are kept at most unless told otherwise. */
+        public static final int MAX_MARKS_DEFAULT = 100_000;
+
+        /** How many calls wait at most unless told otherwise. */
+        public static final int MAX_WAITING_CALLS_DEFAULT = 10_000;
+
+        final SequencerVerifier verifier;
+        final MarkStore marks;
+
+        @Nullable
+        LockService lockService;
+
+        Duration maxWait = MAX_WAIT_DEFAULT;
+        Duration unknownOutcomeTimeout = UNKNOWN_OUTCOME_TIMEOUT_DEFAULT;
+        int maxMarks = MAX_MARKS_DEFAULT;
+        int maxWaitingCalls = MAX_WAITING_CALLS_DEFAULT;
+        boolean observeOnly;
+        List<String> protecting = List.of();
+        Consumer<String> eventLines = RefusalCounters::log;
+
+        @Nullable
+        Executor executor;
+
+        @Nullable
+        Time time;
+
+        Builder(SequencerVerifier verifier, MarkStore marks) {
+            this.verifier = verifier;
+            this.marks = marks;
+        }
+
+        /**
+         * The service for base marks when the mark store is new or was lost, for {@link Check#ONLINE}, and for the registration
+         * of {@link #protecting}. Without one, a guard whose store is not complete refuses every call with MARK_UNAVAILABLE, and a
+         * second guard of the same data is not noticed.
+         */
+        public Builder lockService(LockService lockService) {
+            this.lockService = lockService;
+            return this;
+        }
+
+        /**
+         * Names of the data that this guard protects, such as {@code "orders-files"}. While it lives the guard holds the lock
+         * {@code palisade/guards/NAME}, and a second guard that protects the same name with marks of its own refuses every call.
+         * Not the names of locks: services that protect different data under one lock have different names. Unless given, a
+         * {@code GuardInterceptor} uses the full names of its services. Needs a {@link #lockService}.
+         *
+         * @param names 1 to 200 bytes each, without control characters
+         * @throws RejectedException MALFORMED_REQUEST, naming what is wrong with a name
+         */
+        public Builder protecting(String... names) {
+            protecting = Arrays.stream(names).map(Builder::checkedName).toList();
+            return this;
+        }
+
+        static String checkedName(String name) {
+            return Texts.checked("name of what a guard protects", name, 1, 200);
+        }
+
+        /**
+         * How long a call waits at most, for marks to become durable and for older calls to end; then it is refused as DRAINING.
+         *
+         * @param wait 1 ms to 1 h; default {@link #MAX_WAIT_DEFAULT}
+         */
+        public Builder maxWait(Duration wait) {
+            maxWait = within("maxWait", wait, Duration.ofMillis(1), Duration.ofHours(1));
+            return this;
+        }
+
+        /**
+         * The operator's promise &#916;: no backend applies a call later than this after its outcome became unknown (a timeout, a
+         * broken connection, a kill of the guard). After a start of the guard that no orderly close preceded every call waits that
+         * long, so it is also what a crash of the guard costs. Too short breaks the promise that stale calls are refused.
+         *
+         * @param time 0 to 1 h; default {@link #UNKNOWN_OUTCOME_TIMEOUT_DEFAULT}. 0 only where the end of a call's connection is its end
+         */
+        public Builder unknownOutcomeTimeout(Duration time) {
+            unknownOutcomeTimeout = within("unknownOutcomeTimeout", time, Duration.ZERO, Duration.ofHours(1));
+            return this;
+        }
+
+        /**
+         * How many marks are kept at most, a few hundred bytes each. With more resources than that, the oldest grants' marks give
+         * way, and holders of such grants are refused as stale and have to acquire again.
+         *
+         * @param marks 256 to 10,000,000; default {@link #MAX_MARKS_DEFAULT}
+         */
+        public Builder maxMarks(int marks) {
+            maxMarks = within("maxMarks", marks, 256, 10_000_000);
+            return this;
+        }
+
+        /**
+         * How many calls wait at most; more are refused with LIMIT_EXCEEDED.
+         *
+         * @param calls 1 to 1,000,000; default {@link #MAX_WAITING_CALLS_DEFAULT}
+         */
+        public Builder maxWaitingCalls(int calls) {
+            maxWaitingCalls = within("maxWaitingCalls", calls, 1, 1_000_000);
+            return this;
+        }
+
+        /**
+         * Admits every call at once, and only counts what it would refuse: {@link GuardStats#wouldRefuse}. Protects nothing. For
+         * finding the clients without a sequencer before the guard is turned on.
+         */
+        public Builder observeOnly() {
+            observeOnly = true;
+            return this;
+        }
+
+        /**
+         * Runs what follows on a call that had to wait: its future's continuations, an interceptor's handler. These may
+         * block, so the default starts threads as needed. A call that need not wait is never moved to another thread.
+         */
+        public Builder executor(Executor executor) {
+            this.executor = executor;
+            return this;
+        }
+
+        /** Clocks and alarms other than the machine's: for tests. */
+        Builder time(Time time) {
+            this.time = time;
+            return this;
+        }
+
+        /** Where operators are told in place of the log: for tests. */
+        Builder eventLines(Consumer<String> lines) {
+            this.eventLines = lines;
+            return this;
+        }
+
+        /**
+         * Opens the mark store and the guard.
+         *
+         * @throws RejectedException MARK_UNAVAILABLE, when the store is damaged or another process has it
+         */
+        public Guard build() {
+            return new Guard(this);
+        }
+
+        private static Duration within(String what, Duration value, Duration least, Duration most) {
+            if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+                throw new IllegalArgumentException(what + " " + value + " is not within " + least + " to " + most);
+            }
+            return value;
+        }
+
+        private static int within(String what, int value, int least, int most) {
+            if (value < least || value > most) {
+                throw new IllegalArgumentException(what + " " + value + " is not within " + least + " to " + most);
+            }
+            return value;
         }
     }
 }

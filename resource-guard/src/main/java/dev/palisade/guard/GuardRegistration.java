@@ -5,9 +5,12 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
+import dev.palisade.guard.LockService.LeaseReply;
+import dev.palisade.guard.LockService.LeaseRequest;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -43,6 +46,13 @@ final class GuardRegistration {
         REFUSED
     }
 
+    /**
+     * A registration that the marks may be behind of.
+     *
+     * @param lease this guard's; null: another process has the name
+     */
+    private record Unproven(LeaseReply.@Nullable Granted lease, long token) {}
+
     private final LockName lock;
     private final String name;
     private final String owner;
@@ -51,6 +61,7 @@ final class GuardRegistration {
     private final LockService service;
     private final House house;
     private final Doorways doorways;
+    private final MarkContinuity continuity;
     private final long sharedNanosMax;
     private final SessionId session;
     private final CompletableFuture<Void> answered = new CompletableFuture<>();
@@ -60,17 +71,39 @@ final class GuardRegistration {
     private long requestedNanos;
     private LeaseReply.@Nullable Holder sharedWith;
     private long sharedSinceNanos;
+
+    /** When the newest request was sent that was granted or renewed; the lease lasts from then at least its ttl. */
+    private long renewedNanos;
+
+    private long requestSentNanos;
+    /** The marks may miss grants that another guard admitted, and are not raised yet. */
+    private boolean behind;
+
     private boolean warned;
     private long warnedNanos;
     private boolean sharedTooLong;
     private boolean ended;
 
+    /** The registration for which the marks are to be made whole, next. */
+    private @Nullable Unproven unproven;
+
+    private boolean proving;
+
     /** Raised by {@link #suspend}: replies to what was asked before count no more. */
     private int term;
 
-    /** @param observes the guard refuses nothing: it only warns */
+    /**
+     * @param observes the guard refuses nothing: it only warns
+     * @param whole the token that is kept with the marks under this name; null: none
+     */
     GuardRegistration(
-            String name, String owner, boolean observes, LockService service, House house, Doorways doorways) {
+            String name,
+            String owner,
+            boolean observes,
+            @Nullable Long whole,
+            LockService service,
+            House house,
+            Doorways doorways) {
         this.lock = new LockName(PREFIX + name);
         this.name = name;
         this.owner = owner;
@@ -79,6 +112,7 @@ final class GuardRegistration {
         this.service = service;
         this.house = house;
         this.doorways = doorways;
+        this.continuity = new MarkContinuity(name, lock, whole, service, house, doorways);
         // The owner of the same marks ends its registration when it loses them, or it lapses: see MarkOwnership.
         this.sharedNanosMax = Math.max(2 * TTL.toNanos(), house.quarantineNanos());
         UUID random = UUID.randomUUID();
@@ -128,13 +162,17 @@ final class GuardRegistration {
 
     /** Calls wait for the first answer; after it doorways are open, which wait for nothing. */
     private void holdBack(String why) {
+        holdBack(unanswered(why));
+    }
+
+    private void holdBack(Rejection why) {
         if (observes) {
             return;
         }
         if (answered.isDone()) {
-            house.serving().refuse(this, unanswered(why));
+            house.serving().refuse(this, why);
         } else {
-            house.serving().impair(this, unanswered(why));
+            house.serving().impair(this, why);
         }
     }
 
@@ -166,9 +204,13 @@ final class GuardRegistration {
                 return;
             }
             held = lease;
+            if (wasPaused(now)) {
+                holdBack("it was not renewed in time");
+            }
             if (now - requestedNanos > REQUEST_NANOS_MAX) {
                 nextRequest(now);
             }
+            requestSentNanos = now;
             next = new LeaseRequest(
                     lock,
                     new RequestId(session, request),
@@ -190,6 +232,7 @@ final class GuardRegistration {
         long delay;
         boolean known;
         boolean stops;
+        Unproven toProve;
         synchronized (this) {
             if (ended || term != asking) {
                 if (reply instanceof LeaseReply.Granted late && failure == null) {
@@ -203,6 +246,9 @@ final class GuardRegistration {
                     : failed(Entering.rejected(orBug(failure)).rejection());
             known = state != State.UNANSWERED;
             stops = state == State.REFUSED && !refused && !observes;
+            toProve = proving ? null : unproven;
+            proving |= toProve != null;
+            unproven = null;
         }
         if (stops) {
             doorways.stopAll();
@@ -210,7 +256,61 @@ final class GuardRegistration {
         if (known) {
             answered.complete(null);
         }
+        if (toProve != null) {
+            prove(toProve, asking);
+        }
         house.time().at(house.time().nanos() + delay, () -> step(asking));
+    }
+
+    /** Makes the marks whole before the registration counts; the registration is renewed meanwhile. */
+    private void prove(Unproven registration, int asking) {
+        Runnable hold = () -> {
+            synchronized (this) {
+                if (!ended && term == asking) {
+                    behind = true;
+                    holdBack(behind());
+                }
+            }
+        };
+        CompletionStage<Void> proved;
+        try {
+            proved = registration.lease() != null
+                    ? continuity.registered(registration.token(), hold)
+                    : continuity.registeredBeside(registration.token(), hold);
+        } catch (RuntimeException e) {
+            proved = CompletableFuture.failedStage(e);
+        }
+        proved.whenComplete((done, failure) -> proved(registration, asking, failure));
+    }
+
+    private void proved(Unproven registration, int asking, @Nullable Throwable failure) {
+        synchronized (this) {
+            proving = false;
+            boolean isPast = ended || term != asking || !Objects.equals(registration.lease(), lease);
+            if (isPast) {
+                return;
+            }
+            if (failure != null) {
+                // Asked again with the next renewal, or when the name is looked at next.
+                Rejection reply = Entering.rejected(failure).rejection();
+                Rejection why = reply.reason() == Reason.MARK_UNAVAILABLE ? reply : unanswered(reply.message());
+                behind = true;
+                holdBack(why);
+                warnUnanswered(why);
+                return;
+            }
+            behind = false;
+            become(registration.lease() != null ? State.REGISTERED : State.SHARED);
+            if (wasPaused(house.time().nanos())) {
+                holdBack("it was not renewed in time"); // Until the next renewal.
+            }
+        }
+        answered.complete(null);
+    }
+
+    /** Whether a registration that was renewed all the time is older than its lease: the name may have been another guard's. */
+    private boolean wasPaused(long now) {
+        return state == State.REGISTERED && now - renewedNanos > TTL.toNanos();
     }
 
     private static Throwable orBug(@Nullable Throwable failure) {
@@ -223,10 +323,23 @@ final class GuardRegistration {
         if (reply instanceof LeaseReply.Granted granted) {
             boolean renewed = granted.equals(lease);
             lease = granted;
+            renewedNanos = requestSentNanos;
             if (!renewed) {
                 nextRequest(now);
             }
-            become(State.REGISTERED);
+            long token = granted.token().value();
+            if (observes || continuity.isWhole(token)) {
+                become(State.REGISTERED);
+                if (wasPaused(now)) {
+                    holdBack("it was not renewed in time"); // The reply is older than the lease that it renewed.
+                    return 0;
+                }
+            } else {
+                unproven = new Unproven(granted, token);
+                if (state == State.UNREACHABLE) {
+                    holdBack("it was not registered meanwhile");
+                }
+            }
             return RENEW_NANOS;
         }
         nextRequest(now);
@@ -234,7 +347,15 @@ final class GuardRegistration {
         if (holder.isEmpty()) {
             return failed(new Rejection(Reason.STORE_UNAVAILABLE, "the name is being handed over"));
         }
-        conflict(holder.get(), now).ifPresentOrElse(why -> conflicting(why), () -> become(State.SHARED));
+        Optional<Rejection> conflict = conflict(holder.get(), now);
+        long token = holder.get().token().value();
+        if (conflict.isPresent()) {
+            conflicting(conflict.get());
+        } else if (observes || continuity.mayGoOnBeside(token)) {
+            become(State.SHARED);
+        } else {
+            unproven = new Unproven(null, token);
+        }
         return RENEW_NANOS;
     }
 
@@ -277,6 +398,7 @@ final class GuardRegistration {
             state = State.REFUSED;
             return;
         }
+        continuity.missesGrants();
         // A new store that was asked nothing yet can wait for the name; older marks have missed the other guard's
         // grants.
         boolean mayWait = doorways.isUnused();
@@ -297,13 +419,24 @@ final class GuardRegistration {
         sharedWith = null; // A lock server that restarts gives the lease of a dead guard its whole ttl again.
         if (lease != null && hasEnded(why.reason())) {
             lease = null;
+            if (state == State.REGISTERED || state == State.UNREACHABLE) {
+                // From now on another guard may have the name.
+                state = State.UNANSWERED;
+                holdBack(why.message());
+            }
             return 0;
         }
         if (state == State.UNANSWERED) {
             holdBack(why.message());
             warnUnanswered(unanswered(why.message()));
+        } else if (behind || wasPaused(house.time().nanos())) {
+            // Another guard may have admitted newer grants: an outage must not open what is held for that.
+            state = State.UNANSWERED;
+            holdBack(why.message());
+            warnUnanswered(unanswered(why.message()));
         } else if (state == State.REGISTERED || state == State.SHARED) {
             state = State.UNREACHABLE;
+            house.serving().clear(this);
             house.warn(
                     "unregistered",
                     new Rejection(
@@ -331,13 +464,12 @@ final class GuardRegistration {
     private void become(State next) {
         if (state != next) {
             if (state == State.REFUSED) {
-                // Calls that the other guard let in may still run.
-                doorways.closeUntil(house.time().nanos() + house.quarantineNanos());
+                doorways.waitForOthers();
             }
             state = next;
-            house.serving().clear(this);
             house.events().tellAlways(next == State.REGISTERED ? "registered" : "registration_shared", "name", name);
         }
+        house.serving().clear(this);
     }
 
     private void nextRequest(long now) {
@@ -354,7 +486,14 @@ final class GuardRegistration {
                 "another guard (" + holder.owner() + ", " + holder.purpose() + ", registered at " + since + ") " + how
                         + "; two guards with separate marks let late writes through, so nothing was applied: run one"
                         + " guard, or check in the database, or, only if they protect different data, give each its own"
-                        + " name by GuardBuilder.protecting");
+                        + " name by Guard.Builder.protecting");
+    }
+
+    private Rejection behind() {
+        return new Rejection(
+                Reason.MARK_UNAVAILABLE,
+                "another guard may have protected '" + name
+                        + "', and this guard raises its marks; nothing was applied: try again");
     }
 
     private Rejection unanswered(String why) {

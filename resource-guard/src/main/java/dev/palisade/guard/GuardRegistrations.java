@@ -16,6 +16,7 @@ final class GuardRegistrations {
 
     private final @Nullable LockService service;
     private final boolean observes;
+    private final Map<String, Long> kept;
     private final House house;
     private final Doorways doorways;
     private final Map<String, GuardRegistration> byName = new LinkedHashMap<>();
@@ -24,7 +25,10 @@ final class GuardRegistrations {
     private boolean suspended;
     private boolean ended;
 
-    GuardRegistrations(@Nullable LockService service, boolean observes, House house, Doorways doorways) {
+    /** @param kept by name, the token that is kept with the marks */
+    GuardRegistrations(
+            @Nullable LockService service, boolean observes, Map<String, Long> kept, House house, Doorways doorways) {
+        this.kept = Map.copyOf(kept);
         this.service = service;
         this.observes = observes;
         this.house = house;
@@ -36,7 +40,8 @@ final class GuardRegistrations {
         if (service == null || ended || byName.containsKey(name)) {
             return;
         }
-        GuardRegistration registration = new GuardRegistration(name, process(), observes, service, house, doorways);
+        GuardRegistration registration =
+                new GuardRegistration(name, process(), observes, kept.get(name), service, house, doorways);
         byName.put(name, registration);
         answered = CompletableFuture.allOf(answered, registration.answered().toCompletableFuture());
         registration.start();
@@ -66,9 +71,9 @@ final class GuardRegistrations {
                     "this guard is not registered, so a second one with marks of its own would not be noticed, and would"
                             + " let late writes through: "
                             + (service == null
-                                    ? "give it a lock service (GuardBuilder.lockService) and a name"
+                                    ? "give it a lock service (Guard.Builder.lockService) and a name"
                                     : "name what it protects")
-                            + " (GuardBuilder.protecting)");
+                            + " (Guard.Builder.protecting)");
         }
         return answered;
     }

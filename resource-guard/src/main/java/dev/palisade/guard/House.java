@@ -2,7 +2,6 @@ package dev.palisade.guard;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Rejection;
-import dev.palisade.guard.mark.MarkStore;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.Executor;
 

@@ -1,7 +1,14 @@
 package dev.palisade.guard;
 
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -28,6 +35,39 @@ public interface LockService {
     /** Renews {@code lease} for its full ttl. Fails with NOT_HOLDER, TOKEN_MISMATCH or LEASE_EXPIRED when it has ended. */
     CompletionStage<Void> renew(LeaseReply.Granted lease);
 
+    /**
+     * Tokens of the newest grants of {@code lock} that the lock service remembers, rising and each once. No grant between the
+     * first and the last of them is left out. May be empty: the lock service need not remember any.
+     */
+    CompletionStage<List<Long>> recentTokens(LockName lock);
+
     /** Ends {@code lease}. */
     CompletionStage<Void> release(LeaseReply.Granted lease);
+
+    /**
+     * Request of a guard for one EXCLUSIVE lease of its own.
+     *
+     * @param id the same for a repetition, another for each new request
+     * @param age since the request was first sent; 0 or more
+     * @param ttl 1 s to 5 min
+     * @param owner the guard's process, for people; at most 256 bytes
+     * @param purpose what the lease is for; at most 256 bytes
+     */
+    record LeaseRequest(LockName lock, RequestId id, Duration age, Duration ttl, String owner, String purpose) {}
+
+    /** Outcome of a {@link LeaseRequest}. */
+    sealed interface LeaseReply {
+        /** The lease, and all that is needed to renew and to release it. */
+        record Granted(LockName lock, SessionId session, FencingToken token, GrantId grant) implements LeaseReply {}
+
+        /**
+         * Not granted.
+         *
+         * @param holder empty while no holder stands in the way, as during a lock-delay
+         */
+        record Busy(Optional<Holder> holder) implements LeaseReply {}
+
+        /** The lease that stands in the way; its texts are its holder's own words. */
+        record Holder(FencingToken token, String owner, String purpose, Duration held) {}
+    }
 }

@@ -143,7 +143,7 @@ final class MarkOwnership {
                     new Rejection(
                             Reason.MARK_UNAVAILABLE,
                             "calls of this guard still run, and the guard that owns its marks now admits others beside"
-                                    + " them: late writes are possible; bound every call by half of unknownEndsAfter"));
+                                    + " them: late writes are possible; bound every call by half of unknownOutcomeTimeout"));
         }
     }
 

@@ -1,7 +1,9 @@
 /**
- * The guard at the door: for calls whose backend cannot compare fencing tokens in its own transaction (protocol, tier 2).
- * {@link dev.palisade.guard.Guard} lets calls in one grant at a time and refuses stale ones. Where mark and data can change
- * in one transaction, {@code dev.palisade.guard.storage} needs fewer assumptions and is the better choice.
+ * The check of a fencing token beside the data that it protects, in two forms. {@link dev.palisade.guard.FencedJdbc} changes
+ * mark and data in one transaction of the storage (protocol, tier 1); it needs the JDK and the contract only. {@link
+ * dev.palisade.guard.Guard} stands in front of a backend that cannot compare tokens (tier 2): it lets calls in one grant at a
+ * time, refuses stale ones, and keeps its marks in a {@link dev.palisade.guard.MarkStore}. The first form needs fewer
+ * assumptions and is the better choice. One package, so that all that only the two need is package-private.
  */
 @NullMarked
 package dev.palisade.guard;

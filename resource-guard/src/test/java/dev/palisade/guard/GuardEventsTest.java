@@ -9,8 +9,6 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,12 +30,12 @@ class GuardEventsTest {
 
     private Guard guard = builder().eventLines(lines::add).build();
 
-    private GuardBuilder builder() {
+    private Guard.Builder builder() {
         store.closedInOrder = true;
         return Guard.builder(KEYS.verifier("palisade"), store)
                 .executor(Runnable::run)
                 .time(time)
-                .unknownEndsAfter(DELTA);
+                .unknownOutcomeTimeout(DELTA);
     }
 
     @Test
@@ -68,7 +66,7 @@ class GuardEventsTest {
         sent(enter(signed("orders/42", 33, Mode.SHARED), Access.WRITE));
         sent(write(34));
         store.sync();
-        time.pass(GuardBuilder.WAIT_DEFAULT);
+        time.pass(Guard.Builder.MAX_WAIT_DEFAULT);
         old.close();
         guard.close();
         sent(write(35));
@@ -115,8 +113,8 @@ class GuardEventsTest {
     @Test
     void aCallThatWasLostSightOfIsToldWhenItBeginsToCountAndWhenItsTimeIsOver() {
         Admission lost = admitted(write(33));
-        lost.lostSight();
-        lost.lostSight();
+        lost.outcomeUnknown();
+        lost.outcomeUnknown();
         String of = " lock=orders/42 resource=orders/42 token=33 ";
         assertThat(lines).containsExactly("event=quarantine_began" + of + "ends_in_ms=30000");
         time.pass(DELTA);
@@ -127,7 +125,7 @@ class GuardEventsTest {
     @Test
     void aCallWhoseEndIsKnownAfterAllIsToldAsThatAndOnce() {
         Admission lost = admitted(write(33));
-        lost.lostSight();
+        lost.outcomeUnknown();
         lost.close();
         time.pass(DELTA);
         assertThat(lines).hasSize(2).last().asString().endsWith("end=known");

@@ -11,8 +11,6 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,11 +33,11 @@ class GuardInTroubleTest {
     private final ManualTime time = new ManualTime();
     private final SlowMarkStore store = new SlowMarkStore();
 
-    private GuardBuilder builder() {
+    private Guard.Builder builder() {
         return Guard.builder(KEYS.verifier("palisade"), store)
                 .executor(Runnable::run)
                 .time(time)
-                .waitAtMost(WAIT);
+                .maxWait(WAIT);
     }
 
     @Test

@@ -13,8 +13,6 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,12 +41,12 @@ class GuardRegistrationTest {
         return store;
     }
 
-    private GuardBuilder builder(SlowMarkStore store) {
+    private Guard.Builder builder(SlowMarkStore store) {
         return Guard.builder(KEYS.verifier("palisade"), store)
                 .executor(Runnable::run)
                 .time(time)
-                .waitAtMost(WAIT)
-                .unknownEndsAfter(DELTA)
+                .maxWait(WAIT)
+                .unknownOutcomeTimeout(DELTA)
                 .lockService(locks)
                 .eventLines(lines::add);
     }
@@ -59,7 +57,7 @@ class GuardRegistrationTest {
 
     @Test
     void secondGuardWithMarksOfItsOwnRefusesEveryCall() {
-        Guard first = guard(marks("a"));
+        Guard first = guard(whole("a"));
         assertThat(write(first, 200)).isCompleted();
         Guard second = guard(marks("b"));
         Rejection why = refused(write(second, 200));
@@ -76,7 +74,7 @@ class GuardRegistrationTest {
                 .singleElement()
                 .asString()
                 .as("with the remedy, which is at its end")
-                .contains("give each its own name by GuardBuilder.protecting");
+                .contains("give each its own name by Guard.Builder.protecting");
     }
 
     /** The late write that two replicas with marks of their own let through, which is why there are registrations. */
@@ -106,9 +104,10 @@ class GuardRegistrationTest {
 
     @Test
     void guardWithTheSameMarksGoesOnAndRegistersLater() {
-        Guard killed = guard(whole("a"));
+        SlowMarkStore store = whole("a");
+        Guard killed = guard(store);
         assertThat(killed.isServing()).isTrue();
-        Guard successor = guard(whole("a"));
+        Guard successor = guard(same(store));
         assertThat(successor.isServing()).isTrue();
         assertThat(write(successor, 33)).isCompleted();
         locks.kill(NAME);
@@ -132,7 +131,7 @@ class GuardRegistrationTest {
 
     @Test
     void newGuardTakesTheNameOverWhenTheOtherIsGoneAndWaitsForItsCalls() {
-        Guard first = guard(marks("a"));
+        Guard first = guard(whole("a"));
         write(first, 200).join().close();
         Guard second = guard(marks("b"));
         assertThat(second.isServing()).isFalse();
@@ -150,6 +149,55 @@ class GuardRegistrationTest {
                 .as("a grant of the time before it had the name")
                 .isEqualTo(Reason.TOKEN_STALE);
         assertThat(write(second, 500)).isCompleted();
+    }
+
+    /**
+     * Promised: a new store admits nothing within &#916; of the reply that registers it. Before that reply another guard had
+     * the name; its calls have &#916; to end.
+     */
+    @Test
+    void newGuardWaitsAfterItsRegistrationNotAfterItsStart() {
+        Guard replaced = guard(whole("a"));
+        Admission running = write(replaced, 33).join();
+        locks.kill(NAME); // Cut off from the lock server: its calls go on.
+        locks.away = true;
+        Guard second = guard(fresh("b"));
+        pass(DELTA.plusSeconds(10));
+        assertThat(second.isServing()).as("longer than the wait after a start").isFalse();
+        locks.expire(NAME);
+        locks.token = 300;
+        locks.away = false;
+        pass(Duration.ofSeconds(2));
+        assertThat(second.isServing()).isTrue();
+        CompletableFuture<Admission> early = write(second, 500);
+        pass(WAIT);
+        assertThat(refused(early).reason())
+                .as("a call of the replaced guard runs")
+                .isEqualTo(Reason.DRAINING);
+        pass(DELTA.minusSeconds(10));
+        running.close();
+        CompletableFuture<Admission> late = write(second, 500);
+        pass(Duration.ofSeconds(1));
+        assertThat(late).as("28 s after the lock server was back").isNotDone();
+        pass(Duration.ofSeconds(3));
+        assertThat(late).isCompleted();
+    }
+
+    /** The same beside a guard that only observes: a third one may have had the name before it. */
+    @Test
+    void newGuardBesideAnObservingOneWaitsAfterTheReply() {
+        locks.away = true;
+        Guard guard = guard(fresh("b"));
+        pass(DELTA.plusSeconds(10));
+        locks.give(NAME, "observer", "observing guard with marks x");
+        locks.away = false;
+        pass(Duration.ofSeconds(2));
+        assertThat(guard.isServing()).isTrue();
+        CompletableFuture<Admission> early = write(guard, 500);
+        pass(WAIT);
+        assertThat(refused(early).reason()).isEqualTo(Reason.DRAINING);
+        pass(DELTA);
+        assertThat(write(guard, 500)).isCompleted();
     }
 
     @Test
@@ -179,7 +227,7 @@ class GuardRegistrationTest {
     @Test
     void callsWaitForTheFirstAnswerOfTheLockServer() {
         locks.away = true;
-        Guard guard = guard(marks("a"));
+        Guard guard = guard(whole("a"));
         assertThat(guard.isServing()).isFalse();
         CompletableFuture<Admission> vain = write(guard, 200);
         assertThat(vain).isNotDone();
@@ -241,7 +289,7 @@ class GuardRegistrationTest {
 
     @Test
     void guardThatFindsItsNameTakenAfterAnOutageClosesAndStopsItsCalls() {
-        Guard guard = guard(marks("a"));
+        Guard guard = guard(whole("a"));
         AtomicInteger stopped = new AtomicInteger();
         write(guard, 200).join().onSuperseded(stopped::incrementAndGet);
         locks.away = true;
@@ -277,10 +325,11 @@ class GuardRegistrationTest {
 
     @Test
     void closeReleasesTheNameWhenEveryCallHasEnded() {
-        Guard guard = guard(marks("a"));
+        SlowMarkStore store = whole("a");
+        Guard guard = guard(store);
         guard.close();
         assertThat(locks.holder(NAME)).isEmpty();
-        Guard busy = guard(whole("a"));
+        Guard busy = guard(same(store));
         Admission running = write(busy, 33).join();
         busy.close();
         assertThat(locks.holder(NAME)).as("it lapses").isPresent();
@@ -301,9 +350,10 @@ class GuardRegistrationTest {
     /** The lock server was away, and gave the lease of the dead guard its whole ttl again. */
     @Test
     void outageOfTheLockServerMakesNoCopyOfTheMarks() {
-        guard(whole("a"));
+        SlowMarkStore store = whole("a");
+        guard(store);
         locks.kill(NAME);
-        Guard successor = guard(whole("a"));
+        Guard successor = guard(same(store));
         locks.away = true;
         pass(DELTA.plusSeconds(10));
         locks.away = false;
@@ -322,7 +372,7 @@ class GuardRegistrationTest {
         Guard first = guard(cutOff);
         cutOff.confirmed = CompletableFuture.failedFuture(
                 new Rejection(Reason.MARK_UNAVAILABLE, "the database is away").asException());
-        Guard successor = guard(shared("a"));
+        Guard successor = guard(same(cutOff));
         pass(DELTA.dividedBy(2).plusSeconds(5));
         assertThat(first.isServing()).isFalse();
         assertThat(lines)
@@ -343,14 +393,12 @@ class GuardRegistrationTest {
                 new Rejection(Reason.MARK_UNAVAILABLE, "the database is away").asException());
         pass(DELTA);
         assertThat(locks.holder(NAME)).isEmpty();
-        locks.give(NAME, "other", "guard with marks x");
         locks.away = true;
         store.confirmed = up;
         pass(DELTA.dividedBy(4));
         assertThat(refused(write(guard, 33)).message())
                 .as("another guard may have taken the name")
                 .contains("has not answered yet");
-        locks.expire(NAME);
         locks.away = false;
         pass(Duration.ofSeconds(2));
         assertThat(locks.holder(NAME)).contains("guard with marks a");
@@ -377,7 +425,9 @@ class GuardRegistrationTest {
     @Test
     void ownerThatTheStoreConfirmsIsNeverTakenForACopy() {
         locks.give(NAME, "other", "guard with marks a");
-        Guard guard = guard(shared("a"));
+        SlowMarkStore store = shared("a");
+        store.registrations.put(NAME, locks.token);
+        Guard guard = guard(store);
         pass(DELTA.multipliedBy(3));
         assertThat(guard.isServing()).isTrue();
         assertThat(write(guard, 33)).isCompleted();
@@ -404,6 +454,7 @@ class GuardRegistrationTest {
         Guard guard = guard(marks("a"));
         assertThat(observing.isServing()).isTrue();
         assertThat(guard.isServing()).isTrue();
+        pass(DELTA);
         assertThat(write(guard, 200)).isCompleted();
         assertThat(lines).anyMatch(line -> line.startsWith("event=guard_observes"));
     }
@@ -422,6 +473,13 @@ class GuardRegistrationTest {
                 .isInstanceOf(RejectedException.class);
     }
 
+    /** A new store as the product makes it: its guard waits after its start, too. */
+    private static SlowMarkStore fresh(String id) {
+        SlowMarkStore store = marks(id);
+        store.closedInOrder = false;
+        return store;
+    }
+
     /** Marks that are there already: no base mark is asked for. */
     private static SlowMarkStore whole(String id) {
         SlowMarkStore store = marks(id);
@@ -433,6 +491,17 @@ class GuardRegistrationTest {
     private static SlowMarkStore shared(String id) {
         SlowMarkStore store = whole(id);
         store.heldForLife = false;
+        return store;
+    }
+
+    /** The same marks, opened by another process. */
+    private static SlowMarkStore same(SlowMarkStore of) {
+        SlowMarkStore store = marks(of.id);
+        store.complete = of.complete;
+        store.heldForLife = of.heldForLife;
+        store.marks.putAll(of.marks);
+        store.bases.putAll(of.bases);
+        store.registrations = of.registrations;
         return store;
     }
 

@@ -13,10 +13,8 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.core.Mark;
-import dev.palisade.guard.mark.StoredMark;
+import dev.palisade.guard.Admission.Retention;
+import dev.palisade.guard.MarkStore.StoredMark;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,17 +40,17 @@ class GuardTest {
     }
 
     /** Of a guard after one that was closed in order, unless the test opens it by {@link #open}. */
-    private GuardBuilder another() {
+    private Guard.Builder another() {
         store.closedInOrder = true;
         return builder();
     }
 
-    private GuardBuilder builder() {
+    private Guard.Builder builder() {
         return Guard.builder(KEYS.verifier("palisade"), store)
                 .executor(Runnable::run)
                 .time(time)
-                .waitAtMost(WAIT)
-                .unknownEndsAfter(DELTA);
+                .maxWait(WAIT)
+                .unknownOutcomeTimeout(DELTA);
     }
 
     @Test
@@ -171,7 +169,7 @@ class GuardTest {
 
     @Test
     void aCallThatWasLostSightOfKeepsOthersOutUntilItsTimeIsOver() {
-        admitted(write(33)).lostSight();
+        admitted(write(33)).outcomeUnknown();
         CompletableFuture<Admission> next = write(34);
         store.sync();
         assertThat(refused(write(33)).reason()).isEqualTo(Reason.TOKEN_STALE);
@@ -184,7 +182,7 @@ class GuardTest {
     @Test
     void aCallThatWasLostSightOfIsOverWhenItIsKnownToBe() {
         Admission lost = admitted(write(33));
-        lost.lostSight();
+        lost.outcomeUnknown();
         CompletableFuture<Admission> next = write(34);
         store.sync();
         assertThat(next).isNotDone();
@@ -194,7 +192,7 @@ class GuardTest {
 
     @Test
     void aHolderWhoseWriteWasLostSightOfWaitsForItsEndTooSoThatWhatItReadsAgainStays() {
-        admitted(write(33)).lostSight();
+        admitted(write(33)).outcomeUnknown();
         CompletableFuture<Admission> reread = read(33, Mode.EXCLUSIVE);
         assertThat(reread).isNotDone();
         time.pass(WAIT);
@@ -205,14 +203,14 @@ class GuardTest {
 
     @Test
     void aReadThatWasLostSightOfIsNotInItsHoldersWay() {
-        admitted(read(33, Mode.EXCLUSIVE)).lostSight();
+        admitted(read(33, Mode.EXCLUSIVE)).outcomeUnknown();
         assertThat(write(33)).isCompleted();
     }
 
     @Test
-    void workThatOutlivesItsCallKeepsTheAdmissionOpen() throws Exception {
+    void workThatOutlivesItsCallKeepsTheAdmissionOpen() {
         Admission call = admitted(write(33));
-        AutoCloseable work = call.retain();
+        Retention work = call.retain();
         call.close();
         CompletableFuture<Admission> next = write(34);
         store.sync();
@@ -511,7 +509,7 @@ class GuardTest {
         admittedAtOnce(write(34));
         admittedAtOnce(write(33));
         admittedAtOnce(enter(signed("other", 99, Mode.EXCLUSIVE), Access.WRITE));
-        assertThat(guard.mustRefuse(new Rejection(Reason.SEQUENCER_MISSING, "none")))
+        assertThat(guard.recordRefusal(new Rejection(Reason.SEQUENCER_MISSING, "none")))
                 .isFalse();
         assertThat(guard.stats().wouldRefuse())
                 .containsEntry(Reason.TOKEN_STALE, 1L)
@@ -523,7 +521,7 @@ class GuardTest {
 
     @Test
     void noMoreWaitThanMay() {
-        guard = another().waitingMax(1).build();
+        guard = another().maxWaitingCalls(1).build();
         CompletableFuture<Admission> waiting = write(33);
         Rejection rejection = refused(write(34));
         assertThat(waiting).isNotDone();
@@ -535,7 +533,7 @@ class GuardTest {
     @Test
     void noMoreMarksAreKeptThanMayAndWhatIsForgottenIsRefused() {
         store.syncsAtOnce = true;
-        guard = another().marksMax(256).build();
+        guard = another().maxMarks(256).build();
         for (int i = 1; i <= 2000; i++) {
             admittedAtOnce(guard.enterAsync(
                             signed("lock/" + i, i, Mode.EXCLUSIVE), Access.WRITE, Binding.of("lock/" + i)))
@@ -560,7 +558,7 @@ class GuardTest {
     @Test
     void aBaseMarkNeverFallsAlsoWhileARaisedOneIsOnItsWayToTheDisk() {
         store.syncsAtOnce = true;
-        guard = another().marksMax(256).build();
+        guard = another().maxMarks(256).build();
         List<Admission> busy = new ArrayList<>();
         for (int i = 1; i <= 100; i++) {
             busy.add(admittedAtOnce(onTheLock("busy/" + i, i)));
@@ -592,7 +590,7 @@ class GuardTest {
     @Test
     void resourcesThatAreBusyAreNotInTheWayOfForgettingOthers() {
         store.syncsAtOnce = true;
-        guard = another().marksMax(256).build();
+        guard = another().maxMarks(256).build();
         LockName busy = new LockName("busy");
         for (int i = 1; i <= 200; i++) {
             admittedAtOnce(

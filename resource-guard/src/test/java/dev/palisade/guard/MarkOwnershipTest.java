@@ -9,8 +9,6 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +36,7 @@ class MarkOwnershipTest {
         guard = Guard.builder(KEYS.verifier("palisade"), store)
                 .executor(Runnable::run)
                 .time(time)
-                .unknownEndsAfter(DELTA)
+                .unknownOutcomeTimeout(DELTA)
                 .eventLines(lines::add)
                 .build();
     }

@@ -9,9 +9,6 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.mark.FileMarkStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -88,9 +85,9 @@ class PublishedSamplesTest {
     private Checker ours() {
         SequencerKeys keys = SequencerKeys.generate();
         Path marks = directory.resolve("marks" + guards.size());
-        FileMarkStore.createNeverUsed(marks);
-        Guard guard = Guard.builder(keys.verifier("palisade"), FileMarkStore.at(marks))
-                .waitAtMost(Duration.ofMinutes(1))
+        MarkStore.createNeverUsed(marks);
+        Guard guard = Guard.builder(keys.verifier("palisade"), MarkStore.file(marks))
+                .maxWait(Duration.ofMinutes(1))
                 .build();
         guards.add(guard);
         return (token, between) -> {

@@ -8,15 +8,20 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
+import dev.palisade.guard.LockService.LeaseReply;
+import dev.palisade.guard.LockService.LeaseRequest;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /** A lock service of one lock at a time, in memory: what it holds ends when a test says so, and it is away when told. */
 final class ScriptedLocks implements LockService {
@@ -29,12 +34,36 @@ final class ScriptedLocks implements LockService {
     long token = 100;
     private final Map<LockName, Long> renewedAtNanos = new HashMap<>();
     boolean away;
+
+    /** It answers everything but the question for a barrier token. */
+    boolean barrierFails;
+
+    /** What answers to the question for a barrier token wait for. */
+    CompletableFuture<Void> slowBarrier = CompletableFuture.completedFuture(null);
+
+    /** What answers to the question for a live lease wait for. */
+    CompletableFuture<Void> slowIsAlive = CompletableFuture.completedFuture(null);
+
     /** Answers are lost on their way back. */
     boolean mute;
 
     /** What renewals wait for. */
     CompletableFuture<Void> slow = CompletableFuture.completedFuture(null);
 
+    /** Grants that the lock service remembers, oldest first; tests forget them. */
+    final Map<LockName, List<Long>> recent = new HashMap<>();
+
+    /** What questions about the past of a lock fail with. */
+    @Nullable
+    Rejection forgetful;
+
+    /** It goes away after it has said no to a renewal. */
+    boolean awayAfterRenewal;
+
+    /** What the answer to the next renewal waits for. */
+    CompletableFuture<Void> slowNext = CompletableFuture.completedFuture(null);
+
+    int questions;
     int acquires;
     Duration oldest = Duration.ZERO;
 
@@ -75,17 +104,36 @@ final class ScriptedLocks implements LockService {
     }
 
     private LeaseReply.Granted grant(LeaseRequest by) {
-        return new LeaseReply.Granted(by.lock(), by.id().session(), new FencingToken(++token), new GrantId(7, token));
+        LeaseReply.Granted granted =
+                new LeaseReply.Granted(by.lock(), by.id().session(), new FencingToken(++token), new GrantId(7, token));
+        recent.computeIfAbsent(by.lock(), lock -> new ArrayList<>()).add(token);
+        return granted;
+    }
+
+    /** The lock server was started anew, or so much happened that it remembers no grant of {@code name}. */
+    void forget(String name) {
+        recent.remove(lock(name));
+    }
+
+    @Override
+    public CompletionStage<List<Long>> recentTokens(LockName lock) {
+        questions++;
+        if (away) {
+            return gone();
+        }
+        return forgetful != null
+                ? CompletableFuture.failedStage(forgetful.asException())
+                : CompletableFuture.completedStage(List.copyOf(recent.getOrDefault(lock, List.of())));
     }
 
     @Override
     public CompletionStage<Long> barrier(LockName lock) {
-        return away ? gone() : CompletableFuture.completedStage(++token);
+        return away || barrierFails ? gone() : slowBarrier.thenApply(asked -> ++token);
     }
 
     @Override
     public CompletionStage<Boolean> isAlive(SignedSequencer sequencer) {
-        return CompletableFuture.completedStage(true);
+        return slowIsAlive.thenApply(asked -> true);
     }
 
     @Override
@@ -124,8 +172,9 @@ final class ScriptedLocks implements LockService {
         }
         Held now = held.get(lease.lock());
         if (now == null || !now.lease().equals(lease)) {
-            return CompletableFuture.failedStage(
-                    new Rejection(Reason.LEASE_EXPIRED, "the lease has ended").asException());
+            away |= awayAfterRenewal;
+            return slowNext.thenCompose(said -> CompletableFuture.failedStage(
+                    new Rejection(Reason.LEASE_EXPIRED, "the lease has ended").asException()));
         }
         if (time.nanos() - renewedAtNanos.getOrDefault(lease.lock(), time.nanos())
                 > GuardRegistration.TTL.toNanos() / 2) {

@@ -3,10 +3,6 @@ package dev.palisade.guard;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
-import dev.palisade.guard.mark.BaseMark;
-import dev.palisade.guard.mark.KeptMarks;
-import dev.palisade.guard.mark.MarkStore;
-import dev.palisade.guard.mark.StoredMark;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -18,12 +14,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** A mark store whose disk the test is: what was put is kept when {@link #sync} says so. Outlives the guards that open it. */
-final class SlowMarkStore implements MarkStore {
+final class SlowMarkStore extends MarkStore {
     private record Write(Runnable apply, CompletableFuture<Void> kept) {}
 
     final Map<String, StoredMark> marks = new LinkedHashMap<>();
     final Map<String, BaseMark> bases = new LinkedHashMap<>();
     private final Queue<Write> pending = new ArrayDeque<>();
+    /** By name; tests that stand in for two processes with one store share it. */
+    Map<String, Long> registrations = new LinkedHashMap<>();
+
     String id = "slow";
     boolean complete = true;
     boolean closedInOrder = true;
@@ -34,21 +33,21 @@ final class SlowMarkStore implements MarkStore {
     CompletableFuture<Void> confirmed = CompletableFuture.completedFuture(null);
 
     @Override
-    public KeptMarks open() {
+    KeptMarks open() {
         pending.clear();
-        KeptMarks kept =
-                new KeptMarks(complete, closedInOrder, List.copyOf(marks.values()), List.copyOf(bases.values()));
+        KeptMarks kept = new KeptMarks(
+                complete, closedInOrder, List.copyOf(marks.values()), List.copyOf(bases.values()), registrations);
         closedInOrder = false;
         return kept;
     }
 
     @Override
-    public CompletionStage<Void> put(StoredMark mark) {
+    CompletionStage<Void> put(StoredMark mark) {
         return write(() -> marks.put(mark.resource(), mark));
     }
 
     @Override
-    public CompletionStage<Void> putBase(BaseMark base, Collection<String> dropped) {
+    CompletionStage<Void> putBase(BaseMark base, Collection<String> dropped) {
         return write(() -> {
             bases.put(base.issuer() + "/" + base.domain(), base);
             dropped.forEach(marks::remove);
@@ -56,27 +55,41 @@ final class SlowMarkStore implements MarkStore {
     }
 
     @Override
-    public CompletionStage<Void> confirm() {
+    CompletionStage<Void> forgetMarks() {
+        return write(() -> {
+            marks.clear();
+            bases.clear();
+            complete = false;
+        });
+    }
+
+    @Override
+    CompletionStage<Void> putRegistration(String name, long token) {
+        return write(() -> registrations.put(name, token));
+    }
+
+    @Override
+    CompletionStage<Void> confirm() {
         return taken ? CompletableFuture.failedStage(lost()) : confirmed;
     }
 
     @Override
-    public boolean isHeldForLife() {
+    boolean isHeldForLife() {
         return heldForLife;
     }
 
     @Override
-    public String id() {
+    String id() {
         return id;
     }
 
     @Override
-    public Optional<Rejection> failure() {
+    Optional<Rejection> failure() {
         return taken ? Optional.of(lost().rejection()) : Optional.empty();
     }
 
     @Override
-    public void close(boolean inOrder) {
+    void close(boolean inOrder) {
         sync();
         closedInOrder = inOrder;
     }

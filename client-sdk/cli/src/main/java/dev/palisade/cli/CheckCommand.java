@@ -1,23 +1,26 @@
 package dev.palisade.cli;
 
 import com.google.gson.JsonObject;
-import dev.palisade.cli.term.Asking;
+import com.google.protobuf.ByteString;
+import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SignedSequencer;
-import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
+import dev.palisade.proto.v1.CheckSequencerRequest;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-/** {@code palisade check}: is a lease alive? */
+/** {@code palisade check}: whether a lease is alive. */
 @Command(
         name = "check",
         description = {
-            "Tells whether a sequencer names a lease that is alive now: exit code 0, else 1. No fence: it may end the next "
-                    + "moment."
+            "Checks whether a sequencer belongs to a lease that is alive now: exit code 0, else 1. This is not a fence: the "
+                    + "lease may end right afterwards."
         },
         footer = {"", "Example, in a command of palisade run:", "  palisade check && ./next-step.sh"},
         mixinStandardHelpOptions = true,
@@ -31,22 +34,35 @@ final class CheckCommand implements Callable<Integer> {
     String sequencer;
 
     @Mixin
-    Asking asking = new Asking();
+    ServerCall server = new ServerCall();
 
     @Override
-    public Integer call() throws CannotStart {
+    public Integer call() throws Failed {
         String text = sequencer == null ? System.getenv(VARIABLE) : sequencer;
         if (text == null || text.isEmpty()) {
-            throw asking.misuse("no SEQUENCER, and $" + VARIABLE + " is not set; palisade run sets it for its command");
+            throw server.misuse(
+                    "no SEQUENCER, and $" + VARIABLE + " is not set; palisade run and palisade acquire provide one");
         }
-        boolean alive = asking.ask(client -> client.operations().isAlive(SignedSequencer.ofText(text)));
-        if (asking.json()) {
+        CheckSequencerRequest request = CheckSequencerRequest.newBuilder()
+                .setSequencer(ByteString.copyFrom(parsed(text).toBytes()))
+                .build();
+        boolean alive = server.with(
+                servers -> servers.call(stub -> stub.checkSequencer(request)).getAlive());
+        if (server.json()) {
             JsonObject json = new JsonObject();
             json.addProperty("alive", alive);
-            asking.print(json);
+            server.print(json);
         } else {
             System.out.println(alive ? "alive" : "not alive");
         }
         return alive ? ExitCodes.OK : ExitCodes.NO;
+    }
+
+    private SignedSequencer parsed(String text) {
+        try {
+            return SignedSequencer.ofText(text);
+        } catch (RejectedException e) {
+            throw server.misuse(e.rejection().message());
+        }
     }
 }

@@ -10,7 +10,7 @@ import picocli.CommandLine.Parameters;
 /** {@code palisade completion}: a script that completes verbs and options. */
 @Command(
         name = "completion",
-        description = "Prints a script with which bash or zsh completes the verbs and options of palisade.",
+        description = "Prints a completion script for bash and zsh.",
         footer = {"", "Example, in ~/.bashrc or ~/.zshrc:", "  source <(palisade completion bash)"},
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
@@ -22,7 +22,7 @@ final class CompletionCommand implements Callable<Integer> {
         ZSH
     }
 
-    @Parameters(index = "0", paramLabel = "bash|zsh", description = "Which shell.")
+    @Parameters(index = "0", paramLabel = "bash|zsh", description = "The shell.")
     Shell shell = Shell.BASH;
 
     @Override

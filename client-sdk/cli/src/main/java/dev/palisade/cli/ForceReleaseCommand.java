@@ -1,28 +1,24 @@
 package dev.palisade.cli;
 
-import com.google.gson.JsonObject;
-import dev.palisade.cli.term.Asking;
+import dev.palisade.cli.call.LockServers;
+import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Person;
 import dev.palisade.cli.term.Plain;
-import dev.palisade.client.LockDescription;
-import dev.palisade.client.PalisadeClient;
-import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
-import java.util.OptionalLong;
-import java.util.concurrent.Callable;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.ForceReleaseRequest;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
-/** {@code palisade force-release}: ends a lease whose holder does not. */
+/** {@code palisade force-release}: ends a lease without its holder. */
 @Command(
         name = "force-release",
         description = {
-            "Ends a lease at once, on record with who and why. The holder may still be at work: it is told, and only a guard "
-                    + "refuses what it does until then. Ask first, with palisade revoke."
+            "Ends a lease at once; the history records the operator and the reason. The holder is notified but may still be working: only a "
+                    + "guard rejects its late writes. Try palisade request-release first."
         },
         footer = {
             "",
@@ -33,64 +29,80 @@ import picocli.CommandLine.Parameters;
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         usageHelpAutoWidth = true)
-final class ForceReleaseCommand implements Callable<Integer> {
-    @Parameters(index = "0", paramLabel = "NAME", description = "The lock.")
-    String name = "";
-
+final class ForceReleaseCommand extends OperatorCommand {
     @Option(
             names = "--token",
             paramLabel = "N",
-            description = "Of the lease to end, as describe shows it. Default: the holder's, if there is one only")
+            description =
+                    "Token of the lease to end, as describe shows it. Default: the holder's, if there is only one")
     @Nullable
     Long token;
 
-    @Option(names = "--all", description = "End every lease of the lock.")
+    @Option(names = "--all", description = "End every lease of the lock, and its minimum hold time.")
     boolean all;
 
-    @Option(names = "--why", required = true, paramLabel = "TEXT", description = "For the holder, and on record.")
-    String why = "";
-
-    @Option(names = "--by", paramLabel = "TEXT", description = "Who does it. Default: user@host")
-    String by = Person.userAtHost();
-
-    @Mixin
-    Asking asking = new Asking();
+    /** Of a lock without a holder, as describe reported it. */
+    private long minimumHoldMillis;
 
     @Override
-    public Integer call() throws CannotStart {
+    public Integer call() throws Failed {
         if (all && token != null) {
-            throw asking.misuse("--token names one lease and --all every one; say which");
+            throw server.misuse("--token ends one lease and --all every lease; use one of them");
         }
-        int released = asking.ask(this::end);
-        if (asking.json()) {
-            JsonObject json = new JsonObject();
-            json.addProperty("lock", name);
-            json.addProperty("released", released);
-            asking.print(json);
-        } else {
-            System.out.println(
-                    released == 0
-                            ? "nothing to end: no such lease of " + Plain.text(name) + " is held"
-                            : "ended " + released + " lease" + (released == 1 ? "" : "s") + " of " + Plain.text(name));
+        if (token != null && token < 1) {
+            throw server.misuse("--token is " + token + "; use a token as palisade describe shows it");
         }
-        return released == 0 ? ExitCodes.NO : ExitCodes.OK;
+        ForceReleaseRequest.Builder request = ForceReleaseRequest.newBuilder()
+                .setLock(server.lockName(name))
+                .setBy(by())
+                .setWhy(why());
+        int released = server.with(servers -> end(servers, request));
+        return print("released", released, released == 0 ? nothing() : ended(released));
     }
 
-    private int end(PalisadeClient client) {
+    private String ended(int released) {
+        return minimumHoldMillis > 0
+                ? "ended the minimum hold time of " + Plain.text(name)
+                : "ended " + counted(released, "lease") + " of " + Plain.text(name);
+    }
+
+    private String nothing() {
+        if (minimumHoldMillis > 0) {
+            return Plain.text(name) + " is not held; it is in its minimum hold time for another "
+                    + Ages.ofMillis(minimumHoldMillis) + ", which --all ends";
+        }
+        return Plain.text(name)
+                + (token == null ? " is not held" : " is not held with token " + token)
+                + "; nothing to release";
+    }
+
+    private int end(LockServers servers, ForceReleaseRequest.Builder request) throws Failed {
+        DescribeReply lock = servers.reach(request.getLock());
+        minimumHoldMillis = lock.getHoldersTotal() == 0 ? lock.getMinimumHoldRemainingMillis() : 0;
         Long named = token;
-        OptionalLong which = named == null ? OptionalLong.empty() : OptionalLong.of(named);
-        if (!all && named == null) {
-            LockDescription lock = client.describe(name);
-            if (lock.holdersTotal() == 0) {
+        if (named != null) {
+            request.setToken(named);
+        } else if (!all) {
+            if (lock.getHoldersTotal() == 0) {
                 return 0;
             }
-            if (lock.holdersTotal() > 1) {
-                throw asking.misuse(Plain.text(name) + " has " + lock.holdersTotal()
-                        + " holders; name one with --token N, as palisade describe shows it, or say --all");
+            if (lock.getHoldersTotal() > 1 || lock.getHoldersCount() != 1) {
+                throw server.misuse(Plain.text(name) + " has " + lock.getHoldersTotal()
+                        + " holders; choose one with --token N, as palisade describe shows it, or use --all");
             }
-            // By its token: a holder that comes meanwhile is not meant.
-            which = OptionalLong.of(lock.holders().get(0).token().value());
+            // By its token: a holder that comes meanwhile is not meant. On the wire, 0 would mean every holder.
+            request.setToken(Math.max(1, lock.getHolders(0).getToken()));
         }
-        return client.operations().forceRelease(name, which, by, why);
+        try {
+            return servers.callOnce(Duration.ZERO, stub -> stub.forceRelease(request.build()))
+                    .getReleased();
+        } catch (Failed e) {
+            throw e.exitCode() == ExitCodes.NO_ANSWER
+                    ? new Failed(
+                            e.exitCode(),
+                            e.reason(),
+                            e.message() + "; the lease may have been released: see palisade history")
+                    : e;
+        }
     }
 }

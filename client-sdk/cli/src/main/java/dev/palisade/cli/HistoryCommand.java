@@ -1,47 +1,53 @@
 package dev.palisade.cli;
 
 import com.google.gson.JsonObject;
+import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.Ages;
-import dev.palisade.cli.term.Asking;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
-import dev.palisade.client.Operations.HistoryEntry;
-import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
+import dev.palisade.proto.v1.HistoryEntry;
+import dev.palisade.proto.v1.HistoryRequest;
 import java.time.Clock;
+import java.time.Instant;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-/** {@code palisade history}: what happened to a lock. */
+/** {@code palisade history}: recent events of a lock. */
 @Command(
         name = "history",
         description = {
-            "Tells the last things that happened to a lock, oldest first. A restart of the server forgets them, "
-                    + "except forced releases."
+            "Shows the most recent events of a lock, oldest first. A restart of the server deletes them, except forced "
+                    + "releases."
         },
         footer = {"", "Example:", "  palisade history backup/db1"},
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         usageHelpAutoWidth = true)
 final class HistoryCommand implements Callable<Integer> {
-    @Parameters(index = "0", paramLabel = "NAME", description = "The lock.")
+    @Parameters(index = "0", paramLabel = "LOCK", description = "Name of the lock.")
     String name = "";
 
     @Mixin
-    Asking asking = new Asking();
+    ServerCall server = new ServerCall();
 
     @Override
-    public Integer call() throws CannotStart {
-        List<HistoryEntry> entries = asking.ask(client -> client.operations().history(name));
-        if (asking.json()) {
-            entries.forEach(entry -> asking.print(json(entry)));
+    public Integer call() throws Failed {
+        HistoryRequest request =
+                HistoryRequest.newBuilder().setLock(server.lockName(name)).build();
+        List<HistoryEntry> entries = server.with(
+                servers -> servers.call(stub -> stub.history(request)).getEntriesList());
+        if (server.json()) {
+            entries.forEach(entry -> server.print(json(entry)));
         } else if (entries.isEmpty()) {
-            System.err.println("nothing is known of " + Plain.text(name) + " since the lock server started");
+            System.err.println("no events of " + Plain.text(name) + " since the lock server started");
         } else {
             System.out.print(shown(entries, Clock.system(ZoneId.systemDefault())));
         }
@@ -50,14 +56,14 @@ final class HistoryCommand implements Callable<Integer> {
 
     static String shown(List<HistoryEntry> entries, Clock clock) {
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("WHEN", "WHAT", "TOKEN", "OWNER", "DETAIL"));
+        rows.add(List.of("WHEN", "EVENT", "TOKEN", "OWNER", "DETAIL"));
         for (HistoryEntry entry : entries) {
             rows.add(List.of(
-                    Ages.ago(entry.at(), clock.instant(), clock.getZone()),
-                    entry.what(),
-                    entry.token().map(Object::toString).orElse("-"),
-                    entry.owner(),
-                    entry.detail()));
+                    Ages.ago(at(entry), clock.instant(), clock.getZone()),
+                    entry.getWhat(),
+                    entry.getToken() == 0 ? "-" : String.valueOf(entry.getToken()),
+                    entry.getOwner(),
+                    entry.getDetail()));
         }
         return Plain.table(rows);
     }
@@ -65,12 +71,18 @@ final class HistoryCommand implements Callable<Integer> {
     private JsonObject json(HistoryEntry entry) {
         JsonObject json = new JsonObject();
         json.addProperty("lock", name);
-        json.addProperty("at", entry.at().toString());
-        json.addProperty("what", entry.what());
-        entry.token().ifPresent(token -> json.addProperty("token", token.value()));
-        json.addProperty("grant", entry.grant().toString());
-        json.addProperty("owner", entry.owner());
-        json.addProperty("detail", entry.detail());
+        json.addProperty("at", at(entry).toString());
+        json.addProperty("what", entry.getWhat());
+        if (entry.getToken() != 0) {
+            json.addProperty("token", entry.getToken());
+        }
+        json.addProperty("grant", HexFormat.of().formatHex(entry.getGrantId().toByteArray()));
+        json.addProperty("owner", entry.getOwner());
+        json.addProperty("detail", entry.getDetail());
         return json;
+    }
+
+    private static Instant at(HistoryEntry entry) {
+        return Instant.ofEpochMilli(entry.getAtEpochMillis());
     }
 }

@@ -1,13 +1,16 @@
 package dev.palisade.cli;
 
-import dev.palisade.cli.term.Asking;
+import dev.palisade.cli.call.LockServers;
+import dev.palisade.cli.call.Paging;
+import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
-import dev.palisade.client.LockDescription;
-import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.ListReply;
+import dev.palisade.proto.v1.ListRequest;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -17,7 +20,8 @@ import picocli.CommandLine.Parameters;
 /** {@code palisade list}: the locks in use. */
 @Command(
         name = "list",
-        description = "Lists the locks that are held, offered, waited for or closed, by the beginning of their names.",
+        description =
+                "Lists the locks that are held, offered, waited for or in lock-delay and whose names begin with PREFIX.",
         footer = {
             "",
             "Examples:",
@@ -28,42 +32,48 @@ import picocli.CommandLine.Parameters;
         versionProvider = Version.class,
         usageHelpAutoWidth = true)
 final class ListCommand implements Callable<Integer> {
-    /** So many rows share their columns; a million locks need not be in memory to be shown. */
-    private static final int ROWS_PER_TABLE = 500;
-
-    @Parameters(index = "0", arity = "0..1", paramLabel = "PREFIX", description = "Default: all.")
+    @Parameters(index = "0", arity = "0..1", paramLabel = "PREFIX", description = "Default: all locks.")
     String prefix = "";
 
     @Mixin
-    Asking asking = new Asking();
+    ServerCall server = new ServerCall();
+
+    private long printed;
 
     @Override
-    public Integer call() throws CannotStart {
-        return asking.ask(client -> {
-            Iterator<LockDescription> locks = client.operations().list(prefix).iterator();
-            if (asking.json()) {
-                locks.forEachRemaining(lock -> asking.print(LockText.json(lock)));
-            } else {
-                show(locks);
-            }
+    public Integer call() throws Failed {
+        String checked = prefix.isEmpty() ? prefix : server.text("prefix", prefix, 0);
+        server.with(servers -> {
+            Paging.read(token -> page(servers, checked, token), this::show);
             return ExitCodes.OK;
         });
-    }
-
-    private void show(Iterator<LockDescription> locks) {
-        boolean any = false;
-        while (locks.hasNext()) {
-            List<List<String>> rows = new ArrayList<>();
-            rows.add(LockText.head());
-            while (locks.hasNext() && rows.size() <= ROWS_PER_TABLE) {
-                rows.add(LockText.row(locks.next()));
-            }
-            System.out.print(Plain.table(rows));
-            any = true;
-        }
-        if (!any) {
+        if (printed == 0 && !server.json()) {
             System.err.println(
                     prefix.isEmpty() ? "no lock is in use" : "no lock in use begins with " + Plain.text(prefix));
+        }
+        return ExitCodes.OK;
+    }
+
+    private static Paging.Page<DescribeReply> page(LockServers servers, String prefix, String token) throws Failed {
+        ListRequest request = ListRequest.newBuilder()
+                .setPrefix(prefix)
+                .setPageSize(Paging.PAGE_SIZE)
+                .setPageToken(token)
+                .build();
+        ListReply reply = servers.call(stub -> stub.list(request));
+        return new Paging.Page<>(reply.getLocksList(), reply.getNextPageToken());
+    }
+
+    /** A page at a time: a million locks need not be in memory to be printed. */
+    private void show(List<DescribeReply> locks) {
+        printed += locks.size();
+        if (server.json()) {
+            locks.forEach(lock -> server.print(LockText.json(lock)));
+        } else if (!locks.isEmpty()) {
+            List<List<String>> rows = new ArrayList<>();
+            rows.add(LockText.head());
+            locks.forEach(lock -> rows.add(LockText.row(lock)));
+            System.out.print(Plain.table(rows));
         }
     }
 }

@@ -4,143 +4,178 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.Plain;
-import dev.palisade.client.HolderInfo;
-import dev.palisade.client.LockDescription;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.Holder;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.Waiter;
 import java.time.Clock;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** A lock as it is shown: for people, and in JSON. */
+/** Output of one lock, as text and as JSON. A field that no server may send, such as a negative time, is shown as {@code ?}. */
 final class LockText {
     private LockText() {}
 
-    /** One lock, as {@code describe} shows it. */
-    static String shown(LockDescription lock, Clock clock) {
-        StringBuilder text = new StringBuilder(Plain.text(lock.lock().value()))
+    /** One lock, as {@code describe} prints it. */
+    static String shown(DescribeReply lock, Clock clock) {
+        StringBuilder text = new StringBuilder(Plain.text(lock.getLock()))
                 .append(": ")
                 .append(state(lock))
                 .append('\n');
-        if (!lock.holders().isEmpty()) {
+        if (lock.getHoldersCount() > 0 && lock.getMinimumHoldRemainingMillis() > 0) {
+            text.append("minimum hold time: another ")
+                    .append(Ages.ofMillis(lock.getMinimumHoldRemainingMillis()))
+                    .append('\n');
+        }
+        if (lock.getHoldersCount() > 0) {
             text.append('\n').append(Plain.table(holders(lock, clock)));
         }
-        if (!lock.waiters().isEmpty()) {
+        if (lock.getWaitersCount() > 0) {
             text.append('\n').append(Plain.table(waiters(lock, clock)));
         }
-        int left = lock.holdersTotal()
-                - lock.holders().size()
-                + lock.waitersTotal()
-                - lock.waiters().size();
+        int left = lock.getHoldersTotal() - lock.getHoldersCount() + lock.getWaitersTotal() - lock.getWaitersCount();
         if (left > 0) {
             text.append("and ").append(left).append(" more\n");
         }
-        lock.epoch().ifPresent(epoch -> text.append('\n').append(StoreText.shown(epoch, clock)));
+        if (lock.hasEpoch()) {
+            text.append('\n').append(StoreText.shown(lock.getEpoch(), clock));
+        }
         return text.toString();
     }
 
-    /** One row, as {@code list} shows it. */
-    static List<String> row(LockDescription lock) {
-        String owner = lock.holders().isEmpty() ? "-" : lock.holders().get(0).owner();
-        String token =
-                lock.holders().isEmpty() ? "-" : lock.holders().get(0).token().toString();
-        String held =
-                lock.holders().isEmpty() ? "-" : Ages.of(lock.holders().get(0).held());
-        return List.of(lock.lock().value(), state(lock), token, held, String.valueOf(lock.waitersTotal()), owner);
+    /** One row, as {@code list} prints it. */
+    static List<String> row(DescribeReply lock) {
+        boolean held = lock.getHoldersCount() > 0;
+        Holder first = held ? lock.getHolders(0) : Holder.getDefaultInstance();
+        return List.of(
+                lock.getLock(),
+                state(lock),
+                held ? String.valueOf(first.getToken()) : "-",
+                held ? Ages.ofMillis(first.getHeldMillis()) : "-",
+                Ages.count(lock.getWaitersTotal()),
+                held ? first.getOwner() : "-");
     }
 
     static List<String> head() {
         return List.of("LOCK", "STATE", "TOKEN", "HELD", "WAITERS", "OWNER");
     }
 
-    static JsonObject json(LockDescription lock) {
+    static JsonObject json(DescribeReply lock) {
         JsonObject json = new JsonObject();
-        json.addProperty("lock", lock.lock().value());
+        json.addProperty("lock", lock.getLock());
         JsonArray holders = new JsonArray();
-        for (HolderInfo holder : lock.holders()) {
-            JsonObject one = new JsonObject();
-            one.addProperty("session", holder.session());
-            one.addProperty("owner", holder.owner());
-            one.addProperty("purpose", holder.purpose());
-            one.addProperty("token", holder.token().value());
-            one.addProperty("mode", holder.mode().name());
-            one.addProperty("held_millis", holder.held().toMillis());
-            one.addProperty("remaining_millis", holder.remaining().toMillis());
-            holders.add(one);
-        }
+        lock.getHoldersList().forEach(holder -> holders.add(json(holder)));
         json.add("holders", holders);
-        json.addProperty("holders_total", lock.holdersTotal());
+        add(json, "holders_total", lock.getHoldersTotal());
         JsonArray waiters = new JsonArray();
-        for (LockDescription.Waiter waiter : lock.waiters()) {
+        for (Waiter waiter : lock.getWaitersList()) {
             JsonObject one = new JsonObject();
-            one.addProperty("session", waiter.session());
-            one.addProperty("owner", waiter.owner());
-            one.addProperty("purpose", waiter.purpose());
-            one.addProperty("mode", waiter.mode().name());
-            one.addProperty("waited_millis", waiter.waited().toMillis());
-            one.addProperty("offered", waiter.offered());
+            one.addProperty("session", waiter.getSession());
+            one.addProperty("owner", waiter.getOwner());
+            one.addProperty("purpose", waiter.getPurpose());
+            one.addProperty("mode", mode(waiter.getMode()));
+            add(one, "waited_millis", waiter.getWaitedMillis());
+            one.addProperty("offered", waiter.getOffered());
             waiters.add(one);
         }
         json.add("waiters", waiters);
-        json.addProperty("waiters_total", lock.waitersTotal());
-        json.addProperty("lock_delay_millis", lock.lockDelayRemaining().toMillis());
-        lock.epoch().ifPresent(epoch -> json.add("epoch", StoreText.json(epoch)));
+        add(json, "waiters_total", lock.getWaitersTotal());
+        add(json, "lock_delay_millis", lock.getLockDelayRemainingMillis());
+        add(json, "minimum_hold_millis", lock.getMinimumHoldRemainingMillis());
+        if (lock.hasEpoch()) {
+            json.add("epoch", StoreText.json(lock.getEpoch()));
+        }
         return json;
     }
 
-    private static String state(LockDescription lock) {
-        if (lock.holdersTotal() > 1) {
-            return "held by " + lock.holdersTotal();
-        }
-        if (lock.holdersTotal() == 1) {
-            return "held";
-        }
-        if (!lock.lockDelayRemaining().isZero()) {
-            return "closed for " + Ages.of(lock.lockDelayRemaining());
-        }
-        return lock.waitersTotal() > 0 ? "offered" : "free";
+    static JsonObject json(Holder holder) {
+        JsonObject json = new JsonObject();
+        json.addProperty("session", holder.getSession());
+        json.addProperty("owner", holder.getOwner());
+        json.addProperty("purpose", holder.getPurpose());
+        json.addProperty("token", holder.getToken());
+        json.addProperty("mode", mode(holder.getMode()));
+        add(json, "held_millis", holder.getHeldMillis());
+        add(json, "remaining_millis", holder.getRemainingMillis());
+        return json;
     }
 
-    private static List<List<String>> holders(LockDescription lock, Clock clock) {
+    /** A time or a number; a negative one is left out. */
+    static void add(JsonObject json, String name, long value) {
+        if (value >= 0) {
+            json.addProperty(name, value);
+        }
+    }
+
+    /** Such as {@code owner (purpose) since 2026-11-21T14:05:06+01:00, for 3.0 s, token 33}. */
+    static String holder(Holder holder, Clock clock) {
+        String purpose = holder.getPurpose().isEmpty() ? "" : " (" + holder.getPurpose() + ")";
+        String since = holder.getHeldMillis() < 0
+                ? ""
+                : " since " + Ages.at(clock.instant().minusMillis(holder.getHeldMillis()), clock.getZone()) + ", for "
+                        + Ages.ofMillis(holder.getHeldMillis());
+        String mode = holder.getMode() == Mode.SHARED ? ", shared" : "";
+        return Plain.text(named(holder.getOwner()) + purpose + since + ", token " + holder.getToken() + mode);
+    }
+
+    /** Such as {@code held}, {@code held by 3}, {@code offered to a waiter}, {@code free}. */
+    static String state(DescribeReply lock) {
+        if (lock.getHoldersTotal() > 1) {
+            return "held by " + lock.getHoldersTotal();
+        }
+        if (lock.getHoldersTotal() == 1) {
+            return "held";
+        }
+        if (lock.getMinimumHoldRemainingMillis() > Math.max(0, lock.getLockDelayRemainingMillis())) {
+            return "free, in its minimum hold time for another " + Ages.ofMillis(lock.getMinimumHoldRemainingMillis());
+        }
+        if (lock.getLockDelayRemainingMillis() > 0) {
+            return "free, in lock-delay for another " + Ages.ofMillis(lock.getLockDelayRemainingMillis());
+        }
+        return lock.getWaitersTotal() > 0 ? "offered to a waiter" : "free";
+    }
+
+    private static List<List<String>> holders(DescribeReply lock, Clock clock) {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("HOLDER", "PURPOSE", "MODE", "TOKEN", "SINCE", "LEASE ENDS IN"));
-        for (HolderInfo holder : lock.holders()) {
+        for (Holder holder : lock.getHoldersList()) {
             rows.add(List.of(
-                    named(holder.owner()),
-                    named(holder.purpose()),
-                    word(holder.mode().name()),
-                    holder.token().toString(),
-                    since(holder.held(), clock),
-                    Ages.of(holder.remaining())));
+                    named(holder.getOwner()),
+                    named(holder.getPurpose()),
+                    word(holder.getMode()),
+                    String.valueOf(holder.getToken()),
+                    Ages.agoMillis(holder.getHeldMillis(), clock.instant(), clock.getZone()),
+                    Ages.ofMillis(holder.getRemainingMillis())));
         }
         return rows;
     }
 
-    private static List<List<String>> waiters(LockDescription lock, Clock clock) {
+    private static List<List<String>> waiters(DescribeReply lock, Clock clock) {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("#", "WAITER", "PURPOSE", "MODE", "SINCE", ""));
         int place = 1;
-        for (LockDescription.Waiter waiter : lock.waiters()) {
+        for (Waiter waiter : lock.getWaitersList()) {
             rows.add(List.of(
                     String.valueOf(place++),
-                    named(waiter.owner()),
-                    named(waiter.purpose()),
-                    word(waiter.mode().name()),
-                    since(waiter.waited(), clock),
-                    waiter.offered() ? "offered" : ""));
+                    named(waiter.getOwner()),
+                    named(waiter.getPurpose()),
+                    word(waiter.getMode()),
+                    Ages.agoMillis(waiter.getWaitedMillis(), clock.instant(), clock.getZone()),
+                    waiter.getOffered() ? "offered" : ""));
         }
         return rows;
-    }
-
-    private static String since(Duration length, Clock clock) {
-        return Ages.ago(clock.instant().minus(length), clock.instant(), clock.getZone());
     }
 
     private static String named(String text) {
         return text.isEmpty() ? "-" : text;
     }
 
-    private static String word(String name) {
-        return name.toLowerCase(Locale.ROOT);
+    private static String mode(Mode mode) {
+        return mode == Mode.EXCLUSIVE || mode == Mode.SHARED ? mode.name() : "?";
+    }
+
+    private static String word(Mode mode) {
+        return mode(mode).toLowerCase(Locale.ROOT);
     }
 }

@@ -1,6 +1,7 @@
 package dev.palisade.cli;
 
 import dev.palisade.cli.term.ExitCodes;
+import dev.palisade.cli.term.JsonErrors;
 import dev.palisade.cli.term.Plain;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Version;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The jar's entry: {@code VERB ...}. */
 public final class Main {
-    // Held, because the JDK's loggers are forgotten with their settings when nobody does.
+    // A reference, because the JDK drops an unreferenced logger with its settings.
     private static final Logger ROOT = Logger.getLogger("");
 
     private Main() {}
@@ -26,13 +27,13 @@ public final class Main {
         System.exit(written(run(args), System.out));
     }
 
-    /** {@code code}; but a success whose answer was lost, as on a full disk, is none. */
+    /** {@code code}; but a success whose output was lost, as on a full disk, is none. */
     static int written(int code, PrintStream answer) {
         if (!answer.checkError() || code != ExitCodes.OK) {
             return code;
         }
         System.err.println(
-                "palisade: the answer could not be written to standard output; is its disk full, or its reader gone?");
+                "palisade: the output could not be written; is the disk full, or has the reader of standard output ended?");
         return ExitCodes.NOT_WRITTEN;
     }
 
@@ -57,6 +58,6 @@ public final class Main {
             System.err.println("palisade: " + Plain.text(Verbs.unknown(verb)));
             return Commands.USAGE;
         }
-        return Commands.run(found, ours.toArray(new String[0]));
+        return Commands.run(found, new JsonErrors(ours), ours.toArray(new String[0]));
     }
 }

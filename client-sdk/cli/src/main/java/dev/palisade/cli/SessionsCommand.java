@@ -1,14 +1,19 @@
 package dev.palisade.cli;
 
 import com.google.gson.JsonObject;
+import dev.palisade.cli.call.LockServers;
+import dev.palisade.cli.call.Paging;
+import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.Ages;
-import dev.palisade.cli.term.Asking;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
-import dev.palisade.client.SessionDescription;
-import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
+import dev.palisade.proto.v1.ListedSession;
+import dev.palisade.proto.v1.SessionsReply;
+import dev.palisade.proto.v1.SessionsRequest;
 import java.time.Clock;
+import java.time.Instant;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,57 +21,73 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code palisade sessions}: who is connected. */
+/** {@code palisade sessions}: connected client processes. */
 @Command(
         name = "sessions",
-        description = "Lists the client processes that are connected to the lock server, this one included.",
+        description = "Lists the client processes that are connected to the lock server.",
         footer = {"", "Example:", "  palisade sessions --json | jq -r 'select(.connected | not).owner'"},
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         usageHelpAutoWidth = true)
 final class SessionsCommand implements Callable<Integer> {
     @Mixin
-    Asking asking = new Asking();
+    ServerCall server = new ServerCall();
 
     @Override
-    public Integer call() throws CannotStart {
-        List<SessionDescription> sessions =
-                asking.ask(client -> client.operations().sessions().toList());
-        if (asking.json()) {
-            sessions.forEach(session -> asking.print(json(session)));
+    public Integer call() throws Failed {
+        List<ListedSession> sessions = new ArrayList<>();
+        server.with(servers -> {
+            Paging.read(token -> page(servers, token), sessions::addAll);
+            return ExitCodes.OK;
+        });
+        if (server.json()) {
+            sessions.forEach(session -> server.print(json(session)));
         } else {
             System.out.print(shown(sessions, Clock.system(ZoneId.systemDefault())));
         }
         return ExitCodes.OK;
     }
 
-    static String shown(List<SessionDescription> sessions, Clock clock) {
+    private static Paging.Page<ListedSession> page(LockServers servers, String token) throws Failed {
+        SessionsRequest request = SessionsRequest.newBuilder()
+                .setPageSize(Paging.PAGE_SIZE)
+                .setPageToken(token)
+                .build();
+        SessionsReply reply = servers.call(stub -> stub.sessions(request));
+        return new Paging.Page<>(reply.getSessionsList(), reply.getNextPageToken());
+    }
+
+    static String shown(List<ListedSession> sessions, Clock clock) {
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("SESSION", "OWNER", "LEASES", "WAITING", "CONNECTED", "LAST HEARD"));
-        for (SessionDescription session : sessions) {
-            String since = Ages.ago(session.connectedAt(), clock.instant(), clock.getZone());
+        rows.add(List.of("SESSION", "OWNER", "LEASES", "WAITING", "CONNECTED", "LAST MESSAGE"));
+        for (ListedSession session : sessions) {
+            String since = Ages.ago(connectedAt(session), clock.instant(), clock.getZone());
             rows.add(List.of(
-                    session.session(),
-                    session.owner(),
-                    String.valueOf(session.leases()),
-                    String.valueOf(session.waiting()),
-                    session.connected() ? since : "broken; was connected " + since,
-                    Ages.of(session.lastHeard()) + " ago"));
+                    session.getSession(),
+                    session.getOwner(),
+                    Ages.count(session.getLeases()),
+                    Ages.count(session.getWaiting()),
+                    session.getConnected() ? since : "disconnected; was connected " + since,
+                    session.getHeardMillisAgo() < 0 ? "?" : Ages.ofMillis(session.getHeardMillisAgo()) + " ago"));
         }
         return Plain.table(rows);
     }
 
-    static JsonObject json(SessionDescription session) {
+    static JsonObject json(ListedSession session) {
         JsonObject json = new JsonObject();
-        json.addProperty("session", session.session());
-        json.addProperty("owner", session.owner());
-        json.addProperty("generation", session.generation());
-        json.addProperty("connected", session.connected());
-        json.addProperty("connected_at", session.connectedAt().toString());
-        json.addProperty("last_heard_millis", session.lastHeard().toMillis());
-        json.addProperty("leases", session.leases());
-        json.addProperty("waiting", session.waiting());
-        json.addProperty("keeps_leases_on_disconnect", session.keepsLeasesOnDisconnect());
+        json.addProperty("session", session.getSession());
+        json.addProperty("owner", session.getOwner());
+        LockText.add(json, "generation", session.getSessionGen());
+        json.addProperty("connected", session.getConnected());
+        json.addProperty("connected_at", connectedAt(session).toString());
+        LockText.add(json, "last_heard_millis", session.getHeardMillisAgo());
+        LockText.add(json, "leases", session.getLeases());
+        LockText.add(json, "waiting", session.getWaiting());
+        json.addProperty("keeps_leases_on_disconnect", session.getKeepLeasesOnDisconnect());
         return json;
+    }
+
+    private static Instant connectedAt(ListedSession session) {
+        return Instant.ofEpochMilli(session.getConnectedAtEpochMillis());
     }
 }

@@ -4,71 +4,72 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.Plain;
-import dev.palisade.client.StoreDescription;
-import dev.palisade.client.StoreDescription.Epoch;
+import dev.palisade.proto.v1.Epoch;
+import dev.palisade.proto.v1.StoreReply;
 import java.time.Clock;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.LongStream;
 
-/** A store, and the epoch of a lock, as they are shown: for people, and in JSON. */
+/** Output of a store, and of the epoch of a lock, as text and as JSON. */
 final class StoreText {
-    /** Of more ranges than this only their number is told. */
+    /** Of more ranges than this only their number is printed. */
     private static final int RANGES_MAX = 4;
 
     private StoreText() {}
 
-    static String shown(StoreDescription store, Clock clock) {
-        StringBuilder text = new StringBuilder(store.kind() + " at " + store.where());
-        if (!store.detail().isEmpty()) {
-            text.append(" (").append(store.detail()).append(')');
+    static String shown(StoreReply store, Clock clock) {
+        StringBuilder text = new StringBuilder(store.getKind() + " at " + store.getWhere());
+        if (!store.getDetail().isEmpty()) {
+            text.append(" (").append(store.getDetail()).append(')');
         }
-        text.append(store.up() ? ": up since " : ": DOWN since ")
-                .append(Ages.ago(store.since(), clock.instant(), clock.getZone()));
-        if (!store.why().isEmpty()) {
-            text.append(store.up() ? "; before that: " : ": ").append(store.why());
+        text.append(store.getUp() ? ": up since " : ": DOWN since ")
+                .append(Ages.ago(Instant.ofEpochMilli(store.getSinceEpochMillis()), clock.instant(), clock.getZone()));
+        if (!store.getWhy().isEmpty()) {
+            text.append(store.getUp() ? "; before that: " : ": ").append(store.getWhy());
         }
         String line = Plain.text(text.toString()) + "\n";
-        return store.epochs().isEmpty() ? line : line + "\n" + Plain.table(rows(store, clock));
+        return store.getEpochsList().isEmpty() ? line : line + "\n" + Plain.table(rows(store, clock));
     }
 
     /** One line, such as {@code epoch: tokens above 12, since 3.0 s ago (...): this server started}. */
     static String shown(Epoch epoch, Clock clock) {
-        String recovering = epoch.recovering().isZero()
+        String recovering = epoch.getRecoveringMillis() == 0
                 ? ""
-                : "; recovering, nothing new is granted for " + Ages.of(epoch.recovering());
-        return Plain.text("epoch: tokens above " + epoch.baseToken() + ", since "
-                        + Ages.ago(epoch.beganAt(), clock.instant(), clock.getZone()) + ": " + epoch.why() + recovering)
+                : "; recovering from data loss: no new locks for " + Ages.ofMillis(epoch.getRecoveringMillis());
+        return Plain.text("epoch: tokens above " + epoch.getBaseToken() + ", since "
+                        + Ages.ago(began(epoch), clock.instant(), clock.getZone()) + ": " + epoch.getWhy() + recovering)
                 + "\n";
     }
 
-    static JsonObject json(StoreDescription store) {
+    static JsonObject json(StoreReply store) {
         JsonObject json = new JsonObject();
-        json.addProperty("kind", store.kind());
-        json.addProperty("where", store.where());
-        json.addProperty("detail", store.detail());
-        json.addProperty("up", store.up());
-        json.addProperty("since", store.since().toString());
-        json.addProperty("why", store.why());
-        json.addProperty("domains", store.domains());
+        json.addProperty("kind", store.getKind());
+        json.addProperty("where", store.getWhere());
+        json.addProperty("detail", store.getDetail());
+        json.addProperty("up", store.getUp());
+        json.addProperty(
+                "since", Instant.ofEpochMilli(store.getSinceEpochMillis()).toString());
+        json.addProperty("why", store.getWhy());
+        json.addProperty("domains", store.getDomains());
         JsonArray epochs = new JsonArray();
-        store.epochs().forEach(epoch -> epochs.add(json(epoch)));
+        store.getEpochsList().forEach(epoch -> epochs.add(json(epoch)));
         json.add("epochs", epochs);
         return json;
     }
 
     static JsonObject json(Epoch epoch) {
         JsonObject json = new JsonObject();
-        json.addProperty("domain", epoch.domain());
-        json.addProperty("base_token", epoch.baseToken());
-        json.addProperty("began_at", epoch.beganAt().toString());
-        json.addProperty("why", epoch.why());
-        json.addProperty("recovering_millis", epoch.recovering().toMillis());
-        json.addProperty("ahead_millis", epoch.ahead().toMillis());
+        json.addProperty("domain", epoch.getDomain());
+        json.addProperty("base_token", epoch.getBaseToken());
+        json.addProperty("began_at", began(epoch).toString());
+        json.addProperty("why", epoch.getWhy());
+        LockText.add(json, "recovering_millis", epoch.getRecoveringMillis());
+        LockText.add(json, "ahead_millis", epoch.getAheadMillis());
         return json;
     }
 
@@ -76,16 +77,14 @@ final class StoreText {
     private record Alike(String why, Instant second, boolean recovering) {
         static Alike of(Epoch epoch) {
             return new Alike(
-                    epoch.why(),
-                    epoch.beganAt().truncatedTo(ChronoUnit.SECONDS),
-                    !epoch.recovering().isZero());
+                    epoch.getWhy(), began(epoch).truncatedTo(ChronoUnit.SECONDS), epoch.getRecoveringMillis() != 0);
         }
     }
 
     /** Epochs that began together are one row: there may be hundreds. */
-    private static List<List<String>> rows(StoreDescription store, Clock clock) {
+    private static List<List<String>> rows(StoreReply store, Clock clock) {
         Map<Alike, List<Epoch>> groups = new LinkedHashMap<>();
-        store.epochs()
+        store.getEpochsList()
                 .forEach(epoch -> groups.computeIfAbsent(Alike.of(epoch), any -> new ArrayList<>())
                         .add(epoch));
         List<List<String>> rows = new ArrayList<>();
@@ -93,23 +92,24 @@ final class StoreText {
         for (List<Epoch> alike : groups.values()) {
             Epoch first = alike.get(0);
             rows.add(List.of(
-                    domains(alike, store.domains()),
+                    domains(alike, store.getDomains()),
                     String.valueOf(
-                            alike.stream().mapToLong(Epoch::baseToken).min().orElseThrow()),
-                    Ages.ago(first.beganAt(), clock.instant(), clock.getZone()),
-                    first.why(),
-                    length(longest(alike.stream().map(Epoch::recovering).toList())),
-                    length(longest(alike.stream().map(Epoch::ahead).toList()))));
+                            alike.stream().mapToLong(Epoch::getBaseToken).min().orElseThrow()),
+                    Ages.ago(began(first), clock.instant(), clock.getZone()),
+                    first.getWhy(),
+                    longest(alike.stream().mapToLong(Epoch::getRecoveringMillis)),
+                    longest(alike.stream().mapToLong(Epoch::getAheadMillis))));
         }
         return rows;
     }
 
-    private static Duration longest(List<Duration> lengths) {
-        return lengths.stream().max(Duration::compareTo).orElseThrow();
+    private static String longest(LongStream millis) {
+        long longest = millis.max().orElseThrow();
+        return longest == 0 ? "-" : Ages.ofMillis(longest);
     }
 
-    private static String length(Duration length) {
-        return length.isZero() ? "-" : Ages.of(length);
+    private static Instant began(Epoch epoch) {
+        return Instant.ofEpochMilli(epoch.getBeganAtEpochMillis());
     }
 
     /** Such as {@code all}, {@code 0-15, 17}, {@code 40 of 256}. */
@@ -120,10 +120,10 @@ final class StoreText {
         List<String> ranges = new ArrayList<>();
         for (int i = 0, from = 0; i < alike.size(); i++) {
             boolean last = i + 1 == alike.size()
-                    || alike.get(i + 1).domain() != alike.get(i).domain() + 1;
+                    || alike.get(i + 1).getDomain() != alike.get(i).getDomain() + 1;
             if (last) {
-                int begin = alike.get(from).domain();
-                int end = alike.get(i).domain();
+                int begin = alike.get(from).getDomain();
+                int end = alike.get(i).getDomain();
                 ranges.add(begin == end ? String.valueOf(begin) : begin + "-" + end);
                 from = i + 1;
             }

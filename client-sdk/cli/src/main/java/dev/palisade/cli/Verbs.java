@@ -1,5 +1,8 @@
 package dev.palisade.cli;
 
+import dev.palisade.cli.lease.AcquireCommand;
+import dev.palisade.cli.lease.ReleaseCommand;
+import dev.palisade.cli.lease.RenewCommand;
 import dev.palisade.cli.run.RunCommand;
 import dev.palisade.contract.cli.Nearest;
 import java.util.LinkedHashMap;
@@ -15,8 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 /** The verbs of {@code palisade}. A command is made only when it is the one that runs: start-up time. */
 final class Verbs {
     /** Those that other jars have; the launcher knows which. */
-    static final List<String> ELSEWHERE =
-            List.of("server", "objects", "keys", "demo", "faults", "incidents", "chaos", "bench");
+    static final List<String> ELSEWHERE = List.of("server", "objects", "keys", "demo", "chaos", "bench");
 
     private static final int LENGTH_MAX = 80;
 
@@ -56,12 +58,17 @@ final class Verbs {
         verbs.put("describe", DescribeCommand::new);
         verbs.put("list", ListCommand::new);
         verbs.put("history", HistoryCommand::new);
+        verbs.put("watch", WatchCommand::new);
+        verbs.put("acquire", AcquireCommand::new);
+        verbs.put("renew", RenewCommand::new);
+        verbs.put("release", ReleaseCommand::new);
+        verbs.put("request-release", RequestReleaseCommand::new);
         verbs.put("force-release", ForceReleaseCommand::new);
-        verbs.put("revoke", RevokeCommand::new);
         verbs.put("sessions", SessionsCommand::new);
-        verbs.put("store", StoreCommand::new);
+        verbs.put("status", StatusCommand::new);
         verbs.put("check", CheckCommand::new);
         verbs.put("completion", CompletionCommand::new);
+        verbs.put("version", VersionCommand::new);
         return verbs;
     }
 }

@@ -1,6 +1,6 @@
 /**
- * The command line {@code palisade}: what operators ask of a lock server, one class for each verb. Locks for shell scripts are in
- * {@code run}.
+ * The command line {@code palisade}: the verbs of operators, one class each. Locks of commands are in {@code run}, those of scripts in
+ * {@code lease}.
  */
 @NullMarked
 package dev.palisade.cli;

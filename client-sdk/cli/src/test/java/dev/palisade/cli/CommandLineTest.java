@@ -2,12 +2,14 @@ package dev.palisade.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.gson.JsonParser;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -23,31 +25,48 @@ class CommandLineTest {
             quoteCharacter = '"',
             value = {
                 "descirbe x              | palisade: 'descirbe' is not a command; did you mean describe?",
-                "fautls                  | palisade: 'fautls' is not a command; did you mean faults?",
+                "chaso                   | palisade: 'chaso' is not a command; did you mean chaos?",
                 "servr                   | palisade: 'servr' is not a command; did you mean server?",
-                "run                     | palisade run: NAME is missing",
-                "run x                   | palisade run: no command; write it behind --: palisade run x -- COMMAND",
-                "run x --                | palisade run: no command; write it behind --: palisade run x -- COMMAND",
-                "run x ls /tmp           | palisade run: the command stands behind --: palisade run x -- ls /tmp",
-                "run x y -- ls           | palisade run: 'y' is one too many; a lock has one name",
-                "run -- ls               | palisade run: NAME is missing",
+                "run                     | palisade run: LOCK is missing",
+                "run x                   | palisade run: no command; put it after --: palisade run x -- COMMAND",
+                "run x --                | palisade run: no command; put it after --: palisade run x -- COMMAND",
+                "run x ls /tmp           | palisade run: put the command after --: palisade run x -- ls /tmp",
+                "run x y -- ls           | palisade run: unexpected argument 'y'; put the command after --",
+                "run -- ls               | palisade run: LOCK is missing",
                 "run x --wiat 3s -- ls   | palisade run: there is no option --wiat; did you mean --wait?",
                 "run x --wait 3 -- ls    | palisade run: --wait: '3' is not a time; write 500ms, 10s, 5m or 24h",
                 "run x --ttl 6m -- ls    | palisade run: --ttl is 6m; use 1s to 5m",
                 "run x --ttl 100ms -- ls | palisade run: --ttl is 100ms; use 1s to 5m",
                 "run x --kill-after 60s -- ls | palisade run: --kill-after is 1m; use 0s to 59s",
                 "run x --lock-delay 61s -- ls | palisade run: --lock-delay is 61s; use 0s to 1m",
-                "run x --on-lost HUP -- ls    | palisade run: --on-lost is 'HUP'; use one of TERM, KILL",
+                "run x --at-least-for 61m -- ls | palisade run: --at-least-for is 61m; use 0s to 1h",
+                "run x --at-least-for 1m --shared -- ls | palisade run: --at-least-for needs a lock that is not --shared",
+                "run x --on-lost HUP -- ls    | palisade run: --on-lost is 'HUP'; use TERM or KILL",
                 "run x --server here -- ls    | palisade run: server address \"\"here\"\" is not host:port",
-                "describe                | palisade describe: NAME is missing",
-                "describe x y            | palisade describe: 'y' is one argument too many",
+                "describe                | palisade describe: LOCK is missing",
+                "describe x y            | palisade describe: unexpected argument 'y'",
                 "list --server x:y       | palisade list: server address \"\"x:y\"\" is not host:port",
                 "force-release x         | palisade force-release: --why is missing",
-                "force-release x --all --token 3 --why y | palisade force-release: --token names one lease and --all",
+                "force-release x --all --token 3 --why y | palisade force-release: --token ends one lease and --all",
                 "force-release x --token y --why y | palisade force-release: --token is 'y'; use a whole number",
-                "revoke x                | palisade revoke: --why is missing",
+                "request-release x       | palisade request-release: --why is missing",
                 "check                   | palisade check: no SEQUENCER, and $PALISADE_SEQUENCER is not set",
-                "completion fish         | palisade completion: 'fish' is none of bash, zsh"
+                "completion fish         | palisade completion: unsupported argument 'fish'; use bash or zsh",
+                "completion              | palisade completion: missing argument; use bash or zsh",
+                "check AAAA*             | palisade check: sequencer text is not base64url",
+                "describe x --timeout 0s | palisade describe: --timeout is 0s; use 100ms to 1h",
+                "run x --timeout 2h -- ls | palisade run: --timeout is 2h; use 100ms to 1h",
+                "run x --on-release-request STAY -- ls | palisade run: --on-release-request is 'STAY'; use TERM or IGNORE",
+                "acquire                 | palisade acquire: LOCK is missing",
+                "acquire x --ttl 6m      | palisade acquire: --ttl is 6m; use 1s to 5m",
+                "acquire x --wait 25h    | palisade acquire: --wait is 25h; use 0s to 24h",
+                "acquire x --at-least-for 61m | palisade acquire: --at-least-for is 61m; use 0s to 1h",
+                "acquire x --shared --at-least-for 1m | palisade acquire: --at-least-for needs a lock that is not --shared",
+                "renew                   | palisade renew: no LEASE, and $PALISADE_LEASE is not set",
+                "release AAAA            | palisade release: LEASE is not a credential of a lease",
+                "watch x --count 0       | palisade watch: --count is 0; use 1 or more",
+                "watch x --interval 1ms  | palisade watch: --interval is 1ms; use 50ms to 1h",
+                "force-release x --token 0 --why y | palisade force-release: --token is 0; use a token"
             })
     void misuseIsToldInOneLine(String line, String told) {
         Ran ran = run(line.strip().split(" +"));
@@ -89,6 +108,45 @@ class CommandLineTest {
         Ran ran = run("--version");
         assertThat(ran.code()).isZero();
         assertThat(ran.out()).hasLineCount(1).startsWith("palisade ");
+        assertThat(run("version").out()).hasLineCount(1).startsWith("palisade ").contains("(Java ");
+        assertThat(JsonParser.parseString(run("version", "--json").out())
+                        .getAsJsonObject()
+                        .keySet())
+                .containsExactly("version", "java");
+    }
+
+    @Test
+    void withJsonMisuseIsJsonToo() {
+        Ran ran = run("describe", "--json");
+        assertThat(ran.code()).isEqualTo(2);
+        assertThat(ran.out()).isEmpty();
+        assertThat(JsonParser.parseString(ran.err()))
+                .hasToString("{\"error\":\"LOCK is missing (see --help)\",\"exit_code\":2}");
+    }
+
+    @Test
+    void refusedConnectionIsReportedAtOnceInPlainWords() {
+        Ran ran = run("describe", "x", "--server", "127.0.0.1:1", "--timeout", "1h");
+        assertThat(ran.code()).isEqualTo(3);
+        assertThat(ran.err())
+                .isEqualTo("palisade describe: no reply from the lock server at 127.0.0.1:1 (connection refused);"
+                        + " check --server, or start one: palisade server\n");
+        Ran json = run("acquire", "x", "--server", "127.0.0.1:1,127.0.0.1:2", "--timeout", "1h", "--json");
+        assertThat(json.code()).isEqualTo(3);
+        assertThat(JsonParser.parseString(json.err())
+                        .getAsJsonObject()
+                        .get("error")
+                        .getAsString())
+                .isEqualTo("no lock server replied (127.0.0.1:1: connection refused, 127.0.0.1:2: connection refused)");
+    }
+
+    @Test
+    void runReportsRefusedConnectionAtOnce() {
+        Ran ran = run("run", "x", "--server", "127.0.0.1:1", "--timeout", "1h", "--", "true");
+        assertThat(ran.code()).isEqualTo(123);
+        assertThat(ran.err())
+                .startsWith("palisade run: no reply from the lock server at 127.0.0.1:1 (connection refused)")
+                .hasLineCount(1);
     }
 
     @Test
@@ -113,7 +171,20 @@ class CommandLineTest {
         Ran ran = run("run", "--help");
         assertThat(ran.code()).isZero();
         assertThat(ran.out())
-                .contains("palisade run [OPTION...] NAME -- COMMAND", "122  lost", "palisade run backup/db1 --");
+                .contains(
+                        "palisade run [OPTION...] LOCK -- COMMAND",
+                        "119  rejected",
+                        "122  lock lost",
+                        "palisade run backup/db1 --");
+    }
+
+    /** A command that fails in it leaves its classes out of the archive, and no start says so. */
+    @Test
+    void everyCommandOfTheTrainingRunSucceeds() throws Exception {
+        Ran ran = captured(TrainingRun::run);
+        assertThat(ran.err()).isEmpty();
+        assertThat(ran.code()).isZero();
+        assertThat(ran.out()).contains("training: held", "PALISADE_LEASE=");
     }
 
     @Test
@@ -127,12 +198,22 @@ class CommandLineTest {
     }
 
     @Test
+    void helpNamesHoldersClientsAndOperators() {
+        Verbs.all()
+                .getSubcommands()
+                .forEach((verb, line) -> assertThat(line.getUsageMessage())
+                        .as("palisade %s --help", verb)
+                        .doesNotContainPattern("(?i)\\b(who|whoever|(no|some|any|every)(body|one))\\b"));
+    }
+
+    @Test
     void completionKnowsEveryVerbAndTheOptionsOfRun() {
         Ran ran = run("completion", "bash");
         assertThat(ran.out())
                 .contains("complete -F")
                 .contains(
-                        "run describe list history force-release revoke sessions store check completion server objects keys demo faults incidents chaos bench")
+                        "run describe list history watch acquire renew release request-release force-release sessions status check completion "
+                                + "version server objects keys demo chaos bench")
                 .contains("'--lock-delay'");
         assertThat(run("completion", "zsh").out()).contains("bashcompinit");
     }
@@ -177,11 +258,19 @@ class CommandLineTest {
             System.setErr(errBefore);
         }
         assertThat(err.toString(StandardCharsets.UTF_8))
-                .startsWith("palisade: the answer could not be written to standard output")
+                .startsWith("palisade: the output could not be written")
                 .hasLineCount(1);
     }
 
     private static Ran run(String... args) {
+        try {
+            return captured(() -> Main.run(args));
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static Ran captured(Callable<Integer> command) throws Exception {
         PrintStream outBefore = System.out;
         PrintStream errBefore = System.err;
         ByteArrayOutputStream out = new ByteArrayOutputStream();
@@ -189,7 +278,7 @@ class CommandLineTest {
         System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
         try {
-            int code = Main.run(args);
+            int code = command.call();
             return new Ran(code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
         } finally {
             System.setOut(outBefore);

@@ -2,17 +2,14 @@ package dev.palisade.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.palisade.client.LockDescription;
-import dev.palisade.client.StoreDescription;
-import dev.palisade.client.StoreDescription.Epoch;
-import dev.palisade.contract.LockName;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.Epoch;
+import dev.palisade.proto.v1.StoreReply;
 import java.time.Clock;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -21,18 +18,40 @@ class StoreTextTest {
     private static final Clock CLOCK = Clock.fixed(NOW, ZoneOffset.UTC);
 
     private static Epoch epoch(int domain, long base, int secondsAgo, String why, long recoveringMillis) {
-        return new Epoch(
-                domain,
-                base,
-                NOW.minusSeconds(secondsAgo),
-                why,
-                Duration.ofMillis(recoveringMillis),
-                Duration.ofMillis(domain == 3 ? 1_500 : 0));
+        return Epoch.newBuilder()
+                .setDomain(domain)
+                .setBaseToken(base)
+                .setBeganAtEpochMillis(NOW.minusSeconds(secondsAgo).toEpochMilli())
+                .setWhy(why)
+                .setRecoveringMillis(recoveringMillis)
+                .setAheadMillis(domain == 3 ? 1_500 : 0)
+                .build();
+    }
+
+    private static StoreReply store(
+            String kind,
+            String where,
+            String detail,
+            boolean up,
+            Instant since,
+            String why,
+            int domains,
+            List<Epoch> epochs) {
+        return StoreReply.newBuilder()
+                .setKind(kind)
+                .setWhere(where)
+                .setDetail(detail)
+                .setUp(up)
+                .setSinceEpochMillis(since.toEpochMilli())
+                .setWhy(why)
+                .setDomains(domains)
+                .addAllEpochs(epochs)
+                .build();
     }
 
     @Test
     void aStoreThatIsUpIsOneLineAndItsEpochs() {
-        StoreDescription store = new StoreDescription(
+        StoreReply store = store(
                 "embedded",
                 "/var/lib/a\u001b[31m",
                 "",
@@ -42,20 +61,20 @@ class StoreTextTest {
                 1,
                 List.of(epoch(0, 77, 300, "this server started", 0)));
         assertThat(StoreText.shown(store, CLOCK)).isEqualTo("""
-                        embedded at /var/lib/a\\u{1b}[31m: up since 5 min ago (2026-11-21 11:55:30)
+                        embedded at /var/lib/a\\u{1b}[31m: up since 5 min ago (2026-11-21T11:55:30Z)
 
-                        DOMAINS  TOKENS ABOVE  BEGAN                            BECAUSE              RECOVERING  AHEAD OF THE CLOCK
-                        all      77            5 min ago (2026-11-21 11:55:30)  this server started  -           -
+                        DOMAINS  TOKENS ABOVE  BEGAN                             BECAUSE              RECOVERING  AHEAD OF THE CLOCK
+                        all      77            5 min ago (2026-11-21T11:55:30Z)  this server started  -           -
                         """);
     }
 
     @Test
     void aStoreThatIsDownSaysWhyAndWhereItWas() {
-        StoreDescription store = new StoreDescription(
+        StoreReply store = store(
                 "redis", "10.0.0.1:6379", "Redis 7.0.15", false, NOW.minusSeconds(3), "no primary", 256, List.of());
         assertThat(StoreText.shown(store, CLOCK))
                 .isEqualTo(
-                        "redis at 10.0.0.1:6379 (Redis 7.0.15): DOWN since 3.0 s ago (2026-11-21 12:00:27): no primary\n");
+                        "redis at 10.0.0.1:6379 (Redis 7.0.15): DOWN since 3.0 s ago (2026-11-21T12:00:27Z): no primary\n");
     }
 
     @Test
@@ -66,22 +85,20 @@ class StoreTextTest {
         epochs.add(epoch(6, 90, 9, "the primary restarted", 0));
         epochs.add(epoch(9, 80, 3, "the primary changed", 6_900));
         IntStream.range(0, 5).forEach(i -> epochs.add(epoch(20 + 2 * i, 70, 60, "first met", 0)));
-        StoreDescription store =
-                new StoreDescription("redis", "10.0.0.2:6379", "", true, NOW.minusSeconds(3), "timed out", 256, epochs);
+        StoreReply store = store("redis", "10.0.0.2:6379", "", true, NOW.minusSeconds(3), "timed out", 256, epochs);
         assertThat(StoreText.shown(store, CLOCK)).isEqualTo("""
-                        redis at 10.0.0.2:6379: up since 3.0 s ago (2026-11-21 12:00:27); before that: timed out
+                        redis at 10.0.0.2:6379: up since 3.0 s ago (2026-11-21T12:00:27Z); before that: timed out
 
-                        DOMAINS   TOKENS ABOVE  BEGAN                            BECAUSE                RECOVERING  AHEAD OF THE CLOCK
-                        0-3, 9    80            3.0 s ago (2026-11-21 12:00:27)  the primary changed    7.0 s       1.5 s
-                        6         90            9.0 s ago (2026-11-21 12:00:21)  the primary restarted  -           -
-                        5 of 256  70            60 s ago (2026-11-21 11:59:30)   first met              -           -
+                        DOMAINS   TOKENS ABOVE  BEGAN                             BECAUSE                RECOVERING  AHEAD OF THE CLOCK
+                        0-3, 9    80            3.0 s ago (2026-11-21T12:00:27Z)  the primary changed    7.0 s       1.5 s
+                        6         90            9.0 s ago (2026-11-21T12:00:21Z)  the primary restarted  -           -
+                        5 of 256  70            60 s ago (2026-11-21T11:59:30Z)   first met              -           -
                         """);
     }
 
     @Test
     void theJsonHasTheShapeOfTheReferencePage() {
-        StoreDescription store =
-                new StoreDescription("redis", "a:1", "d", true, NOW, "w", 256, List.of(epoch(3, 5, 30, "lost", 20)));
+        StoreReply store = store("redis", "a:1", "d", true, NOW, "w", 256, List.of(epoch(3, 5, 30, "lost", 20)));
         assertThat(StoreText.json(store))
                 .hasToString("{\"kind\":\"redis\",\"where\":\"a:1\",\"detail\":\"d\",\"up\":true,"
                         + "\"since\":\"2026-11-21T12:00:30Z\",\"why\":\"w\",\"domains\":256,"
@@ -91,19 +108,15 @@ class StoreTextTest {
 
     @Test
     void aLockSaysWhichEpochItIsInAndThatItsStoreIsRecovering() {
-        LockDescription lock = new LockDescription(
-                new LockName("x"),
-                List.of(),
-                0,
-                List.of(),
-                0,
-                Duration.ZERO,
-                Optional.of(epoch(9, 12, 3, "the primary changed", 7_000)));
+        DescribeReply lock = DescribeReply.newBuilder()
+                .setLock("x")
+                .setEpoch(epoch(9, 12, 3, "the primary changed", 7_000))
+                .build();
         assertThat(LockText.shown(lock, CLOCK))
-                .isEqualTo("x: free\n\nepoch: tokens above 12, since 3.0 s ago (2026-11-21 12:00:27):"
-                        + " the primary changed; recovering, nothing new is granted for 7.0 s\n");
+                .isEqualTo("x: free\n\nepoch: tokens above 12, since 3.0 s ago (2026-11-21T12:00:27Z):"
+                        + " the primary changed; recovering from data loss: no new locks for 7.0 s\n");
         assertThat(StoreText.shown(epoch(9, 12, 3, "first met", 0), CLOCK))
-                .isEqualTo("epoch: tokens above 12, since 3.0 s ago (2026-11-21 12:00:27): first met\n");
+                .isEqualTo("epoch: tokens above 12, since 3.0 s ago (2026-11-21T12:00:27Z): first met\n");
         assertThat(LockText.json(lock)
                         .getAsJsonObject("epoch")
                         .get("recovering_millis")

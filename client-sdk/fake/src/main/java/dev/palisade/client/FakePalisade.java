@@ -1,7 +1,5 @@
 package dev.palisade.client;
 
-import dev.palisade.contract.LockName;
-import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import java.time.Duration;
 import java.time.Instant;
@@ -61,7 +59,7 @@ public final class FakePalisade implements AutoCloseable {
     public PalisadeClient client(String owner, UnaryOperator<PalisadeClient.Builder> settings) {
         FakeLine line = new FakeLine();
         PalisadeClient.Builder builder = settings.apply(
-                        PalisadeClient.builder("fake:1").owner(owner).callbackExecutor(turns::afterwards))
+                        PalisadeClient.builder().servers("fake:1").owner(owner).callbackExecutor(turns::afterwards))
                 .channelFactory(address -> server.channel(line))
                 .time(time.clocks(), time.new ClientAlarm())
                 .turns(turns, this::waited, () -> 0.5);
@@ -90,28 +88,28 @@ public final class FakePalisade implements AutoCloseable {
      */
     public void advance(Duration by) {
         if (by.isNegative()) {
-            throw RejectedException.malformed("time goes on by " + by + "; use zero or more");
+            throw new IllegalArgumentException("time goes on by " + by + "; use zero or more");
         }
         time.advance(by);
     }
 
     /** Ends the leases of {@code lock} at the server, now, as if no keep-alive had come for a ttl: their holders are told EXPIRED if connected. */
     public void expire(String lock) {
-        server.expire(new LockName(lock));
+        server.expire(Arguments.lock(lock));
     }
 
     /** Somebody else takes {@code lock}, which must be free, and keeps it until the lease is closed. */
-    public Lease hold(String lock) {
+    public Lease hold(String lock) throws InterruptedException {
         return stranger.acquire(lock, Duration.ZERO);
     }
 
     /** Who holds {@code lock} and who waits for it. */
-    public LockDescription describe(String lock) {
+    public LockDescription describe(String lock) throws InterruptedException {
         requireRunning();
         return stranger.describe(lock);
     }
 
-    /** What operators ask of the service: forced release, revoke, history, list. */
+    /** What operators ask of the service: forced release, request of a release, history, list. */
     public Operations operations() {
         requireRunning();
         return stranger.operations();

@@ -99,7 +99,8 @@ final class FakeStore implements LockStore {
                     known.offers(),
                     known.waiters(),
                     known.tombstones(),
-                    known.closedUntilMillis(),
+                    known.lockDelayUntilMillis(),
+                    known.minimumHoldUntilMillis(),
                     known.forgottenUntilMillis());
             return new Told<>(ended.size(), List.of(decide(over, new Expire(lock))));
         });
@@ -198,9 +199,9 @@ final class FakeStore implements LockStore {
                     state,
                     decision,
                     nowMillis(),
-                    (lock, atMillis, what, request, token, detail) -> histories
+                    (lock, entry) -> histories
                             .computeIfAbsent(lock, any -> new ArrayList<>())
-                            .add(new HistoryEntry(atMillis, what, token, request.grant(), request.owner(), detail)));
+                            .add(entry));
         }
         return decision;
     }

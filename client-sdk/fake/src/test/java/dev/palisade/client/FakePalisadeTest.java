@@ -3,6 +3,7 @@ package dev.palisade.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Sequencer;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(20)
 class FakePalisadeTest {
     private static final String LOCK = "orders/42";
-    private static final AcquireOptions TRY = AcquireOptions.defaults();
+    private static final AcquireOptions TRY = AcquireOptions.trying();
 
     private final FakePalisade fake = FakePalisade.start();
     private final PalisadeClient a = fake.client("a");
@@ -41,7 +42,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void timeStandsUntilItIsMovedAndLeasesAreRenewedMeanwhile() {
+    void timeStandsUntilItIsMovedAndLeasesAreRenewedMeanwhile() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         Instant start = fake.now();
         assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(9_970));
@@ -55,17 +56,18 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aWaitOfTheDrivingThreadTakesItsTimeOfTheFakeOnly() {
+    void aWaitOfTheDrivingThreadTakesItsTimeOfTheFakeOnly() throws InterruptedException {
         try (Lease held = fake.hold(LOCK)) {
             Instant start = fake.now();
-            assertThat(a.tryAcquire(LOCK, TRY.wait(Duration.ofMinutes(5)))).isInstanceOf(AcquireResult.TimedOut.class);
+            assertThat(a.tryAcquire(LOCK, AcquireOptions.waiting(Duration.ofMinutes(5))))
+                    .isInstanceOf(AcquireResult.TimedOut.class);
             assertThat(Duration.between(start, fake.now())).isBetween(Duration.ofMinutes(5), Duration.ofSeconds(301));
             assertThat(held.isValid()).isTrue();
         }
     }
 
     @Test
-    void aWaitThatNothingCanEndIsTold() {
+    void aWaitThatNothingCanEndIsTold() throws InterruptedException {
         fake.hold(LOCK);
         assertThatThrownBy(() -> a.acquire(LOCK))
                 .isInstanceOf(IllegalStateException.class)
@@ -89,7 +91,8 @@ class FakePalisadeTest {
         CountDownLatch asked = new CountDownLatch(1);
         CompletableFuture<Lease> granted = new CompletableFuture<>();
         Thread worker = new Thread(() -> {
-            CompletableFuture<AcquireResult> waiting = b.acquireAsync(LOCK, TRY.wait(Duration.ofMinutes(1)));
+            CompletableFuture<AcquireResult> waiting =
+                    b.acquireAsync(LOCK, AcquireOptions.waiting(Duration.ofMinutes(1)));
             asked.countDown();
             granted.complete(leaseOf(waiting.join()));
         });
@@ -103,10 +106,10 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aSilencedClientLosesItsLeaseByItsOwnClockBeforeTheServerGrantsIt() {
+    void aSilencedClientLosesItsLeaseByItsOwnClockBeforeTheServerGrantsIt() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         lease.onLost(why -> told.add("a lost " + why));
-        CompletableFuture<AcquireResult> next = b.acquireAsync(LOCK, TRY.wait(Duration.ofMinutes(1)));
+        CompletableFuture<AcquireResult> next = b.acquireAsync(LOCK, AcquireOptions.waiting(Duration.ofMinutes(1)));
         var unused = next.thenAccept(result -> told.add("b granted"));
         fake.silence(a);
         fake.advance(Duration.ofSeconds(20));
@@ -118,9 +121,9 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aSilencedWaiterHearsNothingOfItsOffer() {
+    void aSilencedWaiterHearsNothingOfItsOffer() throws InterruptedException {
         Lease held = a.acquire(LOCK, Duration.ZERO);
-        CompletableFuture<AcquireResult> waiting = b.acquireAsync(LOCK, TRY.wait(Duration.ofMinutes(1)));
+        CompletableFuture<AcquireResult> waiting = b.acquireAsync(LOCK, AcquireOptions.waiting(Duration.ofMinutes(1)));
         fake.advance(Duration.ofSeconds(1));
         fake.silence(b);
         held.close();
@@ -138,7 +141,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aDisconnectedClientIsAbandonedAfterTheGraceUnlessItIsBackByThen() {
+    void aDisconnectedClientIsAbandonedAfterTheGraceUnlessItIsBackByThen() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         fake.disconnect(a);
         fake.advance(Duration.ofMillis(500));
@@ -155,13 +158,13 @@ class FakePalisadeTest {
     }
 
     @Test
-    void anExpiredLeaseIsToldAndItsLockDelayHolds() {
+    void anExpiredLeaseIsToldAndItsLockDelayHolds() throws InterruptedException {
         Lease lease = leaseOf(a.tryAcquire(LOCK, TRY.lockDelay(Duration.ofSeconds(30))));
         lease.onLost(why -> told.add("lost " + why));
         fake.expire(LOCK);
         assertThat(told).containsExactly("lost EXPIRED");
         assertThat(b.tryAcquire(LOCK)).isInstanceOf(AcquireResult.Busy.class);
-        CompletableFuture<AcquireResult> waiting = b.acquireAsync(LOCK, TRY.wait(Duration.ofMinutes(1)));
+        CompletableFuture<AcquireResult> waiting = b.acquireAsync(LOCK, AcquireOptions.waiting(Duration.ofMinutes(1)));
         fake.advance(Duration.ofSeconds(29));
         assertThat(waiting).isNotDone();
         fake.advance(Duration.ofSeconds(1));
@@ -169,7 +172,22 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aStoppedServerAnswersNobodyAndKnowsItsLeasesWhenItIsBack() {
+    void aLockReleasedEarlyStaysClosedForItsMinimumHoldTime() throws InterruptedException {
+        Lease lease = leaseOf(a.tryAcquire(LOCK, TRY.lockAtLeastFor(Duration.ofMinutes(5))));
+        lease.close();
+        assertThat(a.tryAcquire(LOCK)).as("its own client").isInstanceOf(AcquireResult.Busy.class);
+        CompletableFuture<AcquireResult> waiting = b.acquireAsync(LOCK, AcquireOptions.waiting(Duration.ofMinutes(10)));
+        fake.stopServer();
+        fake.startServer();
+        assertThat(fake.describe(LOCK).minimumHoldRemaining()).isEqualTo(Duration.ofMinutes(5));
+        fake.advance(Duration.ofMinutes(5).minusMillis(1));
+        assertThat(waiting).isNotDone();
+        fake.advance(Duration.ofMillis(1));
+        assertThat(leaseOf(waiting.join()).token()).isGreaterThan(lease.token());
+    }
+
+    @Test
+    void aStoppedServerAnswersNobodyAndKnowsItsLeasesWhenItIsBack() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         fake.stopServer();
         assertThat(b.tryAcquire(LOCK))
@@ -186,7 +204,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aLeaseLastsItsFullTtlFromTheRestart() {
+    void aLeaseLastsItsFullTtlFromTheRestart() throws InterruptedException {
         Lease unused = a.acquire(LOCK, Duration.ZERO);
         fake.silence(a);
         fake.advance(Duration.ofSeconds(9));
@@ -199,7 +217,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aServerThatStaysAwayCostsTheLease() {
+    void aServerThatStaysAwayCostsTheLease() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         lease.onLost(why -> told.add("lost " + why));
         fake.stopServer();
@@ -210,8 +228,8 @@ class FakePalisadeTest {
     }
 
     @Test
-    void sequencersAreGenuine() {
-        Lease lease = leaseOf(a.tryAcquire(LOCK, TRY.mode(Mode.SHARED)));
+    void sequencersAreGenuine() throws InterruptedException {
+        Lease lease = leaseOf(a.tryAcquire(LOCK, TRY.shared()));
         Sequencer sequencer = fake.verifier().verify(lease.sequencer());
         assertThat(sequencer.lock()).isEqualTo(lease.lock());
         assertThat(sequencer.token()).isEqualTo(lease.token());
@@ -225,15 +243,21 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aCallbackMayAskTheClientAndWaitForItsAnswer() {
+    void aCallbackMayAskTheClientAndWaitForItsAnswer() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
-        lease.onLost(why -> told.add(a.tryAcquire("other").getClass().getSimpleName()));
+        lease.onLost(why -> {
+            try {
+                told.add(a.tryAcquire("other").getClass().getSimpleName());
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
         fake.expire(LOCK);
         assertThat(told).containsExactly("Granted");
     }
 
     @Test
-    void aForcedReleaseTellsByWhomAndIsInTheHistory() {
+    void aForcedReleaseTellsByWhomAndIsInTheHistory() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         assertThat(fake.operations().forceRelease(LOCK, OptionalLong.empty(), "ops", "stuck"))
                 .isEqualTo(1);

@@ -115,20 +115,30 @@ public final class RedisProcess implements AutoCloseable {
      */
     public String ask(String... words) {
         try {
-            String reply = Resp.ask(HOST, port, Duration.ofSeconds(5), words);
-            if (reply.startsWith("-")) {
-                throw new IllegalStateException(this + " answered " + reply.substring(1));
-            }
-            return reply;
+            return reply(words);
         } catch (IOException e) {
             throw new IllegalStateException(this + " does not answer: " + e.getMessage(), e);
         }
     }
 
+    private String reply(String... words) throws IOException {
+        String reply = Resp.ask(HOST, port, Duration.ofSeconds(5), words);
+        if (reply.startsWith("-")) {
+            throw new IllegalStateException(this + " answered " + reply.substring(1));
+        }
+        return reply;
+    }
+
     /** The value of one line of {@code INFO}, such as {@code master_replid}; empty if there is none of that name. */
     public String info(String name) {
-        return ask("INFO", "everything")
-                .lines()
+        String all;
+        try {
+            all = reply("INFO", "everything");
+        } catch (IOException e) {
+            // A Redis whose role changes cuts all connections, this one too.
+            all = ask("INFO", "everything");
+        }
+        return all.lines()
                 .filter(line -> line.startsWith(name + ":"))
                 .map(line -> line.substring(name.length() + 1))
                 .findFirst()

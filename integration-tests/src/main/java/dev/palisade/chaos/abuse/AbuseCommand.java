@@ -86,7 +86,7 @@ public final class AbuseCommand implements Callable<Integer> {
                 server.child().close();
             }
         } catch (ScenarioFailed e) {
-            throw new CannotStart("the run broke off: " + e.getMessage());
+            throw new CannotStart("the run was aborted: " + e.getMessage());
         }
     }
 

@@ -27,8 +27,8 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
             return Optional.of(step.refuse(
                     Reason.MALFORMED_REQUEST,
                     "request " + Long.toUnsignedString(request.id().number())
-                            + " was sent before with another mode, ttl_millis or lock_delay_millis; "
-                            + "send the same again, or use a new request id"));
+                            + " was sent before with another mode, ttl_millis, lock_delay_millis or "
+                            + "lock_at_least_for_millis; send the same again, or use a new request id"));
         }
         Optional<Offer> offer = state.offer(request.id());
         if (offer.isPresent()) {
@@ -60,7 +60,8 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
                 .or(() -> state.waiter(request.id()).map(Waiter::request))
                 .filter(first -> first.mode() != request.mode()
                         || first.ttlMillis() != request.ttlMillis()
-                        || first.lockDelayMillis() != request.lockDelayMillis())
+                        || first.lockDelayMillis() != request.lockDelayMillis()
+                        || first.lockAtLeastForMillis() != request.lockAtLeastForMillis())
                 .isPresent();
     }
 
@@ -136,13 +137,14 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
         return new Answer.Busy(
                 state.holders().stream().findFirst(),
                 Math.max(0, inTheWayUntil(state, step.nowMillis()) - step.nowMillis()),
+                Math.max(0, state.minimumHoldUntilMillis() - step.nowMillis()),
                 state.waiters().size() + state.offers().size(),
                 step.nowMillis());
     }
 
-    /** When the first of what stands in the way ends; the past when nothing does. */
+    /** When the first of what stands in the way ends, but not before the minimum hold time; the past when nothing does. */
     private long inTheWayUntil(LockState state, long nowMillis) {
-        long first = state.closedUntilMillis() > nowMillis ? state.closedUntilMillis() : Long.MAX_VALUE;
+        long first = state.lockDelayUntilMillis() > nowMillis ? state.lockDelayUntilMillis() : Long.MAX_VALUE;
         for (Offer offer : state.offers()) {
             first = Math.min(first, offer.lapsesAtMillis());
         }
@@ -157,6 +159,6 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
                 first = Math.min(first, grant.expiresAtMillis());
             }
         }
-        return first == Long.MAX_VALUE ? 0 : first;
+        return Math.max(first == Long.MAX_VALUE ? 0 : first, state.minimumHoldUntilMillis());
     }
 }

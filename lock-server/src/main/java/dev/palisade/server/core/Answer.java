@@ -22,11 +22,15 @@ public sealed interface Answer {
     /**
      * The lock was not free.
      *
-     * @param holder one of the holders; empty while there is none and the lock is promised or closed by a lock-delay
-     * @param remainingMillis until the earliest end of what stands in the way, if nothing happens
+     * @param holder one of the holders; empty while there is none and the lock is promised or closed
+     * @param remainingMillis until the earliest end of what stands in the way, if nothing happens; not before the minimum hold time is
+     *     over
+     * @param minimumHoldRemainingMillis until the minimum hold time is over; 0: there is none
      * @param nowMillis the store's time of the answer
      */
-    record Busy(Optional<Grant> holder, long remainingMillis, int waiters, long nowMillis) implements Answer {}
+    record Busy(
+            Optional<Grant> holder, long remainingMillis, long minimumHoldRemainingMillis, int waiters, long nowMillis)
+            implements Answer {}
 
     /** The wait this request stood for is over without the lock. */
     record WaitEnded(End end) implements Answer {}
@@ -44,9 +48,9 @@ public sealed interface Answer {
     record Abandoned(boolean ended) implements Answer {}
 
     /** So many holders were asked to give the lock up, whether they can be reached or not. */
-    record RevokeAsked(int holders) implements Answer {}
+    record ReleaseRequested(int holders) implements Answer {}
 
-    /** So many leases were ended. */
+    /** So many leases were ended; a minimum hold time that was ended without a lease counts as one. */
     record ForceReleased(int leases) implements Answer {}
 
     /** Whether the lease stands. */

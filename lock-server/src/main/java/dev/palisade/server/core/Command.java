@@ -15,7 +15,7 @@ public sealed interface Command
                 Reclaim,
                 Poll,
                 Describe,
-                Revoke,
+                RequestRelease,
                 ForceRelease,
                 CheckSequencer,
                 Barrier {

@@ -19,6 +19,13 @@ public record Grant(Request request, FencingToken token, long grantedAtMillis, l
         return request.mode();
     }
 
+    /** When its minimum hold time ends; 0 when it has none, as every SHARED one. */
+    long minimumHoldUntilMillis() {
+        return mode() == Mode.SHARED || request.lockAtLeastForMillis() == 0
+                ? 0
+                : grantedAtMillis + request.lockAtLeastForMillis();
+    }
+
     Grant withExpiresAt(long millis) {
         return new Grant(request, token, grantedAtMillis, millis);
     }

@@ -6,7 +6,7 @@ import dev.palisade.contract.GrantId;
  * One line of a lock's past, for people.
  *
  * @param atMillis the store's time
- * @param token 0 when the request had none yet
+ * @param token 0 when the request had none yet, and of a minimum hold time that was ended after its lease
  * @param owner whose request
  * @param detail who did it and why, when a person did; the purpose of what was granted or queued; else empty
  */
@@ -24,7 +24,7 @@ public record HistoryEntry(long atMillis, What what, long token, GrantId grant, 
         WITHDRAWN,
         RESUMED,
         RECLAIMED,
-        REVOKE_ASKED,
+        RELEASE_REQUESTED,
         RELEASED,
         EXPIRED,
         ABANDONED,

@@ -14,6 +14,7 @@ public record Limits(
         long ttlMaxMillis,
         long waitMaxMillis,
         long lockDelayMaxMillis,
+        long lockAtLeastForMaxMillis,
         long offerMillis,
         int waitersPerLockMax,
         int holdersPerLockMax,
@@ -28,5 +29,5 @@ public record Limits(
     public static final int TOMBSTONES_PER_LOCK_MAX = 256;
 
     public static final Limits DEFAULTS =
-            new Limits(1_000, 10_000, 300_000, 24 * 3_600_000L, 60_000, 2_000, 2_000, 2_000, 30_000);
+            new Limits(1_000, 10_000, 300_000, 24 * 3_600_000L, 60_000, 3_600_000, 2_000, 2_000, 2_000, 30_000);
 }

@@ -20,7 +20,7 @@ public sealed interface LockEvent {
     record Granted(Grant grant) implements LockEvent {
         @Override
         public LockState applyTo(LockState state) {
-            return state.withHolders(LockState.with(state.holders(), grant));
+            return state.withHolder(grant);
         }
     }
 
@@ -61,7 +61,7 @@ public sealed interface LockEvent {
             Request request = offer.request();
             Grant held = new Grant(request, offer.token(), atMillis, atMillis + request.ttlMillis());
             return state.withOffers(LockState.without(state.offers(), offer::equals))
-                    .withHolders(LockState.with(state.holders(), held));
+                    .withHolder(held);
         }
     }
 
@@ -91,8 +91,8 @@ public sealed interface LockEvent {
         }
     }
 
-    /** A request ended, whatever it had come to. */
-    record Ended(Tombstone tombstone, long closedUntilMillis) implements LockEvent {
+    /** A request ended, whatever it had come to; {@code lockDelayUntilMillis} is 0 when no lock-delay follows. */
+    record Ended(Tombstone tombstone, long lockDelayUntilMillis) implements LockEvent {
         @Override
         public LockState applyTo(LockState state) {
             RequestId id = tombstone.request();
@@ -102,7 +102,7 @@ public sealed interface LockEvent {
                             state.offers(), o -> o.request().id().equals(id)))
                     .withWaiters(LockState.without(
                             state.waiters(), w -> w.request().id().equals(id)))
-                    .withClosedUntil(closedUntilMillis)
+                    .withLockDelayUntil(lockDelayUntilMillis)
                     .withTombstone(tombstone);
         }
 
@@ -110,6 +110,18 @@ public sealed interface LockEvent {
         @Override
         public boolean durable() {
             return tombstone.end() != End.BUSY;
+        }
+    }
+
+    /**
+     * An operator ended the minimum hold time.
+     *
+     * @param detail the operator and the reason; empty when the end of a lease has them, or when it was read from a journal
+     */
+    record MinimumHoldEnded(String detail) implements LockEvent {
+        @Override
+        public LockState applyTo(LockState state) {
+            return state.withoutMinimumHold();
         }
     }
 
@@ -133,7 +145,7 @@ public sealed interface LockEvent {
             RequestId id = grant.request().id();
             return state.withWaiters(LockState.without(
                             state.waiters(), w -> w.request().id().equals(id)))
-                    .withHolders(LockState.with(state.holders(), grant));
+                    .withHolder(grant);
         }
     }
 
@@ -152,7 +164,7 @@ public sealed interface LockEvent {
     }
 
     /** A holder is to be asked to give the lock up. Not kept: it changes nothing, and whoever asked can ask again. */
-    record RevokeAsked(RequestId request, GrantId grant, String by, String why) implements LockEvent {
+    record ReleaseRequested(RequestId request, GrantId grant, String by, String why) implements LockEvent {
         @Override
         public LockState applyTo(LockState state) {
             return state;

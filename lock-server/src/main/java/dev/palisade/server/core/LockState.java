@@ -15,7 +15,8 @@ import java.util.function.UnaryOperator;
  *
  * @param waiters first come, first
  * @param tombstones the ends that are remembered
- * @param closedUntilMillis end of the lock-delay; 0 when there was none
+ * @param lockDelayUntilMillis end of the lock-delay; 0 when there was none
+ * @param minimumHoldUntilMillis end of the minimum hold time of the latest grant that asked for one; 0 when there is none
  * @param forgottenUntilMillis the end of some request at or before this time was forgotten early; an unknown acquire that
  *     was first sent before it is refused
  */
@@ -25,12 +26,13 @@ public record LockState(
         List<Offer> offers,
         List<Waiter> waiters,
         Tombstones tombstones,
-        long closedUntilMillis,
+        long lockDelayUntilMillis,
+        long minimumHoldUntilMillis,
         long forgottenUntilMillis) {
 
     /** A lock nobody has used, or whose last use is forgotten. */
     public static LockState unused(LockName name, long forgottenUntilMillis) {
-        return new LockState(name, List.of(), List.of(), List.of(), Tombstones.NONE, 0, forgottenUntilMillis);
+        return new LockState(name, List.of(), List.of(), List.of(), Tombstones.NONE, 0, 0, forgottenUntilMillis);
     }
 
     /**
@@ -54,14 +56,21 @@ public record LockState(
                         w -> w.withAliveUntil(nowMillis + w.request().ttlMillis())));
     }
 
-    /** Whether anybody holds, was offered or waits for the lock, or a lock-delay runs. */
+    /** Until then no grant or offer is made: the end of the lock-delay or of the minimum hold time, whichever is later. */
+    public long closedUntilMillis() {
+        return Math.max(lockDelayUntilMillis, minimumHoldUntilMillis);
+    }
+
+    /** Whether anybody holds, was offered or waits for the lock, or it is closed. */
     public boolean inUse(long nowMillis) {
-        return !holders.isEmpty() || !offers.isEmpty() || !waiters.isEmpty() || closedUntilMillis > nowMillis;
+        return !holders.isEmpty() || !offers.isEmpty() || !waiters.isEmpty() || closedUntilMillis() > nowMillis;
     }
 
     /** When time alone next changes this state; {@link Long#MAX_VALUE} when never. */
     public long nextDeadlineMillis(long nowMillis) {
-        long next = waiters.isEmpty() || closedUntilMillis <= nowMillis ? Long.MAX_VALUE : closedUntilMillis;
+        // As long as the EXCLUSIVE lease stands, its end comes first: then this is asked again.
+        long opens = holders.isEmpty() && offers.isEmpty() ? closedUntilMillis() : lockDelayUntilMillis;
+        long next = waiters.isEmpty() || opens <= nowMillis ? Long.MAX_VALUE : opens;
         for (Grant grant : holders) {
             next = Math.min(next, grant.expiresAtMillis());
         }
@@ -76,7 +85,7 @@ public record LockState(
 
     /** When nothing is left of this lock but forgotten ends; only meaningful once it is not {@link #inUse}. */
     public long forgettableAtMillis() {
-        return Math.max(tombstones.latestMillis() + Limits.TOMBSTONE_MILLIS, closedUntilMillis);
+        return Math.max(tombstones.latestMillis() + Limits.TOMBSTONE_MILLIS, closedUntilMillis());
     }
 
     /** The lease that accepting the offer to {@code id} would make, ending when the offer lapses. */
@@ -139,31 +148,66 @@ public record LockState(
     }
 
     LockState withHolders(List<Grant> changed) {
-        return new LockState(name, changed, offers, waiters, tombstones, closedUntilMillis, forgottenUntilMillis);
+        return with(changed, offers, waiters, tombstones, lockDelayUntilMillis, minimumHoldUntilMillis);
+    }
+
+    /** With one more holder, whose minimum hold time begins. */
+    LockState withHolder(Grant grant) {
+        long hold = Math.max(minimumHoldUntilMillis, grant.minimumHoldUntilMillis());
+        return with(with(holders, grant), offers, waiters, tombstones, lockDelayUntilMillis, hold);
     }
 
     LockState withOffers(List<Offer> changed) {
-        return new LockState(name, holders, changed, waiters, tombstones, closedUntilMillis, forgottenUntilMillis);
+        return with(holders, changed, waiters, tombstones, lockDelayUntilMillis, minimumHoldUntilMillis);
     }
 
     LockState withWaiters(List<Waiter> changed) {
-        return new LockState(name, holders, offers, changed, tombstones, closedUntilMillis, forgottenUntilMillis);
+        return with(holders, offers, changed, tombstones, lockDelayUntilMillis, minimumHoldUntilMillis);
     }
 
-    LockState withClosedUntil(long millis) {
+    LockState withLockDelayUntil(long millis) {
+        long delay = Math.max(lockDelayUntilMillis, millis);
+        return with(holders, offers, waiters, tombstones, delay, minimumHoldUntilMillis);
+    }
+
+    LockState withoutMinimumHold() {
+        return with(holders, offers, waiters, tombstones, lockDelayUntilMillis, 0);
+    }
+
+    private LockState with(
+            List<Grant> newHolders,
+            List<Offer> newOffers,
+            List<Waiter> newWaiters,
+            Tombstones newTombstones,
+            long delayUntilMillis,
+            long holdUntilMillis) {
         return new LockState(
-                name, holders, offers, waiters, tombstones, Math.max(closedUntilMillis, millis), forgottenUntilMillis);
+                name,
+                newHolders,
+                newOffers,
+                newWaiters,
+                newTombstones,
+                delayUntilMillis,
+                holdUntilMillis,
+                forgottenUntilMillis);
     }
 
     LockState withTombstone(Tombstone tombstone) {
+        return with(holders, offers, waiters, tombstones.with(tombstone), lockDelayUntilMillis, minimumHoldUntilMillis)
+                .withForgottenUntil(tombstones.forgottenEarlyBy(tombstone));
+    }
+
+    /** The same, of which some end at or before {@code millis} was forgotten early. */
+    public LockState withForgottenUntil(long millis) {
         return new LockState(
                 name,
                 holders,
                 offers,
                 waiters,
-                tombstones.with(tombstone),
-                closedUntilMillis,
-                Math.max(forgottenUntilMillis, tombstones.forgottenEarlyBy(tombstone)));
+                tombstones,
+                lockDelayUntilMillis,
+                minimumHoldUntilMillis,
+                Math.max(forgottenUntilMillis, millis));
     }
 
     static <T> List<T> with(List<T> list, T added) {

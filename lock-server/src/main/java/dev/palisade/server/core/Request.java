@@ -12,6 +12,7 @@ import dev.palisade.contract.RequestId;
  * @param grant the id the grant has, or will have
  * @param ttlMillis how long the lease lasts after each renewal
  * @param lockDelayMillis how long the lock stays closed if the lease expires or is abandoned
+ * @param lockAtLeastForMillis the minimum hold time: how long after the grant the lock stays closed, however the lease ends
  * @param owner who asked, for people
  * @param purpose why, for people
  */
@@ -22,10 +23,11 @@ public record Request(
         Mode mode,
         long ttlMillis,
         long lockDelayMillis,
+        long lockAtLeastForMillis,
         String owner,
         String purpose) {
     /** The same, spoken for by another stream. */
     public Request withSessionGen(long gen) {
-        return new Request(id, gen, grant, mode, ttlMillis, lockDelayMillis, owner, purpose);
+        return new Request(id, gen, grant, mode, ttlMillis, lockDelayMillis, lockAtLeastForMillis, owner, purpose);
     }
 }

@@ -100,13 +100,13 @@ final class Step {
     }
 
     /** Ends a request for good. */
-    void end(Request request, long token, End end, long closedUntilMillis) {
-        end(request, token, end, closedUntilMillis, "");
+    void end(Request request, long token, End end, long lockDelayUntilMillis) {
+        end(request, token, end, lockDelayUntilMillis, "");
     }
 
-    private void end(Request request, long token, End end, long closedUntilMillis, String detail) {
+    private void end(Request request, long token, End end, long lockDelayUntilMillis, String detail) {
         emit(new LockEvent.Ended(
-                new Tombstone(request.id(), request.grant(), token, end, nowMillis, detail), closedUntilMillis));
+                new Tombstone(request.id(), request.grant(), token, end, nowMillis, detail), lockDelayUntilMillis));
     }
 
     void endGrant(Grant grant, End end) {

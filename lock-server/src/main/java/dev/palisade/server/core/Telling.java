@@ -13,11 +13,7 @@ public final class Telling {
     /** Hears of one thing that happened. */
     @FunctionalInterface
     public interface Listener {
-        /**
-         * @param token 0 when the request had none yet
-         * @param detail who did it and why, when a person did; the purpose of what was granted or queued; else empty
-         */
-        void happened(LockName lock, long atMillis, HistoryEntry.What what, Request request, long token, String detail);
+        void happened(LockName lock, HistoryEntry entry);
     }
 
     /** @param before the state that was decided upon */
@@ -35,74 +31,70 @@ public final class Telling {
     }
 
     private static void told(LockState state, LockName lock, LockEvent event, long nowMillis, Listener listener) {
-        if (event instanceof LockEvent.Granted granted) {
-            Grant grant = granted.grant();
-            listener.happened(
-                    lock,
-                    nowMillis,
-                    HistoryEntry.What.GRANTED,
-                    grant.request(),
-                    grant.token().value(),
-                    grant.request().purpose());
-        } else if (event instanceof LockEvent.Reclaimed reclaimed) {
-            Grant grant = reclaimed.grant();
-            listener.happened(
-                    lock,
-                    nowMillis,
-                    HistoryEntry.What.RECLAIMED,
-                    grant.request(),
-                    grant.token().value(),
-                    grant.request().purpose());
-        } else if (event instanceof LockEvent.Queued queued) {
-            Request request = queued.waiter().request();
-            listener.happened(lock, nowMillis, HistoryEntry.What.QUEUED, request, 0, request.purpose());
-        } else if (event instanceof LockEvent.Offered offered) {
-            asked(state, offered.request())
-                    .ifPresent(request -> listener.happened(
-                            lock,
-                            nowMillis,
-                            HistoryEntry.What.OFFERED,
-                            request,
-                            offered.token().value(),
-                            ""));
-        } else if (event instanceof LockEvent.Accepted accepted) {
-            standing(state, accepted.grant(), HistoryEntry.What.ACCEPTED, "", nowMillis, listener);
-        } else if (event instanceof LockEvent.Lapsed lapsed) {
-            standing(state, lapsed.grant(), HistoryEntry.What.LAPSED, "", nowMillis, listener);
-        } else if (event instanceof LockEvent.Withdrawn withdrawn) {
-            standing(state, withdrawn.grant(), HistoryEntry.What.WITHDRAWN, "", nowMillis, listener);
-        } else if (event instanceof LockEvent.Resumed resumed) {
-            standing(state, resumed.grant(), HistoryEntry.What.RESUMED, "", nowMillis, listener);
-        } else if (event instanceof LockEvent.RevokeAsked asked) {
-            String detail = "by " + asked.by() + ": " + asked.why();
-            standing(state, asked.grant(), HistoryEntry.What.REVOKE_ASKED, detail, nowMillis, listener);
-        } else if (event instanceof LockEvent.Ended ended && ended.tombstone().end() != End.BUSY) {
-            // Who left before the acquire came has nothing to be told of.
-            Tombstone tombstone = ended.tombstone();
-            asked(state, tombstone.request())
-                    .ifPresent(request -> listener.happened(
-                            lock,
-                            nowMillis,
-                            HistoryEntry.What.of(tombstone.end()),
-                            request,
-                            tombstone.token(),
-                            tombstone.detail()));
-        }
+        entry(state, event, nowMillis).ifPresent(entry -> listener.happened(lock, entry));
     }
 
-    private static void standing(
-            LockState state, GrantId id, HistoryEntry.What what, String detail, long nowMillis, Listener listener) {
-        Optional<Grant> held = state.holder(id);
-        if (held.isPresent()) {
-            long token = held.get().token().value();
-            listener.happened(state.name(), nowMillis, what, held.get().request(), token, detail);
-            return;
+    private static Optional<HistoryEntry> entry(LockState state, LockEvent event, long now) {
+        if (event instanceof LockEvent.Granted granted) {
+            return Optional.of(granted(granted.grant(), HistoryEntry.What.GRANTED, now));
         }
-        Optional<Offer> offer = state.offer(id);
-        if (offer.isPresent()) {
-            long token = offer.get().token().value();
-            listener.happened(state.name(), nowMillis, what, offer.get().request(), token, detail);
+        if (event instanceof LockEvent.Reclaimed reclaimed) {
+            return Optional.of(granted(reclaimed.grant(), HistoryEntry.What.RECLAIMED, now));
         }
+        if (event instanceof LockEvent.Queued queued) {
+            Request request = queued.waiter().request();
+            return Optional.of(entry(now, HistoryEntry.What.QUEUED, request, 0, request.purpose()));
+        }
+        if (event instanceof LockEvent.Offered offered) {
+            long token = offered.token().value();
+            return asked(state, offered.request())
+                    .map(request -> entry(now, HistoryEntry.What.OFFERED, request, token, ""));
+        }
+        if (event instanceof LockEvent.Accepted accepted) {
+            return standing(state, accepted.grant(), HistoryEntry.What.ACCEPTED, "", now);
+        }
+        if (event instanceof LockEvent.Lapsed lapsed) {
+            return standing(state, lapsed.grant(), HistoryEntry.What.LAPSED, "", now);
+        }
+        if (event instanceof LockEvent.Withdrawn withdrawn) {
+            return standing(state, withdrawn.grant(), HistoryEntry.What.WITHDRAWN, "", now);
+        }
+        if (event instanceof LockEvent.Resumed resumed) {
+            return standing(state, resumed.grant(), HistoryEntry.What.RESUMED, "", now);
+        }
+        if (event instanceof LockEvent.ReleaseRequested asked) {
+            String detail = "by " + asked.by() + ": " + asked.why();
+            return standing(state, asked.grant(), HistoryEntry.What.RELEASE_REQUESTED, detail, now);
+        }
+        if (event instanceof LockEvent.MinimumHoldEnded ended && !ended.detail().isEmpty()) {
+            return Optional.of(
+                    new HistoryEntry(now, HistoryEntry.What.FORCE_RELEASED, 0, new GrantId(0, 0), "", ended.detail()));
+        }
+        if (event instanceof LockEvent.Ended ended && ended.tombstone().end() != End.BUSY) {
+            // Who left before the acquire came has nothing to be told of.
+            Tombstone tombstone = ended.tombstone();
+            HistoryEntry.What what = HistoryEntry.What.of(tombstone.end());
+            return asked(state, tombstone.request())
+                    .map(request -> entry(now, what, request, tombstone.token(), tombstone.detail()));
+        }
+        return Optional.empty();
+    }
+
+    private static HistoryEntry granted(Grant grant, HistoryEntry.What what, long now) {
+        Request request = grant.request();
+        return entry(now, what, request, grant.token().value(), request.purpose());
+    }
+
+    private static Optional<HistoryEntry> standing(
+            LockState state, GrantId id, HistoryEntry.What what, String detail, long now) {
+        Optional<HistoryEntry> held = state.holder(id)
+                .map(grant -> entry(now, what, grant.request(), grant.token().value(), detail));
+        return held.or(() -> state.offer(id)
+                .map(offer -> entry(now, what, offer.request(), offer.token().value(), detail)));
+    }
+
+    private static HistoryEntry entry(long now, HistoryEntry.What what, Request request, long token, String detail) {
+        return new HistoryEntry(now, what, token, request.grant(), request.owner(), detail);
     }
 
     private static Optional<Request> asked(LockState state, RequestId id) {

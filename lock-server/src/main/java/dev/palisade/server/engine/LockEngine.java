@@ -275,6 +275,7 @@ public final class LockEngine implements LockStore.Listener {
             long ttlMillis,
             long waitMillis,
             long lockDelayMillis,
+            long lockAtLeastForMillis,
             long ageMillis,
             String owner,
             String purpose,
@@ -381,6 +382,7 @@ public final class LockEngine implements LockStore.Listener {
             long requestNumber,
             long ttlMillis,
             long lockDelayMillis,
+            long lockAtLeastForMillis,
             String owner,
             String purpose) {}
 
@@ -459,6 +461,7 @@ public final class LockEngine implements LockStore.Listener {
                 named.mode(),
                 shown.ttlMillis(),
                 shown.lockDelayMillis(),
+                shown.lockAtLeastForMillis(),
                 shown.owner(),
                 shown.purpose());
         return Optional.of(new Reclaim(resume.lock(), asked, named.token()));
@@ -543,6 +546,7 @@ public final class LockEngine implements LockStore.Listener {
                 asked.mode(),
                 asked.ttlMillis(),
                 asked.lockDelayMillis(),
+                asked.lockAtLeastForMillis(),
                 asked.owner(),
                 asked.purpose());
         return new Acquire(asked.lock(), request, asked.waitMillis(), asked.ageMillis(), Long.MAX_VALUE);
@@ -571,8 +575,8 @@ public final class LockEngine implements LockStore.Listener {
                 offered(next, offered, decidedAtMillis);
             } else if (event instanceof LockEvent.Ended ended) {
                 ended(next.name(), ended);
-            } else if (event instanceof LockEvent.RevokeAsked asked) {
-                revokeAsked(next.name(), asked);
+            } else if (event instanceof LockEvent.ReleaseRequested asked) {
+                releaseRequested(next.name(), asked);
             }
         }
     }
@@ -612,9 +616,9 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /** Reaches whoever holds on a stream; nobody can be told who renews by unary calls or is away. */
-    private void revokeAsked(LockName lock, LockEvent.RevokeAsked asked) {
+    private void releaseRequested(LockName lock, LockEvent.ReleaseRequested asked) {
         events.tell(
-                "revoke_asked",
+                "release_requested",
                 "lock",
                 lock,
                 "grant",
@@ -627,7 +631,7 @@ public final class LockEngine implements LockStore.Listener {
                 asked.why());
         Session session = sessions.of(asked.request().session());
         if (session != null && session.isConnected() && session.holds(asked.grant())) {
-            session.peer().revokeAsked(lock, asked.grant(), asked.by(), asked.why());
+            session.peer().releaseRequested(lock, asked.grant(), asked.by(), asked.why());
             unflushed.add(session.peer());
         }
     }

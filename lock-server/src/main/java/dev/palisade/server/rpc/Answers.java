@@ -24,8 +24,8 @@ import dev.palisade.proto.v1.Queued;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.RenewReply;
+import dev.palisade.proto.v1.RequestReleaseReply;
 import dev.palisade.proto.v1.ResumeReply;
-import dev.palisade.proto.v1.RevokeReply;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.TimedOut;
@@ -137,9 +137,11 @@ final class Answers {
         throw unexpected(answer);
     }
 
-    RevokeReply revoke(Answer answer) {
-        if (answer instanceof Answer.RevokeAsked asked) {
-            return RevokeReply.newBuilder().setHoldersAsked(asked.holders()).build();
+    RequestReleaseReply requestRelease(Answer answer) {
+        if (answer instanceof Answer.ReleaseRequested asked) {
+            return RequestReleaseReply.newBuilder()
+                    .setHoldersAsked(asked.holders())
+                    .build();
         }
         throw unexpected(answer);
     }
@@ -242,7 +244,8 @@ final class Answers {
                 .setLock(state.name().value())
                 .setHoldersTotal(state.holders().size())
                 .setWaitersTotal(state.offers().size() + state.waiters().size())
-                .setLockDelayRemainingMillis(Math.max(0, state.closedUntilMillis() - now));
+                .setLockDelayRemainingMillis(Math.max(0, state.lockDelayUntilMillis() - now))
+                .setMinimumHoldRemainingMillis(Math.max(0, state.minimumHoldUntilMillis() - now));
         state.holders().stream().limit(LISTED_MAX).forEach(grant -> reply.addHolders(holder(grant, now)));
         state.offers().stream()
                 .limit(LISTED_MAX)
@@ -274,6 +277,7 @@ final class Answers {
                 .setToken(grant.token().value())
                 .setGrantId(ByteString.copyFrom(grant.id().toBytes()))
                 .setTtlMillis(grant.request().ttlMillis())
+                .setLockAtLeastForMillis(grant.request().lockAtLeastForMillis())
                 .setSequencer(sequencer(lock, grant, 0));
         for (int turn = 1; turn < turns; turn++) {
             granted.addTurns(sequencer(lock, grant, turn));
@@ -311,8 +315,10 @@ final class Answers {
     }
 
     private static Busy busy(Answer.Busy busy) {
-        Busy.Builder reply =
-                Busy.newBuilder().setRemainingMillis(busy.remainingMillis()).setWaiters(busy.waiters());
+        Busy.Builder reply = Busy.newBuilder()
+                .setRemainingMillis(busy.remainingMillis())
+                .setMinimumHoldRemainingMillis(busy.minimumHoldRemainingMillis())
+                .setWaiters(busy.waiters());
         busy.holder().ifPresent(grant -> reply.setHolder(holder(grant, busy.nowMillis())));
         return reply.build();
     }

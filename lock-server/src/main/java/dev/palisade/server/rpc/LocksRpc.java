@@ -33,10 +33,10 @@ import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.RequestReleaseReply;
+import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.ResumeReply;
 import dev.palisade.proto.v1.ResumeRequest;
-import dev.palisade.proto.v1.RevokeReply;
-import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.SessionsRequest;
@@ -50,8 +50,8 @@ import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.RequestRelease;
 import dev.palisade.server.core.Resume;
-import dev.palisade.server.core.Revoke;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
 import io.grpc.ServerServiceDefinition;
@@ -216,14 +216,14 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     }
 
     @Override
-    public void revoke(RevokeRequest request, StreamObserver<RevokeReply> out) {
+    public void requestRelease(RequestReleaseRequest request, StreamObserver<RequestReleaseReply> out) {
         unary(
                 out,
-                () -> engine.execute(new Revoke(
+                () -> engine.execute(new RequestRelease(
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.said("by", request.getBy()),
                         ProtoCodec.said("why", request.getWhy()))),
-                answers::revoke);
+                answers::requestRelease);
     }
 
     @Override

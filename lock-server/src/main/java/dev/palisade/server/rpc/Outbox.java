@@ -3,8 +3,8 @@ package dev.palisade.server.rpc;
 import com.google.protobuf.ByteString;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.KeepAliveReply;
+import dev.palisade.proto.v1.ReleaseRequestedEvent;
 import dev.palisade.proto.v1.Reply;
-import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.Welcome;
 import io.grpc.StatusRuntimeException;
@@ -35,7 +35,7 @@ final class Outbox {
     private final Deque<Gathered> full = new ArrayDeque<>();
 
     /** By grant: anybody may ask any number of times, and a client that does not read hears the last. */
-    private final Map<ByteString, RevokeAskedEvent> revokes = new LinkedHashMap<>();
+    private final Map<ByteString, ReleaseRequestedEvent> releaseRequests = new LinkedHashMap<>();
 
     private Gathered gathered = new Gathered();
     private int inFlight;
@@ -106,9 +106,9 @@ final class Outbox {
     }
 
     /** Bounded by the leases of the stream, however often somebody asks. */
-    synchronized void revokeAsked(RevokeAskedEvent asked) {
+    synchronized void releaseRequested(ReleaseRequestedEvent asked) {
         if (!ended) {
-            revokes.put(asked.getGrantId(), asked);
+            releaseRequests.put(asked.getGrantId(), asked);
         }
     }
 
@@ -150,8 +150,8 @@ final class Outbox {
         while (!full.isEmpty() && out.isReady()) {
             send(full.remove());
         }
-        while (full.isEmpty() && out.isReady() && !(gathered.empty && revokes.isEmpty())) {
-            gatherRevokes();
+        while (full.isEmpty() && out.isReady() && !(gathered.empty && releaseRequests.isEmpty())) {
+            gatherReleaseRequests();
             Gathered last = gathered;
             gathered = new Gathered();
             send(last);
@@ -160,7 +160,7 @@ final class Outbox {
             frameOwed = false;
             out.request(1);
         }
-        if (halfClosed && inFlight == 0 && full.isEmpty() && gathered.empty && revokes.isEmpty()) {
+        if (halfClosed && inFlight == 0 && full.isEmpty() && gathered.empty && releaseRequests.isEmpty()) {
             ended = true;
             out.onCompleted();
         }
@@ -185,15 +185,15 @@ final class Outbox {
         ended = true;
         full.clear();
         gathered = new Gathered();
-        revokes.clear();
+        releaseRequests.clear();
         countUnsent();
     }
 
     /** As many as the frame has room for. */
-    private void gatherRevokes() {
-        for (Iterator<RevokeAskedEvent> asked = revokes.values().iterator();
+    private void gatherReleaseRequests() {
+        for (Iterator<ReleaseRequestedEvent> asked = releaseRequests.values().iterator();
                 asked.hasNext() && gathered.bytes < FRAME_BYTES_FULL; ) {
-            event(Event.newBuilder().setRevokeAsked(asked.next()).build());
+            event(Event.newBuilder().setReleaseRequested(asked.next()).build());
             asked.remove();
         }
     }

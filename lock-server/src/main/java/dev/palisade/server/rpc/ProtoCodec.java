@@ -38,6 +38,10 @@ final class ProtoCodec {
             throw RejectedException.malformed(
                     "turns is " + request.getTurns() + " for a SHARED lock, which many hold at once; leave it out");
         }
+        if (request.getLockAtLeastForMillis() > 0 && request.getMode() != dev.palisade.proto.v1.Mode.EXCLUSIVE) {
+            throw RejectedException.malformed("lock_at_least_for_millis is " + request.getLockAtLeastForMillis()
+                    + " for a SHARED lock; leave it out, or acquire EXCLUSIVE");
+        }
         return new Asked(
                 lock(request.getLock()),
                 new RequestId(session, request.getRequestId()),
@@ -45,6 +49,7 @@ final class ProtoCodec {
                 ttl(request.getTtlMillis()),
                 within("wait_millis", request.getWaitMillis(), 0, limits.waitMaxMillis()),
                 lockDelay(request.getLockDelayMillis()),
+                lockAtLeastFor(request.getLockAtLeastForMillis()),
                 within("age_millis", request.getAgeMillis(), 0, Long.MAX_VALUE),
                 text("owner", owner),
                 text("purpose", request.getPurpose()),
@@ -61,6 +66,7 @@ final class ProtoCodec {
                 RequestId.checked(request.getRequestId()),
                 ttl(request.getTtlMillis()),
                 lockDelay(request.getLockDelayMillis()),
+                lockAtLeastFor(request.getLockAtLeastForMillis()),
                 text("owner", owner),
                 text("purpose", request.getPurpose())));
     }
@@ -73,6 +79,10 @@ final class ProtoCodec {
 
     private long lockDelay(long millis) {
         return within("lock_delay_millis", millis, 0, limits.lockDelayMaxMillis());
+    }
+
+    private long lockAtLeastFor(long millis) {
+        return within("lock_at_least_for_millis", millis, 0, limits.lockAtLeastForMaxMillis());
     }
 
     static LockName lock(String name) {

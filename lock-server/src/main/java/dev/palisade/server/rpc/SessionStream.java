@@ -16,8 +16,8 @@ import dev.palisade.proto.v1.Hello;
 import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.OfferedEvent;
+import dev.palisade.proto.v1.ReleaseRequestedEvent;
 import dev.palisade.proto.v1.Reply;
-import dev.palisade.proto.v1.RevokeAskedEvent;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.WaitEndedEvent;
 import dev.palisade.proto.v1.Welcome;
@@ -314,8 +314,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     @Override
-    public void revokeAsked(LockName name, GrantId grant, String by, String why) {
-        outbox.revokeAsked(RevokeAskedEvent.newBuilder()
+    public void releaseRequested(LockName name, GrantId grant, String by, String why) {
+        outbox.releaseRequested(ReleaseRequestedEvent.newBuilder()
                 .setLock(name.value())
                 .setGrantId(ByteString.copyFrom(grant.toBytes()))
                 .setBy(by)

@@ -52,7 +52,7 @@ public final class Coverage {
                 add(endsEarly(before, decision) ? "reclaimed over an older one" : "reclaimed alone");
             }
         }
-        if (decision.answer() instanceof Answer.RevokeAsked asked) {
+        if (decision.answer() instanceof Answer.ReleaseRequested asked) {
             add("asked " + several(asked.holders()));
         }
         if (decision.answer() instanceof Answer.ForceReleased released) {

@@ -68,7 +68,8 @@ final class Judge {
     private final Map<GrantId, Known> byGrant = new HashMap<>();
     private final List<Known> queue = new ArrayList<>();
     private final Set<RequestId> leasedEver = new HashSet<>();
-    private long closedUntilMillis;
+    private long lockDelayUntilMillis;
+    private long minimumHoldUntilMillis;
     private long lastToken;
     private long latestMillis;
     private long arrivals;
@@ -166,10 +167,12 @@ final class Judge {
                 Tombstones.of(replayed.tombstones().stream()
                         .filter(t -> t.end() != End.BUSY)
                         .toList()),
-                replayed.closedUntilMillis(),
+                replayed.lockDelayUntilMillis(),
+                replayed.minimumHoldUntilMillis(),
                 replayed.forgottenUntilMillis());
         forgottenAtFirst = replayed.forgottenUntilMillis();
-        closedUntilMillis = replayed.closedUntilMillis();
+        lockDelayUntilMillis = replayed.lockDelayUntilMillis();
+        minimumHoldUntilMillis = replayed.minimumHoldUntilMillis();
         for (Tombstone end : replayed.tombstones()) {
             Known k = stillKnown(Objects.requireNonNull(lost.get(end.request())).asked, Status.ENDED, lost);
             k.token = end.token();
@@ -255,21 +258,35 @@ final class Judge {
                                     : theAcquire(command, k).aliveUntilMillis());
             k.aliveUntilMillis = Math.max(k.aliveUntilMillis, heard.aliveUntilMillis());
             heardAtPosition = queue.indexOf(k) + 1;
-        } else if (event instanceof LockEvent.RevokeAsked asked) {
-            revokeAsked(asked, command);
+        } else if (event instanceof LockEvent.ReleaseRequested asked) {
+            releaseRequested(asked, command);
+        } else if (event instanceof LockEvent.MinimumHoldEnded ended) {
+            minimumHoldEnded(ended, command, now);
         } else {
             fail("the judge does not know " + event);
         }
     }
 
-    private void revokeAsked(LockEvent.RevokeAsked asked, Command command) {
-        assertThat(command).isInstanceOf(Revoke.class);
-        Revoke revoke = (Revoke) command;
+    private void releaseRequested(LockEvent.ReleaseRequested asked, Command command) {
+        assertThat(command).isInstanceOf(RequestRelease.class);
+        RequestRelease request = (RequestRelease) command;
         Known k = Objects.requireNonNull(known.get(asked.request()));
         assertThat(k.status).as("only a holder is asked").isEqualTo(Status.HELD);
         assertThat(asked)
-                .isEqualTo(new LockEvent.RevokeAsked(k.asked.id(), k.asked.grant(), revoke.by(), revoke.why()));
+                .isEqualTo(new LockEvent.ReleaseRequested(k.asked.id(), k.asked.grant(), request.by(), request.why()));
         assertThat(askedNow.add(k.asked.id())).as("asked once").isTrue();
+    }
+
+    private void minimumHoldEnded(LockEvent.MinimumHoldEnded ended, Command command, long now) {
+        assertThat(command).as("only an operator ends it").isInstanceOf(ForceRelease.class);
+        ForceRelease forced = (ForceRelease) command;
+        assertThat(minimumHoldUntilMillis).as("what has not ended").isGreaterThan(now);
+        assertThat(forced.token() == 0 || forcedNow > 0)
+                .as("what the operator named")
+                .isTrue();
+        assertThat(ended.detail()).isEqualTo(forcedNow > 0 ? "" : "by " + forced.by() + ": " + forced.why());
+        minimumHoldUntilMillis = 0;
+        forcedNow = Math.max(1, forcedNow);
     }
 
     private void granted(Grant grant, Command command, long now) {
@@ -313,7 +330,9 @@ final class Judge {
         Known next = nextInLine().orElseThrow();
         assertThat(recovering).as("offered while holders may be unknown").isFalse();
         assertThat(offered.request()).as("the next in line").isEqualTo(next.asked.id());
-        assertThat(closedUntilMillis).as("an offer waits for the lock-delay").isLessThanOrEqualTo(now);
+        assertThat(closedUntilMillis())
+                .as("an offer waits until the lock opens")
+                .isLessThanOrEqualTo(now);
         assertThat(admits(next.asked.mode()))
                 .as("an offer to a lock that is not free")
                 .isTrue();
@@ -480,13 +499,13 @@ final class Judge {
         Known earlier = known.get(tombstone.request());
         if (earlier == null) {
             k = endedUnknown(tombstone, command, now);
-            assertThat(ended.closedUntilMillis()).isZero();
+            assertThat(ended.lockDelayUntilMillis()).isZero();
         } else if (earlier.status == Status.ENDED) {
             // A leave cannot know what was forgotten; remembering it once more changes nothing.
             assertThat(onRecord(earlier)).as("an end on record is final").isFalse();
             byGrant.remove(earlier.asked.grant());
             k = endedUnknown(tombstone, command, now);
-            assertThat(ended.closedUntilMillis()).isZero();
+            assertThat(ended.lockDelayUntilMillis()).isZero();
         } else {
             k = earlier;
             assertThat(k.status).as("an end is final").isNotEqualTo(Status.ENDED);
@@ -502,7 +521,7 @@ final class Judge {
                 case ABANDONED, FORCE_RELEASED -> now + delay;
                 case RELEASED, LEFT, TIMED_OUT, DROPPED, BUSY -> 0;
             };
-            assertThat(ended.closedUntilMillis()).as("lock-delay").isEqualTo(delay == 0 ? 0 : closed);
+            assertThat(ended.lockDelayUntilMillis()).as("lock-delay").isEqualTo(delay == 0 ? 0 : closed);
         }
         String detail = "";
         if (tombstone.end() == End.FORCE_RELEASED && command instanceof ForceRelease forced) {
@@ -516,7 +535,7 @@ final class Judge {
         k.endedAtMillis = now;
         k.endNumber = endsOfTries.merge(k.end == End.BUSY, 1L, Long::sum);
         k.endToken = tombstone.token();
-        closedUntilMillis = Math.max(closedUntilMillis, ended.closedUntilMillis());
+        lockDelayUntilMillis = Math.max(lockDelayUntilMillis, ended.lockDelayUntilMillis());
     }
 
     /** Whether the command reclaims a grant that was made after this one was over. */
@@ -535,7 +554,7 @@ final class Judge {
             assertThat(acquire.waitMillis()).as("only a try is busy").isZero();
             assertThat(
                             recovering
-                                    ? admits(acquire.request().mode()) && closedUntilMillis <= now
+                                    ? admits(acquire.request().mode()) && closedUntilMillis() <= now
                                     : isFree(acquire.request().mode(), now))
                     .as("a free lock is not busy")
                     .isFalse();
@@ -544,7 +563,7 @@ final class Judge {
         assertThat(tombstone.end()).as("the end of an unknown request").isEqualTo(End.LEFT);
         assertThat(command).isInstanceOf(Leave.class);
         assertThat(((Leave) command).request()).isEqualTo(tombstone.request());
-        Request nothing = new Request(tombstone.request(), 0, tombstone.grant(), Mode.EXCLUSIVE, 0, 0, "", "");
+        Request nothing = new Request(tombstone.request(), 0, tombstone.grant(), Mode.EXCLUSIVE, 0, 0, 0, "", "");
         Known k = new Known(nothing, Status.ENDED);
         known.put(tombstone.request(), k);
         return k;
@@ -633,7 +652,8 @@ final class Judge {
         assertThat(state.waiters().stream().map(w -> w.request().id()).toList())
                 .as("the queue")
                 .isEqualTo(queue.stream().map(k -> k.asked.id()).toList());
-        assertThat(state.closedUntilMillis()).isEqualTo(closedUntilMillis);
+        assertThat(state.lockDelayUntilMillis()).isEqualTo(lockDelayUntilMillis);
+        assertThat(state.minimumHoldUntilMillis()).isEqualTo(minimumHoldUntilMillis);
         for (Grant grant : state.holders()) {
             Known k = Objects.requireNonNull(known.get(grant.request().id()));
             assertThat(grant.token().value()).isEqualTo(k.token);
@@ -667,7 +687,7 @@ final class Judge {
         Optional<Known> next = nextInLine();
         boolean canOffer = next.isPresent()
                 && !recovering
-                && closedUntilMillis <= now
+                && closedUntilMillis() <= now
                 && tokensLeft()
                 && holders().size() + offers().size() < limits.holdersPerLockMax()
                 && admits(next.get().asked.mode());
@@ -707,7 +727,8 @@ final class Judge {
         assertThat(kept.holders()).isEqualTo(live.holders());
         assertThat(kept.offers()).isEqualTo(live.offers());
         assertThat(kept.waiters()).isEqualTo(live.waiters());
-        assertThat(kept.closedUntilMillis()).isEqualTo(live.closedUntilMillis());
+        assertThat(kept.lockDelayUntilMillis()).isEqualTo(live.lockDelayUntilMillis());
+        assertThat(kept.minimumHoldUntilMillis()).isEqualTo(live.minimumHoldUntilMillis());
         List<Tombstone> lasting =
                 live.tombstones().stream().filter(t -> t.end() != End.BUSY).toList();
         if (kept.tombstones().equals(lasting)) {
@@ -790,14 +811,17 @@ final class Judge {
         } else if (answer instanceof Answer.Described described) {
             assertThat(described.state()).isEqualTo(decision.next());
             assertThat(described.nowMillis()).isEqualTo(now);
-        } else if (answer instanceof Answer.RevokeAsked asked) {
-            assertThat(command).isInstanceOf(Revoke.class);
+        } else if (answer instanceof Answer.ReleaseRequested asked) {
+            assertThat(command).isInstanceOf(RequestRelease.class);
             assertThat(askedNow).as("every holder is asked").isEqualTo(idsOf(holders()));
             assertThat(asked.holders()).isEqualTo(askedNow.size());
         } else if (answer instanceof Answer.ForceReleased released) {
             assertThat(released.leases()).isEqualTo(forcedNow);
             ForceRelease forced = (ForceRelease) command;
             assertThat(holders()).as("who was to be released holds nothing").noneMatch(k -> names(forced, k));
+            assertThat(minimumHoldUntilMillis > now && (forced.token() == 0 || forcedNow > 0))
+                    .as("the operator opens the lock")
+                    .isFalse();
         } else if (answer instanceof Answer.Checked checked) {
             CheckSequencer check = (CheckSequencer) command;
             Known k = byGrant.get(check.grant());
@@ -885,14 +909,15 @@ final class Judge {
         holders().stream()
                 .filter(k -> !(mode == Mode.SHARED && k.asked.mode() == Mode.SHARED))
                 .forEach(k -> inTheWay.add(k.untilMillis));
-        if (closedUntilMillis > now) {
-            inTheWay.add(closedUntilMillis);
+        if (lockDelayUntilMillis > now) {
+            inTheWay.add(lockDelayUntilMillis);
         }
         if (inTheWay.isEmpty()) {
             holders().forEach(k -> inTheWay.add(k.untilMillis));
         }
         long end = inTheWay.stream().mapToLong(until -> until).min().orElse(now);
-        assertThat(busy.remainingMillis()).isEqualTo(end - now);
+        assertThat(busy.remainingMillis()).isEqualTo(Math.max(end, minimumHoldUntilMillis) - now);
+        assertThat(busy.minimumHoldRemainingMillis()).isEqualTo(Math.max(0, minimumHoldUntilMillis - now));
         assertThat(busy.nowMillis()).isEqualTo(now);
     }
 
@@ -1046,7 +1071,8 @@ final class Judge {
     private static boolean differs(Request first, Request again) {
         return first.mode() != again.mode()
                 || first.ttlMillis() != again.ttlMillis()
-                || first.lockDelayMillis() != again.lockDelayMillis();
+                || first.lockDelayMillis() != again.lockDelayMillis()
+                || first.lockAtLeastForMillis() != again.lockAtLeastForMillis();
     }
 
     /** The model has the request in it by now if it was taken; what counts is what stood in its way. */
@@ -1064,7 +1090,9 @@ final class Judge {
             if (isFree(acquire.request().mode(), now) && holders().size() >= limits.holdersPerLockMax()) {
                 return Set.of(Reason.LIMIT_EXCEEDED);
             }
-            return admits(acquire.request().mode()) && closedUntilMillis <= now ? Set.of(Reason.RECOVERING) : Set.of();
+            return admits(acquire.request().mode()) && closedUntilMillis() <= now
+                    ? Set.of(Reason.RECOVERING)
+                    : Set.of();
         }
         if (!recovering && isFree(acquire.request().mode(), now)) {
             boolean full = holders().size() >= limits.holdersPerLockMax();
@@ -1158,6 +1186,9 @@ final class Judge {
         assertThat(until).as("a full lease").isEqualTo(now + k.asked.ttlMillis());
         assertThat(leasedEver.add(k.asked.id())).as("one request, one grant").isTrue();
         k.untilMillis = until;
+        if (k.asked.mode() == Mode.EXCLUSIVE && k.asked.lockAtLeastForMillis() > 0) {
+            minimumHoldUntilMillis = Math.max(minimumHoldUntilMillis, now + k.asked.lockAtLeastForMillis());
+        }
     }
 
     private long minted(FencingToken token) {
@@ -1169,6 +1200,10 @@ final class Judge {
     /** All that a grant has. */
     private boolean tokensLeft() {
         return lastToken + FencingToken.PER_GRANT <= FencingToken.MAX;
+    }
+
+    private long closedUntilMillis() {
+        return Math.max(lockDelayUntilMillis, minimumHoldUntilMillis);
     }
 
     private List<Known> holders() {
@@ -1186,7 +1221,7 @@ final class Judge {
     }
 
     private boolean isFree(Mode mode, long now) {
-        return queue.isEmpty() && offers().isEmpty() && closedUntilMillis <= now && admits(mode);
+        return queue.isEmpty() && offers().isEmpty() && closedUntilMillis() <= now && admits(mode);
     }
 
     private Optional<Known> nextInLine() {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * {@code forcerelease all} names no lease; {@code forcerelease a1} the one with that token.
  *
  * A request is a session's letter and a number; its grant has the same name. TIME is in milliseconds. Keys: ttl, wait,
- * delay, age, alive, gen, token, session, grant. Beside the commands: {@code limits} (before the first command),
+ * delay, atleast, age, alive, gen, token, session, grant. Beside the commands: {@code limits} (before the first command),
  * {@code last-token}, {@code recovering UNTIL} (leases may be lost, and none is granted until then), {@code tries x1..x300},
  * {@code leaves x1..x300} (of requests that never came), {@code restart}.
  */
@@ -43,7 +43,7 @@ public final class Trace {
             "reclaim",
             "poll",
             "describe",
-            "revoke",
+            "requestrelease",
             "forcerelease",
             "checksequencer",
             "barrier");
@@ -54,7 +54,7 @@ public final class Trace {
     private final @Nullable Coverage coverage;
     private final Map<String, Long> tokens = new HashMap<>();
     private final StringBuilder out = new StringBuilder();
-    private Limits limits = new Limits(1_000, 10_000, 300_000, 86_400_000, 60_000, 2_000, 4, 4, 30_000);
+    private Limits limits = new Limits(1_000, 10_000, 300_000, 86_400_000, 60_000, 3_600_000, 2_000, 4, 4, 30_000);
     private LockState state = LockState.unused(LOCK, 0);
     private long lastToken;
     private long recoveringUntil;
@@ -100,6 +100,7 @@ public final class Trace {
                 limits.ttlMaxMillis(),
                 limits.waitMaxMillis(),
                 limits.lockDelayMaxMillis(),
+                limits.lockAtLeastForMaxMillis(),
                 number(by, "offer", limits.offerMillis()),
                 (int) number(by, "waiters", limits.waitersPerLockMax()),
                 (int) number(by, "holders", limits.holdersPerLockMax()),
@@ -185,7 +186,7 @@ public final class Trace {
             case "describe" -> new Describe(LOCK);
             case "checksequencer" -> new CheckSequencer(LOCK, grant(name), token(name, by));
             case "barrier" -> new Barrier(LOCK);
-            case "revoke" -> new Revoke(LOCK, "ops", "why");
+            case "requestrelease" -> new RequestRelease(LOCK, "ops", "why");
             case "forcerelease" ->
                 new ForceRelease(LOCK, name.equals("all") ? 0 : token(name, by).value(), "ops", "why");
             default -> throw new IllegalArgumentException("no command is called " + verb);
@@ -210,6 +211,7 @@ public final class Trace {
                 by.containsKey("shared") ? Mode.SHARED : Mode.EXCLUSIVE,
                 number(by, "ttl", 10_000),
                 number(by, "delay", 0),
+                number(by, "atleast", 0),
                 "",
                 "");
     }
@@ -277,8 +279,15 @@ public final class Trace {
                     .append(tombstone.endedAtMillis())
                     .append('\n');
         }
-        if (described.closedUntilMillis() > 0) {
-            out.append("  closed until ").append(described.closedUntilMillis()).append('\n');
+        if (described.lockDelayUntilMillis() > 0) {
+            out.append("  closed until ")
+                    .append(described.lockDelayUntilMillis())
+                    .append('\n');
+        }
+        if (described.minimumHoldUntilMillis() > 0) {
+            out.append("  minimum hold until ")
+                    .append(described.minimumHoldUntilMillis())
+                    .append('\n');
         }
         if (described.forgottenUntilMillis() > 0) {
             out.append("  forgotten until ")
@@ -306,7 +315,11 @@ public final class Trace {
         }
         if (answer instanceof Answer.Busy busy) {
             return "busy, holder " + busy.holder().map(Trace::text).orElse("none") + ", remaining "
-                    + busy.remainingMillis() + ", waiters " + busy.waiters();
+                    + busy.remainingMillis()
+                    + (busy.minimumHoldRemainingMillis() == 0
+                            ? ""
+                            : ", minimum hold " + busy.minimumHoldRemainingMillis())
+                    + ", waiters " + busy.waiters();
         }
         if (answer instanceof Answer.WaitEnded ended) {
             return "wait ended " + ended.end();
@@ -326,7 +339,7 @@ public final class Trace {
         if (answer instanceof Answer.Expired) {
             return "time passed";
         }
-        if (answer instanceof Answer.RevokeAsked asked) {
+        if (answer instanceof Answer.ReleaseRequested asked) {
             return "asked " + asked.holders();
         }
         if (answer instanceof Answer.ForceReleased released) {
@@ -370,7 +383,7 @@ public final class Trace {
         }
         if (event instanceof LockEvent.Ended ended) {
             return "Ended " + text(ended.tombstone())
-                    + (ended.closedUntilMillis() == 0 ? "" : ", closed until " + ended.closedUntilMillis());
+                    + (ended.lockDelayUntilMillis() == 0 ? "" : ", closed until " + ended.lockDelayUntilMillis());
         }
         if (event instanceof LockEvent.Resumed resumed) {
             return "Resumed " + name(resumed.grant()) + " gen " + resumed.sessionGen();
@@ -378,8 +391,11 @@ public final class Trace {
         if (event instanceof LockEvent.Renewed renewed) {
             return "Renewed " + name(renewed.grant()) + " until " + renewed.expiresAtMillis();
         }
-        if (event instanceof LockEvent.RevokeAsked asked) {
-            return "RevokeAsked " + name(asked.request()) + " by " + asked.by() + ": " + asked.why();
+        if (event instanceof LockEvent.MinimumHoldEnded ended) {
+            return "MinimumHoldEnded" + (ended.detail().isEmpty() ? "" : " " + ended.detail());
+        }
+        if (event instanceof LockEvent.ReleaseRequested asked) {
+            return "ReleaseRequested " + name(asked.request()) + " by " + asked.by() + ": " + asked.why();
         }
         if (event instanceof LockEvent.HeardOf heard) {
             return "HeardOf " + name(heard.request()) + alive(heard.aliveUntilMillis());

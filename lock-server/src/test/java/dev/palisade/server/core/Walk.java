@@ -80,6 +80,7 @@ public final class Walk {
                 10_000,
                 100_000,
                 10_000,
+                10_000,
                 200,
                 profile == Profile.SHORT_QUEUE ? 2 : 20,
                 profile == Profile.FEW_HOLDERS ? 2 : 20,
@@ -243,7 +244,7 @@ public final class Walk {
             return resume();
         }
         if (kind < 94) {
-            return new Revoke(LOCK, "operator " + random.nextInt(3), "why " + random.nextInt(3));
+            return new RequestRelease(LOCK, "operator " + random.nextInt(3), "why " + random.nextInt(3));
         }
         if (kind < 96) {
             return forceRelease();
@@ -268,13 +269,15 @@ public final class Walk {
         int session = random.nextInt(SESSIONS);
         RequestId id = new RequestId(sessionId(session), ++numbers[session]);
         int ttl = 200 + random.nextInt(1_500);
+        Mode mode = chance(profile == Profile.FEW_HOLDERS ? 85 : 50) ? Mode.SHARED : Mode.EXCLUSIVE;
         Request request = new Request(
                 id,
                 gens[session],
                 new GrantId(session + 1, id.number()),
-                chance(profile == Profile.FEW_HOLDERS ? 85 : 50) ? Mode.SHARED : Mode.EXCLUSIVE,
+                mode,
                 ttl,
                 chance(25) ? 50 + random.nextInt(400) : 0,
+                mode == Mode.EXCLUSIVE && chance(12) ? 50 + random.nextInt(800) : 0,
                 "",
                 "");
         boolean tries = chance(profile == Profile.MANY_ENDS ? 80 : profile == Profile.FEW_HOLDERS ? 60 : 20);
@@ -300,7 +303,7 @@ public final class Walk {
         }
         Request first = Objects.requireNonNull(sent.get(id));
         int session = (int) id.session().low() - 1;
-        long differs = steady % 40; // 1 to 3: in the mode, the ttl or the lock-delay.
+        long differs = steady % 40; // 1 to 4: in the mode, the ttl, the lock-delay or the minimum hold time.
         Request again = new Request(
                 id,
                 Math.max(1, gens[session] - (chance(20) ? 1 : 0)),
@@ -308,6 +311,7 @@ public final class Walk {
                 differs == 1 ? Mode.SHARED : first.mode(),
                 first.ttlMillis() + (differs == 2 ? 1 : 0),
                 first.lockDelayMillis() + (differs == 3 ? 1 : 0),
+                first.lockAtLeastForMillis() + (differs == 4 ? 1 : 0),
                 "",
                 "");
         return new Acquire(
@@ -337,7 +341,8 @@ public final class Walk {
             RequestId id = new RequestId(sessionId(session), ++numbers[session]);
             sent.put(
                     id,
-                    new Request(id, gens[session], new GrantId(session + 1, id.number()), Mode.SHARED, 500, 0, "", ""));
+                    new Request(
+                            id, gens[session], new GrantId(session + 1, id.number()), Mode.SHARED, 500, 0, 0, "", ""));
             order.add(id);
             firstSent.put(id, steady);
             return new Leave(LOCK, id, Long.MAX_VALUE);
@@ -374,6 +379,7 @@ public final class Walk {
                 asked.mode(),
                 asked.ttlMillis(),
                 asked.lockDelayMillis(),
+                asked.lockAtLeastForMillis(),
                 "",
                 "");
     }

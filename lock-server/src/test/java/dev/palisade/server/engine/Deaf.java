@@ -18,7 +18,7 @@ final class Deaf implements Peer {
     public void lost(LockName lock, GrantId grant, End end, String detail) {}
 
     @Override
-    public void revokeAsked(LockName lock, GrantId grant, String by, String why) {
+    public void releaseRequested(LockName lock, GrantId grant, String by, String why) {
         asked.add(grant);
     }
 

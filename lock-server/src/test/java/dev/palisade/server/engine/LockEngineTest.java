@@ -64,7 +64,17 @@ class LockEngineTest {
         var unused = engine.acquire(
                 session,
                 new LockEngine.Asked(
-                        new LockName("a"), new RequestId(SESSION, 1), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", "", 1));
+                        new LockName("a"),
+                        new RequestId(SESSION, 1),
+                        Mode.EXCLUSIVE,
+                        10_000,
+                        60_000,
+                        0,
+                        0,
+                        0,
+                        "",
+                        "",
+                        1));
         engine.detach(session);
 
         store.busy = true;
@@ -88,7 +98,7 @@ class LockEngineTest {
             var unused = engine.acquire(
                     session,
                     new LockEngine.Asked(
-                            lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, "", "", 1));
+                            lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1));
         }
         engine.detach(session);
         timed.remove().run();
@@ -96,7 +106,7 @@ class LockEngineTest {
         store.taken.clear();
 
         Grant grant = new Grant(
-                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, "", ""),
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "", ""),
                 new FencingToken(5),
                 1,
                 10_001);
@@ -112,7 +122,7 @@ class LockEngineTest {
         Session session = engine.attach(SESSION, 1, "", false, new Deaf());
         LockName lock = new LockName("a");
         Grant grant = new Grant(
-                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, "", ""),
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "", ""),
                 new FencingToken(5),
                 1,
                 10_001);
@@ -138,7 +148,7 @@ class LockEngineTest {
         Session session = engine.attach(SESSION, 1, "", false, peer);
         LockName lock = new LockName("a");
         Grant grant = new Grant(
-                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.SHARED, 10_000, 0, "", ""),
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.SHARED, 10_000, 0, 0, "", ""),
                 new FencingToken(5),
                 1,
                 10_001);
@@ -146,8 +156,8 @@ class LockEngineTest {
         engine.changed(
                 LockState.unused(lock, 0),
                 List.of(
-                        new LockEvent.RevokeAsked(grant.request().id(), grant.id(), "ops", "why"),
-                        new LockEvent.RevokeAsked(new RequestId(SESSION, 2), new GrantId(1, 2), "ops", "why")),
+                        new LockEvent.ReleaseRequested(grant.request().id(), grant.id(), "ops", "why"),
+                        new LockEvent.ReleaseRequested(new RequestId(SESSION, 2), new GrantId(1, 2), "ops", "why")),
                 1);
         assertThat(peer.asked).containsExactly(grant.id());
     }

@@ -230,7 +230,7 @@ class ReclaimTest {
         Grant first = acquire(former, 7_000, 0);
         Grant second = new Grant(
                 new dev.palisade.server.core.Request(
-                        new RequestId(OTHER, 1), 1, new GrantId(9, 9), Mode.EXCLUSIVE, 7_000, 0, "", ""),
+                        new RequestId(OTHER, 1), 1, new GrantId(9, 9), Mode.EXCLUSIVE, 7_000, 0, 0, "", ""),
                 new FencingToken(first.token().value() + 1),
                 0,
                 0);
@@ -344,6 +344,7 @@ class ReclaimTest {
                 held.request().id().number(),
                 held.request().ttlMillis(),
                 held.request().lockDelayMillis(),
+                held.request().lockAtLeastForMillis(),
                 held.request().owner(),
                 held.request().purpose());
     }
@@ -368,6 +369,7 @@ class ReclaimTest {
                 ttlMillis,
                 0,
                 lockDelayMillis,
+                1,
                 0,
                 "me",
                 "to test",

@@ -303,7 +303,10 @@ class ForeignClientTest {
             assertThat(stream.keepAlive(id).getLostList()).isEmpty();
         }
         timePasses(3_000);
-        assertThat(stream.keepAlive(10).getLostList()).hasSize(1);
+        int lost = stream.keepAlive(10).getLostCount();
+        // The server may have noticed by itself before the keep-alive came, and then it has sent the event already.
+        long noticed = stream.events.stream().filter(Event::hasLost).count();
+        assertThat(lost + noticed).isEqualTo(1);
     }
 
     // ---- a caller without a stream ----

@@ -23,8 +23,8 @@ import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.ResumeRequest;
-import dev.palisade.proto.v1.RevokeRequest;
 import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.proto.v1.StoreRequest;
 import io.grpc.CallOptions;
@@ -107,6 +107,7 @@ class FuzzTest {
         AcquireRequest.Builder acquire = acquire("a", 3, 0)
                 .setTtlMillis(2_000)
                 .setLockDelayMillis(10)
+                .setLockAtLeastForMillis(20)
                 .setAgeMillis(5)
                 .setPurpose("to test")
                 .setOwner("fuzzer")
@@ -144,8 +145,8 @@ class FuzzTest {
         valid.put("Sessions", SessionsRequest.newBuilder().setPageSize(10).build());
         valid.put("Store", StoreRequest.getDefaultInstance());
         valid.put(
-                "Revoke",
-                RevokeRequest.newBuilder()
+                "RequestRelease",
+                RequestReleaseRequest.newBuilder()
                         .setLock("b")
                         .setBy("me")
                         .setWhy("to test")

@@ -292,6 +292,7 @@ class LocksRpcTest {
                 0,
                 0,
                 0,
+                0,
                 "",
                 "",
                 1);
@@ -581,6 +582,9 @@ class LocksRpcTest {
                 acquire("a", 1, 0).setTtlMillis(300_001),
                 acquire("a", 1, 0).setLockDelayMillis(-1),
                 acquire("a", 1, 0).setLockDelayMillis(60_001),
+                acquire("a", 1, 0).setLockAtLeastForMillis(-1),
+                acquire("a", 1, 0).setLockAtLeastForMillis(3_600_001),
+                acquire("a", 1, 0).setMode(Mode.SHARED).setLockAtLeastForMillis(1),
                 acquire("a", 1, 0).setAgeMillis(-1),
                 acquire("a", 1, 0).setPurpose("p".repeat(257)),
                 acquire("a", 1, 0).setPurpose("\u001b[31m"),

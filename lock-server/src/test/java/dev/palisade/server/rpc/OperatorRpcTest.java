@@ -21,8 +21,10 @@ import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.BarrierReply;
 import dev.palisade.proto.v1.BarrierRequest;
+import dev.palisade.proto.v1.Busy;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.ForceReleaseRequest;
@@ -35,9 +37,9 @@ import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.ReleaseRequestedEvent;
 import dev.palisade.proto.v1.RenewRequest;
-import dev.palisade.proto.v1.RevokeAskedEvent;
-import dev.palisade.proto.v1.RevokeRequest;
+import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Request;
@@ -66,9 +68,9 @@ class OperatorRpcTest {
         served.close();
     }
 
-    private int revoke(String lock, String why) {
+    private int requestRelease(String lock, String why) {
         return served.unary()
-                .revoke(RevokeRequest.newBuilder()
+                .requestRelease(RequestReleaseRequest.newBuilder()
                         .setLock(lock)
                         .setBy("ops")
                         .setWhy(why)
@@ -93,10 +95,10 @@ class OperatorRpcTest {
                 .getGranted();
     }
 
-    private static List<RevokeAskedEvent> asked(Served.Stream stream) {
+    private static List<ReleaseRequestedEvent> asked(Served.Stream stream) {
         return stream.events.stream()
-                .filter(Event::hasRevokeAsked)
-                .map(Event::getRevokeAsked)
+                .filter(Event::hasReleaseRequested)
+                .map(Event::getReleaseRequested)
                 .toList();
     }
 
@@ -104,10 +106,10 @@ class OperatorRpcTest {
         return stream.events.stream().filter(Event::hasLost).map(Event::getLost).toList();
     }
 
-    // ---- revoke ----
+    // ---- requests to release ----
 
     @Test
-    void aRevokeReachesEveryHoldersStreamAndNobodyElseAndChangesNothing() {
+    void aRequestToReleaseReachesEveryHoldersStreamAndNobodyElseAndChangesNothing() {
         Served.Stream one = served.stream(1, 1);
         Served.Stream two = served.stream(2, 1);
         Served.Stream waiter = served.stream(3, 1);
@@ -116,11 +118,11 @@ class OperatorRpcTest {
         one.granted(acquire("other", 2, 0));
         waiter.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
 
-        assertThat(revoke("a", "migration")).isEqualTo(2);
+        assertThat(requestRelease("a", "migration")).isEqualTo(2);
 
         await().untilAsserted(() -> assertThat(asked(two)).hasSize(1));
         await().untilAsserted(() -> assertThat(asked(one))
-                .containsExactly(RevokeAskedEvent.newBuilder()
+                .containsExactly(ReleaseRequestedEvent.newBuilder()
                         .setLock("a")
                         .setGrantId(first.getGrantId())
                         .setBy("ops")
@@ -129,7 +131,7 @@ class OperatorRpcTest {
         assertThat(asked(two).get(0).getGrantId()).isEqualTo(second.getGrantId());
         assertThat(waiter.events).isEmpty();
         assertThat(one.keepAlive(1).getLostList()).isEmpty();
-        assertThat(revoke("nobody's", "migration")).isZero();
+        assertThat(requestRelease("nobody's", "migration")).isZero();
     }
 
     @Test
@@ -137,7 +139,7 @@ class OperatorRpcTest {
         unaryGranted(acquire("a", 1, 0).setMode(Mode.SHARED), 1);
         Served.Stream stream = served.stream(2, 1);
         stream.granted(acquire("a", 1, 0).setMode(Mode.SHARED));
-        assertThat(revoke("a", "migration")).isEqualTo(2);
+        assertThat(requestRelease("a", "migration")).isEqualTo(2);
         await().untilAsserted(() -> assertThat(asked(stream)).hasSize(1));
     }
 
@@ -147,21 +149,22 @@ class OperatorRpcTest {
         deaf.send(dev.palisade.proto.v1.ClientFrame.newBuilder()
                 .addCalls(Call.newBuilder().setCallId(1).setAcquire(acquire("a", 1, 0)))
                 .addCalls(Call.newBuilder().setCallId(2).setAcquire(acquire("b", 2, 0))));
-        await().until(() -> revoke("b", "first") == 1);
+        await().until(() -> requestRelease("b", "first") == 1);
         for (int i = 0; i < 500; i++) {
-            revoke("a", "asking " + i);
+            requestRelease("a", "asking " + i);
         }
-        revoke("a", "the last");
-        revoke("b", "the last");
+        requestRelease("a", "the last");
+        requestRelease("b", "the last");
         deaf.out.request(Integer.MAX_VALUE);
-        await().untilAsserted(() ->
-                assertThat(asked(deaf)).extracting(RevokeAskedEvent::getLock).contains("a", "b"));
+        await().untilAsserted(() -> assertThat(asked(deaf))
+                .extracting(ReleaseRequestedEvent::getLock)
+                .contains("a", "b"));
         // What the transport had taken before it stopped taking may be said twice.
         assertThat(asked(deaf)).hasSizeLessThan(10);
         assertThat(asked(deaf))
                 .filteredOn(event -> event.getLock().equals("a"))
                 .last()
-                .extracting(RevokeAskedEvent::getWhy)
+                .extracting(ReleaseRequestedEvent::getWhy)
                 .isEqualTo("the last");
     }
 
@@ -188,6 +191,30 @@ class OperatorRpcTest {
         assertThat(holder.release(held).getRejected().getReason()).isEqualTo("LEASE_EXPIRED");
         assertThat(forceRelease("a", held.getToken()))
                 .as("said again it ends nobody else's lease")
+                .isZero();
+    }
+
+    @Test
+    void aMinimumHoldTimeIsToldAndAnOperatorEndsIt() {
+        Served.Stream holder = served.stream(1, 1);
+        Granted held = holder.granted(acquire("a", 1, 0).setLockAtLeastForMillis(3_600_000));
+        assertThat(held.getLockAtLeastForMillis()).isEqualTo(3_600_000);
+        assertThat(holder.release(held).hasRelease()).isTrue();
+        Busy busy = served.unary()
+                .acquire(acquire("a", 1, 0).setSessionId(session(2)).build())
+                .getBusy();
+        assertThat(busy.hasHolder()).isFalse();
+        assertThat(busy.getMinimumHoldRemainingMillis()).isBetween(1L, 3_600_000L);
+        assertThat(busy.getRemainingMillis()).isEqualTo(busy.getMinimumHoldRemainingMillis());
+        DescribeReply described = served.unary()
+                .describe(DescribeRequest.newBuilder().setLock("a").build());
+        assertThat(described.getMinimumHoldRemainingMillis()).isBetween(1L, 3_600_000L);
+        assertThat(described.getLockDelayRemainingMillis()).isZero();
+
+        assertThat(forceRelease("a", held.getToken())).as("its lease is over").isZero();
+        assertThat(forceRelease("a", 0)).isEqualTo(1);
+        assertThat(forceRelease("a", 0)).isZero();
+        assertThat(unaryGranted(acquire("a", 2, 0), 2).getLockAtLeastForMillis())
                 .isZero();
     }
 
@@ -235,13 +262,16 @@ class OperatorRpcTest {
                             .forceRelease(each.apply(right.toBuilder()).build()))))
                     .isEqualTo(Reason.MALFORMED_REQUEST);
         }
-        RevokeRequest ask =
-                RevokeRequest.newBuilder().setLock("a").setBy("ops").setWhy("w").build();
-        for (RevokeRequest.Builder each : List.of(
+        RequestReleaseRequest ask = RequestReleaseRequest.newBuilder()
+                .setLock("a")
+                .setBy("ops")
+                .setWhy("w")
+                .build();
+        for (RequestReleaseRequest.Builder each : List.of(
                 ask.toBuilder().setBy(""),
                 ask.toBuilder().setWhy(""),
                 ask.toBuilder().setWhy("w".repeat(257)))) {
-            assertThat(reason(catchThrowable(() -> served.unary().revoke(each.build()))))
+            assertThat(reason(catchThrowable(() -> served.unary().requestRelease(each.build()))))
                     .isEqualTo(Reason.MALFORMED_REQUEST);
         }
         assertThat(served.unary()
@@ -419,11 +449,12 @@ class OperatorRpcTest {
                     dev.palisade.contract.Mode.EXCLUSIVE,
                     10_000,
                     0,
+                    0,
                     "o".repeat(256),
                     "p".repeat(256));
             waiters.add(new Waiter(request, 1, 2, 2, Waiter.Lapse.NONE));
         }
-        return new LockState(new LockName(lock), List.of(), List.of(), waiters, Tombstones.NONE, 0, 0);
+        return new LockState(new LockName(lock), List.of(), List.of(), waiters, Tombstones.NONE, 0, 0, 0);
     }
 
     @Test

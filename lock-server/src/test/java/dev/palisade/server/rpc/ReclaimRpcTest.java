@@ -117,6 +117,7 @@ class ReclaimRpcTest {
             shown(held).setTtlMillis(999),
             shown(held).setTtlMillis(300_001),
             shown(held).setLockDelayMillis(60_001),
+            shown(held).setLockAtLeastForMillis(3_600_001),
             shown(held).setPurpose("x".repeat(257))
         }) {
             assertThat(later.ask(Call.newBuilder().setResume(wrong))

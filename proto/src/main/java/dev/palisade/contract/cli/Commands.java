@@ -27,30 +27,84 @@ public final class Commands {
         TRANSPORT.setLevel(Level.SEVERE);
     }
 
-    /** A start that failed, told in one line; no stack trace is shown. */
-    public static final class CannotStart extends Exception {
+    /** Failure of a command, reported in one line without a stack trace. */
+    public static class Failed extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final int exitCode;
+        private final String reason;
+
+        /**
+         * @param exitCode of the process
+         * @param reason a word for programs, such as the name of a reason of a rejection; may be empty
+         * @param message one line: what, where, and what to do
+         */
+        public Failed(int exitCode, String reason, String message) {
+            super(message);
+            this.exitCode = exitCode;
+            this.reason = reason;
+        }
+
+        public int exitCode() {
+            return exitCode;
+        }
+
+        public String reason() {
+            return reason;
+        }
+
+        /** One line for a person. */
+        public String message() {
+            return String.valueOf(getMessage());
+        }
+    }
+
+    /** Failure of a start for a reason outside the command line. */
+    public static final class CannotStart extends Failed {
         private static final long serialVersionUID = 1L;
 
         public CannotStart(String message) {
-            super(message);
+            super(CANNOT_START, "", message);
         }
+    }
+
+    /** Output format of errors. */
+    public interface ErrorFormat {
+        /** {@code palisade VERB: MESSAGE}. */
+        ErrorFormat TEXT = (command, failure) -> name(command) + ": " + TerminalEscape.text(failure.message());
+
+        /**
+         * The line for standard error.
+         *
+         * @param command that failed; its options may not have been parsed
+         */
+        String line(CommandLine command, Failed failure);
     }
 
     /** Runs {@code command}, a verb of {@code palisade}, with {@code args} and returns the process's exit code. */
     public static int run(Callable<Integer> command, String... args) {
-        return run(command, System.getenv(), args);
+        return run(command, ErrorFormat.TEXT, args);
+    }
+
+    /** {@link #run(Callable, String...)} with another format of errors. */
+    public static int run(Callable<Integer> command, ErrorFormat format, String... args) {
+        return run(command, format, System.getenv(), args);
     }
 
     static int run(Callable<Integer> command, Map<String, String> environment, String... args) {
+        return run(command, ErrorFormat.TEXT, environment, args);
+    }
+
+    private static int run(
+            Callable<Integer> command, ErrorFormat format, Map<String, String> environment, String... args) {
         CommandLine verb = new CommandLine(command);
         CommandLine palisade = new CommandLine(CommandSpec.create().name("palisade"));
         palisade.addSubcommand(verb);
         palisade.setCaseInsensitiveEnumValuesAllowed(true);
-        palisade.setParameterExceptionHandler((misuse, arguments) -> tell(misuse.getCommandLine(), misuse));
+        palisade.setParameterExceptionHandler((misuse, arguments) -> reject(misuse.getCommandLine(), misuse, format));
         palisade.setExecutionExceptionHandler((failure, where, parsed) -> {
-            if (failure instanceof CannotStart) {
-                where.getErr().println(name(where) + ": " + failure.getMessage());
-                return CANNOT_START;
+            if (failure instanceof Failed failed) {
+                return report(where, failed, format);
             }
             throw failure;
         });
@@ -58,7 +112,7 @@ public final class Commands {
             Settings.apply(verb, args, environment);
         } catch (ParameterException misuse) {
             if (!asksForHelp(args)) {
-                return tell(verb, misuse);
+                return reject(verb, misuse, format);
             }
         }
         String[] line = new String[args.length + 1];
@@ -72,12 +126,17 @@ public final class Commands {
         return args.length == 1 && (args[0].equals("--help") || args[0].equals("-h"));
     }
 
-    private static int tell(CommandLine where, ParameterException misuse) {
-        PrintWriter err = where.getErr();
+    private static int reject(CommandLine where, ParameterException misuse, ErrorFormat format) {
         String more = misuse instanceof UnknownSettings ? "settings: " + name(where) : "see";
-        err.println(name(where) + ": " + Misuse.told(misuse) + " (" + more + " --help)");
+        String message = Misuse.told(misuse) + " (" + more + " --help)";
+        return report(where, new Failed(USAGE, "", message), format);
+    }
+
+    private static int report(CommandLine where, Failed failed, ErrorFormat format) {
+        PrintWriter err = where.getErr();
+        err.println(format.line(where, failed));
         err.flush();
-        return USAGE;
+        return failed.exitCode();
     }
 
     private static String name(CommandLine where) {

@@ -1,6 +1,7 @@
 package dev.palisade.contract.cli;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +41,7 @@ final class Misuse {
     private static String unmatched(UnmatchedArgumentException misuse) {
         String first = misuse.getUnmatched().get(0);
         if (!misuse.isUnknownOption()) {
-            return "'" + shown(first) + "' is one argument too many";
+            return "unexpected argument '" + shown(first) + "'";
         }
         String option = first.split("=", 2)[0];
         Set<String> options =
@@ -52,6 +53,10 @@ final class Misuse {
     }
 
     private static String missing(MissingParameterException misuse) {
+        ArgSpec first = misuse.getMissing().get(0);
+        if (!first.isOption() && first.type().isEnum()) {
+            return "missing argument; use " + words(first);
+        }
         String names = misuse.getMissing().stream().map(Misuse::name).distinct().collect(Collectors.joining(" and "));
         // The option itself may be there, and only what should follow it is not.
         boolean value = String.valueOf(misuse.getMessage()).contains("parameter for option");
@@ -64,16 +69,8 @@ final class Misuse {
         String value = shown(misuse.getValue());
         Class<?> type = argument.type();
         if (type.isEnum()) {
-            // The label is how help writes them.
-            String words = argument.paramLabel().contains("|")
-                    ? argument.paramLabel().replace("|", ", ")
-                    : Arrays.stream(type.getEnumConstants())
-                            .map(Object::toString)
-                            .collect(Collectors.joining(", "));
-            if (!argument.isOption()) {
-                return "'" + value + "' is none of " + words;
-            }
-            return name + " is '" + value + "'; use one of " + words;
+            return (argument.isOption() ? name + " is '" : "unsupported argument '") + value + "'; use "
+                    + words(argument);
         }
         if (type == int.class || type == long.class || type == Integer.class || type == Long.class) {
             return name + " is '" + value + "'; use a whole number";
@@ -82,6 +79,17 @@ final class Misuse {
             return name + ": " + ours.getMessage();
         }
         return shortened(misuse.getMessage());
+    }
+
+    /** The values of an enum, such as {@code list, add or retire}, in the spelling of the argument's label. */
+    private static String words(ArgSpec argument) {
+        List<String> words = argument.paramLabel().contains("|")
+                ? List.of(argument.paramLabel().split("\\|"))
+                : Arrays.stream(argument.type().getEnumConstants())
+                        .map(Object::toString)
+                        .toList();
+        int last = words.size() - 1;
+        return last == 0 ? words.get(0) : String.join(", ", words.subList(0, last)) + " or " + words.get(last);
     }
 
     private static String name(ArgSpec argument) {

@@ -22,6 +22,7 @@ final class SettingVariables {
             "PALISADE_CONFIG",
             "PALISADE_HOME",
             "PALISADE_JAVA_OPTS",
+            "PALISADE_LEASE",
             "PALISADE_LOCK",
             "PALISADE_SEQUENCER",
             "PALISADE_SERVER",

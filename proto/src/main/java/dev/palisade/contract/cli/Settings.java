@@ -37,20 +37,23 @@ public final class Settings implements IDefaultValueProvider {
             "describe",
             "list",
             "history",
-            "revoke",
+            "watch",
+            "acquire",
+            "renew",
+            "release",
+            "request-release",
             "force-release",
             "sessions",
-            "store",
+            "status",
             "check",
             "server",
             "objects",
             "keys",
             "demo",
-            "faults",
-            "incidents",
             "chaos",
             "bench",
-            "completion");
+            "completion",
+            "version");
 
     private final SettingsFile file;
     private final Map<String, String> environment;

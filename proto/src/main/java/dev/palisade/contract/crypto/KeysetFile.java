@@ -159,6 +159,11 @@ public final class KeysetFile {
             return new Loaded(SequencerKeys.ofJson(json(path)), modified, size, nanoTime.getAsLong());
         } catch (LinkageError e) {
             throw LinkageErrors.exception(e); // Tink needs a newer protobuf-java than the wire format does.
+        } catch (SequencerKeys.UnfitKeyException e) {
+            throw new IOException(
+                    "signing keyset " + path + " is not a usable keyset: " + e.getMessage()
+                            + "; restore it from a good copy, or use keys that palisade made",
+                    e);
         } catch (GeneralSecurityException | CharacterCodingException | RuntimeException e) {
             throw new IOException("signing keyset " + path + " is not a usable keyset; restore it from a good copy", e);
         }

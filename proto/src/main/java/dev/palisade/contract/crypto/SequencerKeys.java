@@ -4,6 +4,7 @@ import com.google.crypto.tink.InsecureSecretKeyAccess;
 import com.google.crypto.tink.KeyStatus;
 import com.google.crypto.tink.KeysetHandle;
 import com.google.crypto.tink.Mac;
+import com.google.crypto.tink.Parameters;
 import com.google.crypto.tink.TinkJsonProtoKeysetFormat;
 import com.google.crypto.tink.mac.HmacParameters;
 import com.google.crypto.tink.mac.MacConfig2026;
@@ -26,8 +27,11 @@ public final class SequencerKeys {
     /** So that a tag made here can never pass for one that the same key made for another purpose. */
     private static final byte[] DOMAIN = "palisade.sequencer.v1\0".getBytes(StandardCharsets.US_ASCII);
 
+    private static final int KEY_BYTES = 32;
+    private static final int HMAC_BYTES = 32;
+
     /** Tink's prefix (1 byte, 4 bytes key id) and the whole of HMAC-SHA256. */
-    private static final int TAG_BYTES = 5 + 32;
+    private static final int TAG_BYTES = 5 + HMAC_BYTES;
 
     private final KeysetHandle keyset;
     private final Mac mac;
@@ -51,11 +55,46 @@ public final class SequencerKeys {
     /**
      * Reads {@link #toJson()}.
      *
-     * @throws GeneralSecurityException when the text is not a usable keyset
+     * @throws GeneralSecurityException when the text is not a usable keyset, or one of its keys is not HMAC-SHA256 with 32 bytes
+     *     or more of key, 32 of tag, and Tink's prefix
      */
     public static SequencerKeys ofJson(String json) throws GeneralSecurityException {
-        return new SequencerKeys(
-                TinkJsonProtoKeysetFormat.parseKeyset(json, MacConfig2026.get(), InsecureSecretKeyAccess.get()));
+        KeysetHandle keyset =
+                TinkJsonProtoKeysetFormat.parseKeyset(json, MacConfig2026.get(), InsecureSecretKeyAccess.get());
+        for (int i = 0; i < keyset.size(); i++) {
+            refuseWeak(keyset.getAt(i));
+        }
+        return new SequencerKeys(keyset);
+    }
+
+    /** Tink opens shorter keys and tags, and tags without a key id: a forger would pick the weakest of a keyset. */
+    private static void refuseWeak(KeysetHandle.Entry entry) throws UnfitKeyException {
+        Parameters parameters = entry.getKey().getParameters();
+        String found = null;
+        if (!(parameters instanceof HmacParameters hmac)) {
+            found = parameters.getClass().getSimpleName();
+        } else if (hmac.getHashType() != HmacParameters.HashType.SHA256) {
+            found = "hash " + hmac.getHashType();
+        } else if (hmac.getKeySizeBytes() < KEY_BYTES) {
+            found = "a key of " + hmac.getKeySizeBytes() + " bytes";
+        } else if (hmac.getCryptographicTagSizeBytes() != HMAC_BYTES) {
+            found = "a tag of " + hmac.getCryptographicTagSizeBytes() + " bytes";
+        } else if (hmac.getVariant() != HmacParameters.Variant.TINK) {
+            found = "prefix " + hmac.getVariant();
+        }
+        if (found != null) {
+            throw new UnfitKeyException("key " + name(entry.getId()) + " is not HMAC-SHA256 with " + KEY_BYTES
+                    + " bytes of key and of tag" + " and prefix TINK (it has " + found + ")");
+        }
+    }
+
+    /** A key that is weaker than sequencers promise, or of another kind. */
+    static final class UnfitKeyException extends GeneralSecurityException {
+        private static final long serialVersionUID = 1L;
+
+        private UnfitKeyException(String message) {
+            super(message);
+        }
     }
 
     /** The keyset in Tink's JSON format. Secret: whoever reads it can sign. */
@@ -167,8 +206,8 @@ public final class SequencerKeys {
 
     private static KeysetHandle.Builder.Entry freshEntry() {
         return checked(() -> KeysetHandle.generateEntryFromParameters(HmacParameters.builder()
-                        .setKeySizeBytes(32)
-                        .setTagSizeBytes(32)
+                        .setKeySizeBytes(KEY_BYTES)
+                        .setTagSizeBytes(HMAC_BYTES)
                         .setHashType(HmacParameters.HashType.SHA256)
                         .setVariant(HmacParameters.Variant.TINK)
                         .build())

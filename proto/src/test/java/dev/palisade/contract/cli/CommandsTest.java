@@ -37,8 +37,14 @@ class CommandsTest {
         @Nullable
         Path config;
 
+        @Option(names = "--reason")
+        String reason = "";
+
         @Override
         public Integer call() throws Commands.CannotStart {
+            if (!reason.isEmpty()) {
+                throw new Commands.CannotStart("cannot start for " + reason);
+            }
             if (port == 13) {
                 throw new Commands.CannotStart("cannot listen on 13; use another");
             }
@@ -57,6 +63,31 @@ class CommandsTest {
         assertThat(run("--prot=7")).isEqualTo(Commands.USAGE);
         assertThat(err()).startsWith("palisade probe: ").contains("--prot").endsWith("(see --help)\n");
         assertThat(err().lines()).hasSize(1);
+    }
+
+    /** A terminal would obey them: clear the screen, change the title, turn the line round. */
+    @Test
+    void controlCharactersOfUserAndFileAreEscaped(@TempDir Path directory) throws Exception {
+        String bad = "\u001b[2J\u009b1m\u202e\u0007";
+        String shown = "\\u{1b}[2J\\u{9b}1m\\u{202e}\\u{7}";
+        assertThat(run("--port=" + bad)).isEqualTo(Commands.USAGE);
+        assertThat(run("--x" + bad)).isEqualTo(Commands.USAGE);
+        assertThat(run("x" + bad)).isEqualTo(Commands.USAGE);
+        assertThat(run("--how=" + bad)).isEqualTo(Commands.USAGE);
+        assertThat(run("--config=none" + bad)).isEqualTo(Commands.USAGE);
+        assertThat(run("--reason=" + bad, "--port=13")).isEqualTo(Commands.CANNOT_START);
+        Path file = Files.writeString(directory.resolve("p.properties"), "probe.p" + bad + "=7\n");
+        assertThat(run("--config=" + file)).isEqualTo(Commands.USAGE);
+        Files.writeString(file, "probe.port=7" + bad + "\n");
+        assertThat(run("--config=" + file)).isEqualTo(Commands.USAGE);
+        Files.writeString(file, "probe.port=\\u00zz" + bad + "\n");
+        assertThat(run("--config=" + file)).isEqualTo(Commands.USAGE);
+        assertThat(run("--config=" + directory.resolve("a\nb"))).isEqualTo(Commands.USAGE);
+        assertThat(err().lines())
+                .hasSize(10)
+                .allSatisfy(
+                        line -> assertThat(line).startsWith("palisade probe: ").doesNotContainPattern("\\p{C}"));
+        assertThat(err().lines().limit(8)).allSatisfy(line -> assertThat(line).contains(shown));
     }
 
     @Test
@@ -94,8 +125,8 @@ class CommandsTest {
                 "--port=many  | --port is 'many'; use a whole number",
                 "--port       | --port needs a value",
                 "--prot=7     | there is no option --prot; did you mean --port?",
-                "surplus      | 'surplus' is one argument too many",
-                "--how=so     | --how is 'so'; use one of WELL, BADLY",
+                "surplus      | unexpected argument 'surplus'",
+                "--how=so     | --how is 'so'; use WELL or BADLY",
                 "--port=1 --port=2 | --port is given twice; give it once"
             })
     void misuseIsToldInPlainWords(String line, String told) {

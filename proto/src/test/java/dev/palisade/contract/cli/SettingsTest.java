@@ -245,6 +245,7 @@ class SettingsTest {
                 "PALISADE_JAVA_OPTS",
                 "PALISADE_SERVER",
                 "PALISADE_SEQUENCER",
+                "PALISADE_LEASE",
                 "PALISADE_OBJECTS_PORT",
                 "PALISADE_FORCE_RELEASE_WHY",
                 "PALISADE_TEST_DISK",

@@ -2,7 +2,15 @@ package dev.palisade.contract.crypto;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import com.google.crypto.tink.InsecureSecretKeyAccess;
+import com.google.crypto.tink.KeysetHandle;
+import com.google.crypto.tink.TinkJsonProtoKeysetFormat;
+import com.google.crypto.tink.mac.AesCmacParameters;
+import com.google.crypto.tink.mac.HmacParameters;
+import com.google.crypto.tink.mac.MacConfig2026;
+import com.google.crypto.tink.mac.MacParameters;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
@@ -29,7 +37,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class KeysetFileTest {
@@ -92,6 +102,69 @@ class KeysetFileTest {
         assertThatThrownBy(() -> KeysetFile.open(path))
                 .isInstanceOf(IOException.class)
                 .hasMessage("signing keyset " + path + " is not a usable keyset; restore it from a good copy");
+    }
+
+    static Stream<Arguments> weakKeys() throws Exception {
+        HmacParameters.Builder good = HmacParameters.builder()
+                .setKeySizeBytes(32)
+                .setTagSizeBytes(32)
+                .setHashType(HmacParameters.HashType.SHA256)
+                .setVariant(HmacParameters.Variant.TINK);
+        return Stream.of(
+                arguments("key of 16 bytes", good.setKeySizeBytes(16).build()),
+                arguments(
+                        "tag of 16 bytes",
+                        good.setKeySizeBytes(32).setTagSizeBytes(16).build()),
+                arguments(
+                        "hash SHA512",
+                        good.setTagSizeBytes(32)
+                                .setHashType(HmacParameters.HashType.SHA512)
+                                .build()),
+                arguments(
+                        "prefix NO_PREFIX",
+                        good.setHashType(HmacParameters.HashType.SHA256)
+                                .setVariant(HmacParameters.Variant.NO_PREFIX)
+                                .build()),
+                arguments(
+                        "prefix CRUNCHY",
+                        good.setVariant(HmacParameters.Variant.CRUNCHY).build()),
+                arguments(
+                        "AesCmacParameters",
+                        AesCmacParameters.builder()
+                                .setKeySizeBytes(32)
+                                .setTagSizeBytes(16)
+                                .setVariant(AesCmacParameters.Variant.TINK)
+                                .build()));
+    }
+
+    /** Of the key that signs and of one that only verifies: a forger picks the weakest. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("weakKeys")
+    void keyWeakerThanPromisedIsRefused(String what, MacParameters weak) throws Exception {
+        KeysetHandle.Builder.Entry only =
+                KeysetHandle.generateEntryFromParameters(weak).withFixedId(77).makePrimary();
+        KeysetHandle alone = KeysetHandle.newBuilder()
+                .setConfiguration(MacConfig2026.get())
+                .addEntry(only)
+                .build();
+        KeysetHandle beside = KeysetHandle.newBuilder(TinkJsonProtoKeysetFormat.parseKeyset(
+                        SequencerKeys.generate().toJson(), MacConfig2026.get(), InsecureSecretKeyAccess.get()))
+                .setConfiguration(MacConfig2026.get())
+                .addEntry(KeysetHandle.generateEntryFromParameters(weak).withFixedId(77))
+                .build();
+        Path path = created();
+        for (KeysetHandle keyset : List.of(alone, beside)) {
+            Files.writeString(
+                    path,
+                    TinkJsonProtoKeysetFormat.serializeKeyset(
+                            keyset, MacConfig2026.get(), InsecureSecretKeyAccess.get()));
+            assertThatThrownBy(() -> KeysetFile.open(path))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageStartingWith("signing keyset " + path + " is not a usable keyset: key 77 is not ")
+                    .hasMessageContainingAll(what, "HMAC-SHA256 with 32 bytes of key and of tag", "restore it from")
+                    .message()
+                    .doesNotContain("\n");
+        }
     }
 
     /** As {@code --keyset <(cat keys)} names one. Waiting for its writer could take for ever. */

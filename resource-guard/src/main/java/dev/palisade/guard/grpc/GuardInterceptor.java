@@ -4,11 +4,11 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.SequencerHeader;
+import dev.palisade.guard.Access;
 import dev.palisade.guard.Admission;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Check;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
 import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
@@ -29,7 +29,7 @@ import java.util.function.Function;
  *   <li>Every message of a stream must name the resources of the first, else the call ends with WRONG_RESOURCE.
  *   <li>A stream (anything but a unary call) is cancelled with TOKEN_STALE when a newer grant waits for it to end.
  *   <li>A handler that was cancelled and has not closed its call, or that threw, may still be at work: the guard then
- *       counts it as such until it closes the call after all, or for {@code GuardBuilder.unknownEndsAfter}. Close the call
+ *       counts it as such until it closes the call after all, or for {@code Guard.Builder.unknownOutcomeTimeout}. Close the call
  *       in {@code onError} and {@code onCancel} handlers when the work has stopped; nothing is sent then, but the guard hears.
  *   <li>Work that outlives the call needs {@code admission().get().retain()}. What a handler does after closing its call is
  *       not guarded.
@@ -80,7 +80,7 @@ public final class GuardInterceptor implements ServerInterceptor {
             route = routes.of(method);
             signed = SequencerHeader.require(headers);
         } catch (RejectedException e) {
-            if (!guard.mustRefuse(e.rejection())) {
+            if (!guard.recordRefusal(e.rejection())) {
                 return next.startCall(call, headers);
             }
             Route.refuse(call, e.rejection());

@@ -7,12 +7,12 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.contract.grpc.SequencerHeader;
+import dev.palisade.guard.Access;
 import dev.palisade.guard.Admission;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Check;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.mark.StoredMark;
+import dev.palisade.guard.MarkStore.StoredMark;
 import dev.palisade.proto.v1.ClaimReply;
 import dev.palisade.proto.v1.ClaimRequest;
 import dev.palisade.proto.v1.DescribeMarkReply;
@@ -62,7 +62,7 @@ public final class GuardService implements BindableService {
             // As a reader: whoever may read may have the mark raised for it, whatever the grant's mode.
             entering = guard.enterAsync(signed, Access.READ, Check.LOCAL, Patience.of(Context.current()), binding);
         } catch (RejectedException e) {
-            if (guard.mustRefuse(e.rejection())) {
+            if (guard.recordRefusal(e.rejection())) {
                 answer.onError(Rejections.toStatus(e.rejection().with(Rejection.APPLIED, "no")));
             } else {
                 claimed(resource, answer);

@@ -6,8 +6,8 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.guard.Admission;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Binding;
 import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor.MethodType;
@@ -207,7 +207,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
             }
             started.message(message);
         } catch (RejectedException e) {
-            var unused = guard.mustRefuse(e.rejection());
+            var unused = guard.recordRefusal(e.rejection());
             stop(started, e.rejection());
         }
     }
@@ -218,7 +218,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
                 Reason.MALFORMED_REQUEST,
                 "a second message came for " + route.method() + ", which takes one; send one");
         if (handling != null) {
-            var unused = guard.mustRefuse(why);
+            var unused = guard.recordRefusal(why);
             stop(handling, why);
         } else if (!over) {
             refuse(why);
@@ -253,7 +253,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
 
     /** A refusal that the guard does not know of. */
     private void refuse(Rejection rejection) {
-        var unused = guard.mustRefuse(rejection);
+        var unused = guard.recordRefusal(rejection);
         answer(rejection);
     }
 

@@ -3,8 +3,8 @@ package dev.palisade.guard.grpc;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.core.Binding;
 import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.ServerCall;
 import java.time.Duration;
@@ -42,6 +42,6 @@ final class ObservedCall<Q> extends SimpleForwardingServerCallListener<Q> {
     }
 
     private void count(Rejection rejection) {
-        boolean unused = guard.mustRefuse(rejection);
+        boolean unused = guard.recordRefusal(rejection);
     }
 }

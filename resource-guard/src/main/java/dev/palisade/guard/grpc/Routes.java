@@ -7,9 +7,9 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
+import dev.palisade.guard.Access;
+import dev.palisade.guard.Binding;
 import dev.palisade.guard.Check;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
 import dev.palisade.proto.v1.Fenced;
 import dev.palisade.proto.v1.GuardGrpc;
 import dev.palisade.proto.v1.GuardOuterClass;
@@ -131,7 +131,7 @@ final class Routes {
                 problems.add(method + ": it is bound and said to be unguarded; keep one");
             } else if (route != null && route.check() == Check.ONLINE && !lockService) {
                 problems.add(
-                        method + ": an ONLINE check needs a guard with a lock service; see GuardBuilder.lockService");
+                        method + ": an ONLINE check needs a guard with a lock service; see Guard.Builder.lockService");
             }
         }
         if (!problems.isEmpty()) {

@@ -59,7 +59,7 @@ final class Stay {
         if (over) {
             admission.close();
         } else {
-            admission.lostSight();
+            admission.outcomeUnknown();
         }
     }
 }

@@ -8,7 +8,7 @@ import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.CallsInFlight;
 import dev.palisade.contract.grpc.ReplyBudget;
 import dev.palisade.contract.grpc.RequestDecoder;
-import dev.palisade.guard.storage.FencedJdbc;
+import dev.palisade.guard.FencedJdbc;
 import io.grpc.BindableService;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;

@@ -2,7 +2,7 @@ package dev.palisade.guard.objects;
 
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
-import dev.palisade.guard.storage.Work;
+import dev.palisade.guard.FencedJdbc.Work;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;

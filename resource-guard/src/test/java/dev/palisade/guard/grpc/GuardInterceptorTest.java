@@ -7,10 +7,11 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.guard.Admission;
+import dev.palisade.guard.Admission.Retention;
 import dev.palisade.guard.Check;
 import dev.palisade.guard.GrantingLocks;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.GuardBuilder;
+import dev.palisade.guard.HeldMarks;
 import dev.palisade.guard.grpc.shop.Item;
 import dev.palisade.guard.grpc.shop.ShopGrpc;
 import io.grpc.Status;
@@ -172,7 +173,7 @@ class GuardInterceptorTest {
     @Test
     void aCancelledHandlerThatNeverClosesItsCallIsForgottenAfterTheTimeForUnknownEnds() {
         shop.close();
-        shop = new Served(guard -> guard.unknownEndsAfter(Duration.ofMillis(1)));
+        shop = new Served(guard -> guard.unknownOutcomeTimeout(Duration.ofMillis(1)));
         shop.floor.answersAtOnce = false;
         shop.put(33, "a").cancel();
         shop.floor.answersAtOnce = true;
@@ -202,8 +203,8 @@ class GuardInterceptorTest {
     }
 
     @Test
-    void workThatOutlivesItsCallIsAwaitedWhenItRetainsTheAdmission() throws Exception {
-        AutoCloseable[] retained = new AutoCloseable[1];
+    void workThatOutlivesItsCallIsAwaitedWhenItRetainsTheAdmission() {
+        Retention[] retained = new Retention[1];
         shop.floor.work =
                 item -> retained[0] = GuardInterceptor.admission().orElseThrow().retain();
         assertThat(shop.put(33, "a").end).isCompleted();
@@ -237,7 +238,7 @@ class GuardInterceptorTest {
     @Test
     void aGuardThatOnlyObservesDisturbsNobodyAndCounts() {
         shop.close();
-        shop = new Served(GuardBuilder::observeOnly);
+        shop = new Served(Guard.Builder::observeOnly);
         assertThat(shop.put(34, "b").end).isCompleted();
         assertThat(shop.put(33, "a").end).isCompleted();
         assertThat(put(ShopGrpc.newStub(shop.channel)).end).isCompleted();

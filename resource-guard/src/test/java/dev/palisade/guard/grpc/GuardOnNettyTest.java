@@ -3,12 +3,13 @@ package dev.palisade.guard.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.Reason;
+import dev.palisade.guard.Grants;
 import dev.palisade.guard.Guard;
+import dev.palisade.guard.HeldMarks;
 import dev.palisade.guard.grpc.shop.Done;
 import dev.palisade.guard.grpc.shop.Item;
 import dev.palisade.guard.grpc.shop.PlainGrpc;
 import dev.palisade.guard.grpc.shop.ShopGrpc;
-import dev.palisade.guard.storage.Grants;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.Status;
@@ -41,8 +42,8 @@ class GuardOnNettyTest {
     private final ShopFloor floor = new ShopFloor();
     private final EventLoopGroup oneLoop = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Guard guard = Guard.builder(grants.verifier(), marks)
-            .waitAtMost(Duration.ofMinutes(1))
-            .unknownEndsAfter(Duration.ofMinutes(1))
+            .maxWait(Duration.ofMinutes(1))
+            .unknownOutcomeTimeout(Duration.ofMinutes(1))
             .build();
     private Server server;
     private ManagedChannel channel;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
-import dev.palisade.guard.GuardBuilder;
+import dev.palisade.guard.Guard;
 import dev.palisade.guard.grpc.shop.Done;
 import dev.palisade.guard.grpc.shop.Item;
 import dev.palisade.guard.grpc.shop.ShopGrpc;
@@ -256,7 +256,7 @@ class GuardedStreamTest {
     @Test
     void aGuardThatOnlyObservesOpensAStreamBeforeItsFirstMessageAndCountsStrangers() {
         shop.close();
-        shop = new Served(GuardBuilder::observeOnly);
+        shop = new Served(Guard.Builder::observeOnly);
         Answer answer = new Answer();
         StreamObserver<Item> chat = shop.as(33).chat(answer);
         assertThat(shop.floor.seen).containsExactly("chat");

@@ -7,12 +7,12 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.contract.grpc.SequencerHeader;
+import dev.palisade.guard.Grants;
 import dev.palisade.guard.Guard;
-import dev.palisade.guard.GuardBuilder;
+import dev.palisade.guard.HeldMarks;
 import dev.palisade.guard.grpc.shop.Done;
 import dev.palisade.guard.grpc.shop.Item;
 import dev.palisade.guard.grpc.shop.ShopGrpc;
-import dev.palisade.guard.storage.Grants;
 import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -44,15 +44,15 @@ final class Served implements AutoCloseable {
         this(UnaryOperator.identity());
     }
 
-    Served(UnaryOperator<GuardBuilder> settings) {
+    Served(UnaryOperator<Guard.Builder> settings) {
         this(settings, UnaryOperator.identity());
     }
 
-    Served(UnaryOperator<GuardBuilder> settings, UnaryOperator<GuardInterceptor.Builder> bindings) {
+    Served(UnaryOperator<Guard.Builder> settings, UnaryOperator<GuardInterceptor.Builder> bindings) {
         guard = settings.apply(Guard.builder(grants.verifier(), marks)
                         .executor(Runnable::run)
-                        .waitAtMost(Duration.ofMinutes(10))
-                        .unknownEndsAfter(Duration.ofMinutes(10)))
+                        .maxWait(Duration.ofMinutes(10))
+                        .unknownOutcomeTimeout(Duration.ofMinutes(10)))
                 .build();
         GuardInterceptor interceptor = bindings.apply(GuardInterceptor.builder(guard, ShopGrpc.getServiceDescriptor()))
                 .build();

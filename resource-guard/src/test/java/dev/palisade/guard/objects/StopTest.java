@@ -6,7 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.SequencerHeader;
-import dev.palisade.guard.storage.Grants;
+import dev.palisade.guard.Grants;
 import dev.palisade.proto.v1.ObjectsGrpc;
 import dev.palisade.proto.v1.PutObjectReply;
 import dev.palisade.proto.v1.PutObjectRequest;

@@ -28,7 +28,7 @@ final class Endgame {
      * becoming the command is still in the watchdog's session and is waited for, however slow the machine is.
      *
      * @param session that the watchdog led; empty if it had none of its own, and then finding nothing proves nothing
-     * @param entry of the command's environment that nobody else has
+     * @param entry of the command's environment that no other process has
      * @param patience after so long it is not known
      */
     static Search find(OptionalLong session, String entry, Duration patience) {
@@ -37,7 +37,10 @@ final class Endgame {
             // In this order: whatever leaves the session has the entry by then.
             boolean onItsWay = session.isPresent() && Group.inSession(session.getAsLong());
             Optional<Group> found = Group.carrying(entry);
-            if (!onItsWay && (found.isPresent() || session.isPresent())) {
+            // A process that was made with a smaller id during the first look was not seen in the session.
+            boolean stillThere = session.isPresent()
+                    && found.filter(group -> group.isLedBy(session.getAsLong())).isPresent();
+            if (!onItsWay && !stillThere && (found.isPresent() || session.isPresent())) {
                 return new Search(found, true);
             }
             LockSupport.parkNanos(LOOK_NANOS);

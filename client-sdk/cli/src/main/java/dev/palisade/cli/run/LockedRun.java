@@ -10,12 +10,15 @@ import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
 import dev.palisade.client.LockDescription;
-import dev.palisade.client.LockUnavailableException;
-import dev.palisade.client.LostReason;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.client.ReleaseOutcome;
+import dev.palisade.contract.LockUnavailableException;
+import dev.palisade.contract.LostReason;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import io.grpc.Status;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -35,6 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockedRun implements WatchdogProcess.Listener {
     private static final Duration NOTICE_AFTER = Duration.ofSeconds(1);
+    private static final int NOTICE_SHARE = 5;
     private static final Duration SPARE = Duration.ofSeconds(2);
 
     /** Shorter than what the default lock-delay has over {@code --kill-after}. */
@@ -57,6 +61,8 @@ final class LockedRun implements WatchdogProcess.Listener {
     private @Nullable String signal;
     private boolean askedBack;
     private boolean toldLost;
+    private boolean toldUnreachable;
+    private boolean released;
     private @Nullable Integer exit;
     private long due = Long.MAX_VALUE;
     private Runnable whenDue = () -> {};
@@ -65,36 +71,46 @@ final class LockedRun implements WatchdogProcess.Listener {
      * What is to be done.
      *
      * @param waitIsBounded whether the wait is also for a server that cannot be reached yet
+     * @param server addresses of the lock servers
+     * @param timeout for the first reply of a server
      */
     record Request(
             String lock,
             AcquireOptions options,
             List<String> command,
             Ending ending,
-            boolean ignoresRevoke,
+            boolean ignoresReleaseRequests,
             boolean waitIsBounded,
-            String server) {}
+            String server,
+            Duration timeout) {}
+
+    /** When to report that the lock is not granted yet. The rest of {@code timeout} is for the call that describes its holder. */
+    static Duration noticeAfter(Duration timeout) {
+        Duration share = timeout.dividedBy(NOTICE_SHARE);
+        return share.compareTo(NOTICE_AFTER) < 0 ? share : NOTICE_AFTER;
+    }
 
     LockedRun(Request request, Teller teller) {
         this.request = request;
         this.teller = teller;
     }
 
-    /** Returns the exit code. Nothing of the client's is closed: what is held then is meant to run out. */
+    /** Returns the exit code. The client is closed only after a release: a lease that is still held then is meant to run out. */
     int run(PalisadeClient client) throws InterruptedException {
         NUMBERS.keySet().forEach(name -> Signals.hear(name, heard -> news.add(() -> signalled(heard))));
         WatchdogProcess process;
         try {
             process = WatchdogProcess.start(this);
         } catch (IOException e) {
-            teller.tell(
-                    "cannot start its watchdog (" + e.getMessage() + "); is java's folder for temporary files usable?");
+            teller.tell("cannot start the watchdog (" + e.getMessage()
+                    + "); check that Java's folder for temporary files is writable");
             return ExitCodes.CANNOT_RUN;
         }
         watchdog = process;
         var acquiring = client.acquireAsync(request.lock(), request.options());
         var unused = acquiring.whenComplete((result, failure) -> news.add(() -> answered(result, failure)));
-        at(NOTICE_AFTER, () -> look(client));
+        at(noticeAfter(request.timeout()), () -> look(client));
+        background("probe", this::probe);
         while (exit == null) {
             Runnable next = news.poll(Math.max(0, due - System.nanoTime()), TimeUnit.NANOSECONDS);
             if (next == null) {
@@ -104,6 +120,9 @@ final class LockedRun implements WatchdogProcess.Listener {
             next.run();
         }
         process.forget();
+        if (released) {
+            client.close();
+        }
         return exit;
     }
 
@@ -115,52 +134,78 @@ final class LockedRun implements WatchdogProcess.Listener {
         } else if (result instanceof AcquireResult.Busy busy) {
             end(ExitCodes.BUSY, teller.busy(request.lock(), busy));
         } else if (result instanceof AcquireResult.TimedOut) {
-            end(ExitCodes.TIMED_OUT, request.lock() + " was not granted in time; the command did not run");
+            end(ExitCodes.TIMED_OUT, request.lock() + " was not granted within --wait; the command did not run");
         } else if (result instanceof AcquireResult.Unavailable unavailable) {
-            end(ExitCodes.RUN_NO_ANSWER, unavailable.rejection().message());
+            end(code(unavailable.rejection()), unavailable.rejection().message());
         } else {
             Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-            boolean misuse = cause instanceof RejectedException refused
-                    && refused.rejection().reason() == Reason.MALFORMED_REQUEST;
-            String why = cause instanceof RejectedException refused
-                    ? refused.rejection().message()
-                    : String.valueOf(cause);
-            end(misuse ? ExitCodes.USAGE : ExitCodes.RUN_NO_ANSWER, why);
+            if (cause instanceof RejectedException refused) {
+                end(
+                        code(refused.rejection()),
+                        refused.rejection().reason() + ": "
+                                + refused.rejection().message());
+            } else {
+                end(ExitCodes.RUN_NO_ANSWER, String.valueOf(cause));
+            }
         }
     }
 
-    /** After a while without the lock: who has it? */
+    /** A server that cannot decide now may decide later; one that rejects has decided. */
+    private static int code(Rejection rejection) {
+        boolean undecided = rejection.reason() == Reason.OUTCOME_UNKNOWN
+                || Rejections.code(rejection.reason()) == Status.Code.UNAVAILABLE;
+        return undecided ? ExitCodes.RUN_NO_ANSWER : ExitCodes.RUN_REJECTED;
+    }
+
+    /** Describes the lock after a while without it, to report its holder. */
     private void look(PalisadeClient client) {
         if (lease != null) {
             return;
         }
-        Thread asking = new Thread(
-                () -> {
-                    try {
-                        LockDescription seen = client.describe(request.lock());
-                        news.add(() -> waits(seen));
-                    } catch (LockUnavailableException e) {
-                        news.add(() -> unreachable(e));
-                    }
-                },
-                "look");
-        asking.setDaemon(true);
-        asking.start();
+        background("look", () -> {
+            try {
+                LockDescription seen = client.describe(request.lock());
+                news.add(() -> waits(seen));
+            } catch (LockUnavailableException e) {
+                news.add(() -> unreachable(e.rejection().message()));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } catch (IllegalStateException | RejectedException e) {
+                return; // The client was closed meanwhile, or the acquire is rejected as well and reports it.
+            }
+        });
+    }
+
+    /** The client goes on connecting; a person need not wait for it when no server listens. */
+    private void probe() {
+        if (PortProbe.refusedByAll(request.server(), request.timeout())) {
+            news.add(() -> unreachable("no reply from the lock server at " + request.server()
+                    + " (connection refused); check --server, or start one: palisade server"));
+        }
+    }
+
+    private static void background(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        thread.start();
     }
 
     private void waits(LockDescription seen) {
-        if (lease == null) {
+        // The lock may have been granted to us after the look was sent, and the look be answered first.
+        if (lease == null && exit == null && !Teller.isHeldByUs(seen)) {
             teller.inform(teller.waiting(seen));
         }
     }
 
-    private void unreachable(LockUnavailableException failure) {
-        if (lease != null) {
+    private void unreachable(String what) {
+        if (lease != null || exit != null) {
             return;
         }
-        String what = failure.rejection().message();
         if (request.waitIsBounded()) {
-            teller.inform(what + "; trying on");
+            if (!toldUnreachable) {
+                toldUnreachable = true;
+                teller.inform(what + "; retrying");
+            }
         } else {
             end(ExitCodes.RUN_NO_ANSWER, what);
         }
@@ -169,9 +214,9 @@ final class LockedRun implements WatchdogProcess.Listener {
     private void held(Lease granted) {
         lease = granted;
         granted.onLost(reason -> news.add(() -> lost(reason)));
-        granted.onRevokeAsked(asked -> news.add(() -> revoked(asked)));
+        granted.onReleaseRequested(asked -> news.add(() -> releaseRequested(asked)));
         if (link == null) {
-            at(WATCHDOG_START, () -> giveUp("its watchdog does not start"));
+            at(WATCHDOG_START, () -> giveUp("the watchdog does not start"));
         } else {
             start();
         }
@@ -278,8 +323,9 @@ final class LockedRun implements WatchdogProcess.Listener {
     }
 
     private void release(Lease held) {
-        if (held.release() == ReleaseOutcome.UNKNOWN) {
-            teller.tell("it is not known whether " + request.lock() + " was released; at the latest it runs out");
+        released = held.release() != ReleaseOutcome.UNKNOWN;
+        if (!released) {
+            teller.tell("unknown whether " + request.lock() + " was released; if not, its lease expires");
         }
     }
 
@@ -322,22 +368,22 @@ final class LockedRun implements WatchdogProcess.Listener {
     private void tellLost(String why) {
         if (!toldLost) {
             toldLost = true;
-            teller.tell("lost " + request.lock() + ": " + why + (started ? "; the command is ended" : ""));
+            teller.tell("lost " + request.lock() + ": " + why + (started ? "; stopping the command" : ""));
         }
     }
 
-    private void revoked(Lease.RevokeAsked asked) {
+    private void releaseRequested(Lease.ReleaseRequest asked) {
         Lease held = lease;
         if (exit != null || held == null) {
             return;
         }
-        String who = asked.by() + " asks for " + request.lock() + ": " + asked.why();
-        if (request.ignoresRevoke()) {
-            teller.tell(who + "; going on");
+        String line = asked.by() + " requested the release of " + request.lock() + " (" + asked.why() + ")";
+        if (request.ignoresReleaseRequests()) {
+            teller.tell(line + "; ignored by --on-release-request");
             return;
         }
         askedBack = true;
-        teller.tell(who + "; the command is ended");
+        teller.tell(line + "; stopping the command");
         if (started) {
             say(new Message.Signal("TERM"));
             standBy(request.ending().killAfter().plus(SPARE));
@@ -353,7 +399,7 @@ final class LockedRun implements WatchdogProcess.Listener {
         // What is ordered later, such as a second signal, postpones nothing.
         if (!standsBy || then - due < 0) {
             standsBy = true;
-            at(longest, () -> endItOurselves("its watchdog does not answer"));
+            at(longest, () -> endItOurselves("the watchdog does not reply"));
         }
     }
 
@@ -383,14 +429,14 @@ final class LockedRun implements WatchdogProcess.Listener {
             OptionalLong session = silent == null ? OptionalLong.empty() : silent.session();
             Endgame.Search search = Endgame.find(session, SEQUENCER + "=" + sequencer(), SEARCH);
             if (!search.certain()) {
-                String unknown = "; whether the command runs is unknown; " + request.lock()
-                        + " is not given back: it is free after the lock-delay";
+                String unknown = "; unknown whether the command runs; " + request.lock()
+                        + " is not released: it is free after the lock-delay";
                 end(ExitCodes.CANNOT_RUN, why + unknown);
                 return;
             }
             command = search.found();
         }
-        teller.tell(why + "; the command is ended");
+        teller.tell(why + "; stopping the command");
         if (command.isEmpty() || Endgame.play(command.get(), request.ending(), this::holds)) {
             over(toldLost, ExitCodes.CANNOT_RUN);
         } else {

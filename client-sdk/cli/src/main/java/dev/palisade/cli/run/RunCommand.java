@@ -10,7 +10,6 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.cli.DurationOption;
-import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.Version;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -28,48 +27,50 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code palisade run NAME -- COMMAND}: checks what was asked for; {@link LockedRun} does it. */
+/** {@code palisade run LOCK -- COMMAND}: checks the options; {@link LockedRun} does the work. */
 @Command(
         name = "run",
-        customSynopsis = "palisade run [OPTION...] NAME -- COMMAND [ARGUMENT...]",
+        customSynopsis = "palisade run [OPTION...] LOCK -- COMMAND [ARGUMENT...]",
         description = {
-            "Runs a command while holding a lock, and ends it when the lock is lost.",
+            "Runs a command while holding a lock, and terminates it when the lock is lost.",
             "",
-            "Waits for the lock NAME, runs the command and gives the lock back when the command, and whatever it left "
-                    + "running, has ended. The command finds in its environment PALISADE_LOCK, PALISADE_TOKEN and "
-                    + "PALISADE_SEQUENCER, the proof that a guard asks for. A process of its own watches over it: if the lease "
-                    + "cannot be renewed in time, or this command is stopped or killed, it ends the command's process group.",
+            "Waits for LOCK, runs the command, and releases the lock when the command and all processes of its group have "
+                    + "ended. The command's environment has PALISADE_LOCK, PALISADE_TOKEN and PALISADE_SEQUENCER, the signed "
+                    + "fencing token that a guard checks. A supervisor process, the watchdog, terminates the command's process "
+                    + "group if the lease cannot be renewed in time or if this process is stopped or killed.",
             "",
         },
         footer = {
             "",
             "Exit codes: the command's own, or",
-            "  120  the lock is taken (--wait 0s)     125  the command could not be run or",
-            "  121  not granted within --wait              watched",
-            "  122  lost or asked back: the command   126  the command is not executable",
-            "       was told to end                   127  the command was not found",
-            "  123  no lock server could say          128+n ended by signal n",
-            "                                         2    misuse",
+            "    2  usage error                   122  lock lost or release requested;",
+            "  119  rejected by the lock server        the command was terminated",
+            "  120  the lock is taken (--wait 0s) 123  no lock server reachable",
+            "  121  not granted within --wait     125  command not started or not watched",
+            "  126  not executable                127  command not found",
+            "  128+n terminated by signal n",
             "",
             "Examples:",
             "  palisade run backup/db1 -- pg_dump -f db1.sql db1",
-            "  palisade run nightly --wait 0s -- ./nightly.sh    not if another is at it",
+            "  palisade run nightly --wait 0s -- ./nightly.sh    skip if it is running",
             "  palisade run deploy --wait 10m --ttl 30s -- make deploy",
             "  palisade run jobs --shared -- ./reader.sh",
             "",
-            "No kill reaches a machine that hangs: what must never be written late needs a guard, which compares tokens.",
+            "A frozen machine cannot kill its command. Data that must never be written late needs a guard.",
         },
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         usageHelpAutoWidth = true)
 public final class RunCommand implements Callable<Integer> {
     private static final Duration WAIT_ENDLESS = Duration.ofDays(400_000);
-    private static final Duration PATIENCE = Duration.ofSeconds(8);
-    private static final Duration SPARE = Duration.ofSeconds(1);
+    /** A command that is lost with its watchdog stopped must be dead before the lock is free, also on a loaded machine. */
+    private static final Duration LOCK_DELAY_SPARE = Duration.ofSeconds(2);
+
     private static final Duration KILL_AFTER_MAX = Duration.ofSeconds(59);
     private static final Duration TTL_MIN = Duration.ofSeconds(1);
     private static final Duration TTL_MAX = Duration.ofMinutes(5);
     private static final Duration LOCK_DELAY_MAX = Duration.ofSeconds(60);
+    private static final Duration AT_LEAST_FOR_MAX = Duration.ofHours(1);
     private static final int PURPOSE_LENGTH_MAX = 60;
 
     /** What a lost lock means for the command. */
@@ -78,15 +79,15 @@ public final class RunCommand implements Callable<Integer> {
         KILL
     }
 
-    /** What it means for the command when somebody asks for the lock. */
-    enum OnRevoke {
+    /** Reaction to a release request. */
+    enum OnReleaseRequest {
         TERM,
         IGNORE
     }
 
     private final @Nullable List<String> command;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "The lock: 1 to 256 bytes.")
+    @Parameters(index = "0", paramLabel = "LOCK", description = "Name of the lock: 1 to 256 bytes.")
     String name = "";
 
     @Parameters(index = "1..*", hidden = true)
@@ -99,7 +100,7 @@ public final class RunCommand implements Callable<Integer> {
             names = "--wait",
             paramLabel = "TIME",
             converter = DurationOption.class,
-            description = "How long to wait for the lock; 0s tries once. Default: for ever")
+            description = "How long to wait for the lock; 0s tries once. Default: without limit")
     Duration wait = WAIT_ENDLESS;
 
     @Option(
@@ -107,17 +108,17 @@ public final class RunCommand implements Callable<Integer> {
             paramLabel = "TIME",
             defaultValue = "10s",
             converter = DurationOption.class,
-            description = "The lease: how long the lock outlives the last word from here. Default: ${DEFAULT-VALUE}")
+            description = "Lease duration: how long the lock survives without a renewal. Default: ${DEFAULT-VALUE}")
     Duration ttl = Duration.ofSeconds(10);
 
-    @Option(names = "--shared", description = "Hold the lock together with others that hold it --shared.")
+    @Option(names = "--shared", description = "Share the lock with other --shared holders.")
     boolean shared;
 
     @Option(
             names = "--on-lost",
             paramLabel = "TERM|KILL",
             defaultValue = "TERM",
-            description = "What the command gets when the lock is lost. Default: ${DEFAULT-VALUE}")
+            description = "Signal to the command when the lock is lost. Default: ${DEFAULT-VALUE}")
     OnLost onLost = OnLost.TERM;
 
     @Option(
@@ -125,32 +126,42 @@ public final class RunCommand implements Callable<Integer> {
             paramLabel = "TIME",
             defaultValue = "3s",
             converter = DurationOption.class,
-            description = "From a signal that asks the command to end, to SIGKILL. Default: ${DEFAULT-VALUE}")
+            description = "Time from SIGTERM to SIGKILL. Default: ${DEFAULT-VALUE}")
     Duration killAfter = Duration.ofSeconds(3);
 
     @Option(
             names = "--lock-delay",
             paramLabel = "TIME",
             converter = DurationOption.class,
-            description = "How long a lost lock stays closed to all. Default: --kill-after and a second")
+            description = "How long a lost lock stays unavailable. Default: --kill-after plus 2s, at most 1m")
     @Nullable
     Duration lockDelay;
 
     @Option(
-            names = "--on-revoke",
+            names = "--at-least-for",
+            paramLabel = "TIME",
+            defaultValue = "0s",
+            converter = DurationOption.class,
+            description =
+                    "Minimum hold time: how long after the grant the lock stays unavailable to others, even if the "
+                            + "command ends earlier. Default: ${DEFAULT-VALUE}")
+    Duration atLeastFor = Duration.ZERO;
+
+    @Option(
+            names = "--on-release-request",
             paramLabel = "TERM|IGNORE",
             defaultValue = "TERM",
-            description = "What the command gets when somebody asks for the lock. Default: ${DEFAULT-VALUE}")
-    OnRevoke onRevoke = OnRevoke.TERM;
+            description = "Reaction to palisade request-release. Default: ${DEFAULT-VALUE}")
+    OnReleaseRequest onReleaseRequest = OnReleaseRequest.TERM;
 
     @Option(
             names = "--purpose",
             paramLabel = "TEXT",
-            description = "Why, for people who look at the lock. Default: the program's name")
+            description = "Free-text reason shown by describe and list. Default: the program's name")
     @Nullable
     String purpose;
 
-    @Option(names = "--quiet", description = "Say nothing about waiting.")
+    @Option(names = "--quiet", description = "Print nothing about waiting.")
     boolean quiet;
 
     @Spec
@@ -175,13 +186,18 @@ public final class RunCommand implements Callable<Integer> {
         if (lockDelay != null) {
             within("--lock-delay", lockDelay, Duration.ZERO, LOCK_DELAY_MAX);
         }
+        within("--at-least-for", atLeastFor, Duration.ZERO, AT_LEAST_FOR_MAX);
+        if (shared && !atLeastFor.isZero()) {
+            throw misuse("--at-least-for needs a lock that is not --shared; use one of them");
+        }
+        Duration timeout = service.timeout(Objects.requireNonNull(spec));
         Executable program = Executable.find(line.get(0), System.getenv("PATH"));
         if (!program.runnable()) {
             boolean there = program.path() != null;
             System.err.println("palisade run: '" + Plain.text(line.get(0)) + "' "
                     + (there
-                            ? "cannot be executed; chmod +x it, or name another"
-                            : "was not found; name a program on the PATH, or a path"));
+                            ? "is not executable; run chmod +x on it"
+                            : "was not found; use a program on the PATH, or a path"));
             return there ? ExitCodes.NOT_EXECUTABLE : ExitCodes.NOT_FOUND;
         }
         try {
@@ -190,21 +206,23 @@ public final class RunCommand implements Callable<Integer> {
                     options(line),
                     line,
                     new Ending(onLost == OnLost.KILL, killAfter),
-                    onRevoke == OnRevoke.IGNORE,
-                    wait.compareTo(WAIT_ENDLESS) < 0,
-                    service.address());
+                    onReleaseRequest == OnReleaseRequest.IGNORE,
+                    !wait.isZero() && wait.compareTo(WAIT_ENDLESS) < 0,
+                    service.address(),
+                    timeout);
             Teller teller = new Teller(System.err, quiet, Clock.system(ZoneId.systemDefault()));
-            return new LockedRun(request, teller).run(service.client(PATIENCE).build());
+            return new LockedRun(request, teller)
+                    .run(service.client(timeout.minus(LockedRun.noticeAfter(timeout)))
+                            .build());
         } catch (RejectedException e) {
             throw misuse(e.rejection().message());
+        } catch (IllegalArgumentException e) {
+            throw misuse(String.valueOf(e.getMessage()));
         }
     }
 
     private void within(String option, Duration given, Duration least, Duration most) {
-        if (given.compareTo(least) < 0 || given.compareTo(most) > 0) {
-            throw misuse(Settings.named(Objects.requireNonNull(spec), option) + " is " + DurationOption.text(given)
-                    + "; use " + DurationOption.text(least) + " to " + DurationOption.text(most));
-        }
+        Service.within(Objects.requireNonNull(spec), option, given, least, most);
     }
 
     private List<String> checkedCommand() {
@@ -212,12 +230,11 @@ public final class RunCommand implements Callable<Integer> {
         if (line == null || line.isEmpty()) {
             throw misuse(
                     stray.isEmpty()
-                            ? "no command; write it behind --: palisade run " + name + " -- COMMAND"
-                            : "the command stands behind --: palisade run " + name + " -- " + String.join(" ", stray));
+                            ? "no command; put it after --: palisade run " + name + " -- COMMAND"
+                            : "put the command after --: palisade run " + name + " -- " + String.join(" ", stray));
         }
         if (!stray.isEmpty()) {
-            throw misuse(
-                    "'" + stray.get(0) + "' is one too many; a lock has one name, and the command stands behind --");
+            throw misuse("unexpected argument '" + stray.get(0) + "'; put the command after --");
         }
         return line;
     }
@@ -225,12 +242,20 @@ public final class RunCommand implements Callable<Integer> {
     private AcquireOptions options(List<String> line) {
         String program = String.valueOf(Path.of(line.get(0)).getFileName());
         String shown = program.length() <= PURPOSE_LENGTH_MAX ? program : program.substring(0, PURPOSE_LENGTH_MAX);
-        return AcquireOptions.defaults()
+        return AcquireOptions.waiting(wait)
                 .mode(shared ? Mode.SHARED : Mode.EXCLUSIVE)
-                .wait(wait)
                 .ttl(ttl)
-                .lockDelay(lockDelay == null ? killAfter.plus(SPARE) : lockDelay)
+                .lockDelay(lockDelay())
+                .lockAtLeastFor(atLeastFor)
                 .purpose(purpose == null ? shown : purpose);
+    }
+
+    Duration lockDelay() {
+        if (lockDelay != null) {
+            return lockDelay;
+        }
+        Duration needed = killAfter.plus(LOCK_DELAY_SPARE);
+        return needed.compareTo(LOCK_DELAY_MAX) > 0 ? LOCK_DELAY_MAX : needed;
     }
 
     private ParameterException misuse(String message) {

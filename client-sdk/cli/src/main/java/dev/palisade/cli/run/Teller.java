@@ -4,8 +4,8 @@ import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.Person;
 import dev.palisade.cli.term.Plain;
 import dev.palisade.client.AcquireResult;
-import dev.palisade.client.HolderInfo;
 import dev.palisade.client.LockDescription;
+import dev.palisade.contract.HolderInfo;
 import dev.palisade.contract.Mode;
 import java.io.PrintStream;
 import java.time.Clock;
@@ -40,8 +40,15 @@ final class Teller {
     String busy(String lock, AcquireResult.Busy busy) {
         String by = busy.holder()
                 .map(holder -> "held by " + person(holder))
-                .orElse("closed for " + Ages.of(busy.remaining()));
+                .orElse((busy.minimumHoldRemaining().isZero()
+                                ? "in lock-delay or offered to a waiter, for another "
+                                : "in its minimum hold time or in lock-delay, for another ")
+                        + Ages.of(busy.remaining()));
         return lock + " is taken: " + by + "; the command did not run";
+    }
+
+    static boolean isHeldByUs(LockDescription seen) {
+        return seen.holders().stream().anyMatch(holder -> holder.owner().equals(Person.here()));
     }
 
     String waiting(LockDescription seen) {
@@ -51,16 +58,16 @@ final class Teller {
             if (seen.holdersTotal() > 1) {
                 line.append(" and ").append(seen.holdersTotal() - 1).append(" more");
             }
+        } else if (seen.minimumHoldRemaining().compareTo(seen.lockDelayRemaining()) > 0) {
+            line.append("free, in its minimum hold time for another ").append(Ages.of(seen.minimumHoldRemaining()));
         } else if (!seen.lockDelayRemaining().isZero()) {
-            line.append("closed for ")
-                    .append(Ages.of(seen.lockDelayRemaining()))
-                    .append(" after an unclean end");
+            line.append("free, in lock-delay for another ").append(Ages.of(seen.lockDelayRemaining()));
         } else {
-            line.append("it is being handed over");
+            line.append("offered to a waiter");
         }
         int place = place(seen.waiters());
         if (place > 0) {
-            line.append("; place ")
+            line.append("; position ")
                     .append(place)
                     .append(" of ")
                     .append(seen.waitersTotal())
@@ -72,7 +79,8 @@ final class Teller {
     private String person(HolderInfo holder) {
         String purpose = holder.purpose().isEmpty() ? "" : " (" + holder.purpose() + ")";
         String since = Ages.at(clock.instant().minus(holder.held()), clock.getZone());
-        return (holder.owner().isEmpty() ? "somebody" : holder.owner()) + purpose + " since " + since + ", for "
+        return (holder.owner().isEmpty() ? "a client without a name" : holder.owner()) + purpose + " since " + since
+                + ", for "
                 + Ages.of(holder.held()) + ", token " + holder.token()
                 + (holder.mode() == Mode.SHARED ? ", " + holder.mode().name().toLowerCase(Locale.ROOT) : "");
     }

@@ -74,7 +74,7 @@ final class WatchdogProcess {
         return leadsSession ? OptionalLong.of(process.pid()) : OptionalLong.empty();
     }
 
-    /** To be called before this process ends: it may do so before the watchdog has called, which then finds nobody. */
+    /** To be called before this process ends: it may do so before the watchdog has connected, which then finds no socket. */
     void forget() {
         remove(socket);
     }

@@ -6,9 +6,10 @@ import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
-/** Times as people say them. */
+/** Times and lengths of time, for people. */
 public final class Ages {
-    private static final DateTimeFormatter ABSOLUTE = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss", Locale.ROOT);
+    private static final DateTimeFormatter ISO = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ssXXX", Locale.ROOT);
+    private static final String UNKNOWN = "?";
 
     private Ages() {}
 
@@ -30,12 +31,28 @@ public final class Ages {
         return shown.toDays() + " d " + shown.toHoursPart() + " h";
     }
 
-    /** {@code 3.0 s ago (2026-11-21 14:05:06)}, in the time zone {@code zone}. */
+    /** A length that a server sent: a negative one is none, and shown as {@code ?}. */
+    public static String ofMillis(long millis) {
+        return millis < 0 ? UNKNOWN : of(Duration.ofMillis(millis));
+    }
+
+    /** A count that a server sent: a negative one is shown as {@code ?}. */
+    public static String count(int number) {
+        return number < 0 ? UNKNOWN : String.valueOf(number);
+    }
+
+    /** {@code 3.0 s ago (2026-11-21T14:05:06+01:00)}, in the time zone {@code zone}. */
     public static String ago(Instant at, Instant now, ZoneId zone) {
         return of(Duration.between(at, now)) + " ago (" + at(at, zone) + ")";
     }
 
+    /** {@link #ago} of a moment that a server says was {@code millis} ago; {@code ?} when that is negative. */
+    public static String agoMillis(long millis, Instant now, ZoneId zone) {
+        return millis < 0 ? UNKNOWN : ago(now.minusMillis(millis), now, zone);
+    }
+
+    /** {@code 2026-11-21T14:05:06+01:00}. */
     public static String at(Instant at, ZoneId zone) {
-        return ABSOLUTE.format(at.atZone(zone));
+        return ISO.format(at.atZone(zone));
     }
 }

@@ -2,7 +2,7 @@ package dev.palisade.cli.term;
 
 import dev.palisade.contract.HostName;
 
-/** Who asks, for people: nothing is decided by it. */
+/** Name of the calling user and process. For display: no decision depends on it. */
 public final class Person {
     private static final int LENGTH_MAX = 32;
 

@@ -1,5 +1,6 @@
 package dev.palisade.cli.term;
 
+import dev.palisade.contract.cli.TerminalEscape;
 import java.util.List;
 
 /**
@@ -11,22 +12,14 @@ public final class Plain {
 
     /** One line, whatever {@code text} holds. */
     public static String text(String text) {
-        StringBuilder plain = new StringBuilder();
-        text.codePoints().forEach(character -> {
-            if (harmless(character)) {
-                plain.appendCodePoint(character);
-            } else {
-                plain.append(String.format("\\u{%x}", character));
-            }
-        });
-        return plain.toString();
+        return TerminalEscape.text(text);
     }
 
-    /** The same in JSON's own escapes: whoever parses {@code json} sees no difference. */
+    /** The same in JSON's own escapes: a parser of {@code json} sees no difference. */
     public static String json(String json) {
         StringBuilder plain = new StringBuilder();
         json.codePoints().forEach(character -> {
-            if (harmless(character)) {
+            if (TerminalEscape.isHarmless(character)) {
                 plain.appendCodePoint(character);
             } else {
                 for (char unit : Character.toChars(character)) {
@@ -64,18 +57,5 @@ public final class Plain {
 
     private static int length(String cell) {
         return cell.codePointCount(0, cell.length());
-    }
-
-    private static boolean harmless(int character) {
-        return switch (Character.getType(character)) {
-            case Character.CONTROL,
-                    Character.FORMAT,
-                    Character.LINE_SEPARATOR,
-                    Character.PARAGRAPH_SEPARATOR,
-                    Character.SURROGATE,
-                    Character.PRIVATE_USE,
-                    Character.UNASSIGNED -> false;
-            default -> true;
-        };
     }
 }

@@ -28,14 +28,19 @@ public final class Group {
         this.leader = leader;
     }
 
+    /** Whether it is the group that this process leads, or led. */
+    public boolean isLedBy(long process) {
+        return leader == process;
+    }
+
     /** Whether {@link #carrying} can be asked on this system. */
     public static boolean canSearch() {
         return HAS_PROC;
     }
 
     /**
-     * The group of the processes that were started with {@code entry}, {@code NAME=value}, in their environment: for whoever was not
-     * told what was started. Empty if there are none.
+     * The group of the processes that were started with {@code entry}, {@code NAME=value}, in their environment. For a process that
+     * was not told what was started. Empty if there are none.
      */
     public static Optional<Group> carrying(String entry) {
         Group found = null;
@@ -76,7 +81,7 @@ public final class Group {
             String environment = Files.readString(process.resolve("environ"), StandardCharsets.ISO_8859_1);
             return ("\0" + environment).contains("\0" + entry + "\0");
         } catch (IOException e) {
-            return false; // It has ended, or is somebody else's.
+            return false; // It has ended, or belongs to another user.
         }
     }
 
@@ -94,7 +99,7 @@ public final class Group {
             }
             return false;
         } catch (IOException | DirectoryIteratorException e) {
-            return true; // Not to be known now: whoever asks, asks again.
+            return true; // Not known now: the caller checks again.
         }
     }
 

@@ -58,7 +58,7 @@ final class Watch {
         holdsNanos = remaining.toNanos();
     }
 
-    /** The lease is over, or whoever kept it alive is gone. */
+    /** The lease is over, or the process that renewed it is gone. */
     void lost(Moment now) {
         if (lost || over) {
             return;

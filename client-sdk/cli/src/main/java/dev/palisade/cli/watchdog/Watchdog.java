@@ -48,13 +48,13 @@ public final class Watchdog {
         try (SocketChannel channel = call(socket)) {
             new Watchdog(new Link(channel)).run();
         } catch (IOException e) {
-            // Nobody is left to tell, and nothing was started: run() handles what happens later.
+            // There is no process left to notify, and no command was started: run() handles later failures.
             System.exit(1);
         }
         System.exit(0);
     }
 
-    /** Leaves nothing behind on the disk, also if whoever made the socket was killed meanwhile. */
+    /** Leaves nothing behind on the disk, also if the process that made the socket was killed meanwhile. */
     private static SocketChannel call(Path socket) throws IOException {
         try {
             return SocketChannel.open(UnixDomainSocketAddress.of(socket));
@@ -193,7 +193,7 @@ public final class Watchdog {
         say(new Message.Ask());
     }
 
-    /** Whoever does not hear it is gone; its end is told by the reader. */
+    /** A peer that cannot receive it is gone; the reader of the link reports its end. */
     private void say(Message message) {
         try {
             link.send(message);

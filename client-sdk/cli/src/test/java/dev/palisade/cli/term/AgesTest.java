@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,6 +32,17 @@ class AgesTest {
     void aMomentIsShownBothWays() {
         Instant now = Instant.parse("2026-11-21T12:00:30Z");
         assertThat(Ages.ago(now.minusSeconds(27), now, ZoneId.of("Europe/Berlin")))
-                .isEqualTo("27 s ago (2026-11-21 13:00:03)");
+                .isEqualTo("27 s ago (2026-11-21T13:00:03+01:00)");
+        assertThat(Ages.at(now, ZoneOffset.UTC)).isEqualTo("2026-11-21T12:00:30Z");
+    }
+
+    @Test
+    void negativeLengthFromServerIsShownAsUnknown() {
+        Instant now = Instant.parse("2026-11-21T12:00:30Z");
+        assertThat(Ages.ofMillis(-1)).isEqualTo("?");
+        assertThat(Ages.ofMillis(9_900)).isEqualTo("9.9 s");
+        assertThat(Ages.count(-1)).isEqualTo("?");
+        assertThat(Ages.agoMillis(Long.MIN_VALUE, now, ZoneOffset.UTC)).isEqualTo("?");
+        assertThat(Ages.agoMillis(Long.MAX_VALUE, now, ZoneOffset.UTC)).contains(" ago (");
     }
 }

@@ -1,7 +1,7 @@
 package dev.palisade.spring;
 
 import dev.palisade.contract.crypto.KeysetFile;
-import dev.palisade.guard.storage.FencedJdbc;
+import dev.palisade.guard.FencedJdbc;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;

@@ -1,8 +1,8 @@
 package dev.palisade.spring;
 
 import dev.palisade.contract.SignedSequencer;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
+import dev.palisade.guard.Access;
+import dev.palisade.guard.Binding;
 import jakarta.persistence.EntityManager;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;

@@ -3,9 +3,9 @@ package dev.palisade.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.core.Mark;
+import dev.palisade.guard.Access;
+import dev.palisade.guard.Binding;
+import dev.palisade.guard.Mark;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import org.jspecify.annotations.NullUnmarked;

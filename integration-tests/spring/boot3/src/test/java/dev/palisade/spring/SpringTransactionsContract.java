@@ -3,6 +3,7 @@ package dev.palisade.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
@@ -12,18 +13,21 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.KeysetFile;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.core.Mark;
-import dev.palisade.guard.storage.FencedJdbc;
+import dev.palisade.guard.Access;
+import dev.palisade.guard.Binding;
+import dev.palisade.guard.FencedJdbc;
+import dev.palisade.guard.Mark;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -40,12 +44,16 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.dao.CannotAcquireLockException;
+import org.springframework.dao.ConcurrencyFailureException;
+import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.dao.OptimisticLockingFailureException;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.orm.jpa.EntityManagerHolder;
@@ -67,6 +75,7 @@ abstract class SpringTransactionsContract {
     }
 
     private KeysetFile keyset;
+    private GrantingServer locks;
     private ConfigurableApplicationContext shop;
     private FencedJdbc fenced;
     private JdbcTemplate jdbc;
@@ -80,15 +89,17 @@ abstract class SpringTransactionsContract {
     @BeforeAll
     void start(@TempDir Path directory) throws Exception {
         keyset = KeysetFile.openOrCreate(directory.resolve("keyset"));
+        locks = new GrantingServer(keyset);
         shop = new SpringApplicationBuilder(Shop.class)
                 .properties(
                         "spring.datasource.url=" + url(),
                         "spring.datasource.username=" + user(),
                         "spring.jpa.hibernate.ddl-auto=create",
                         "spring.sql.init.mode=always",
-                        "spring.sql.init.schema-locations=classpath:dev/palisade/guard/storage/palisade_fence.sql",
+                        "spring.sql.init.schema-locations=classpath:dev/palisade/guard/palisade_fence.sql",
                         "spring.main.banner-mode=off",
                         "logging.level.root=warn",
+                        "orders.lock-servers=" + locks.address(),
                         "orders.palisade-keyset=" + keyset.path())
                 .run();
         fenced = shop.getBean(FencedJdbc.class);
@@ -99,6 +110,7 @@ abstract class SpringTransactionsContract {
     @AfterAll
     void stop() {
         shop.close();
+        locks.close();
     }
 
     @BeforeEach
@@ -261,6 +273,61 @@ abstract class SpringTransactionsContract {
         assertThat(amount()).isZero();
     }
 
+    /** It was applied, so the loop of the guide must not repeat it. */
+    @Test
+    void commitWithoutAReplyIsNoConcurrencyFailure() {
+        DataSource breaking = new DelegatingDataSource(dataSource()) {
+            @Override
+            public Connection getConnection() throws SQLException {
+                return breakingInTheCommit(super.getConnection());
+            }
+        };
+        assertThatThrownBy(() -> new TransactionTemplate(new JdbcTransactionManager(breaking))
+                        .executeWithoutResult(
+                                status -> new JdbcTemplate(breaking).update("UPDATE orders SET amount = 1")))
+                .isInstanceOf(DataAccessResourceFailureException.class)
+                .isNotInstanceOf(ConcurrencyFailureException.class);
+        assertThat(amount()).isEqualTo(1);
+    }
+
+    private static Connection breakingInTheCommit(Connection connection) {
+        return (Connection) Proxy.newProxyInstance(
+                Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                    Object result = method.invoke(connection, arguments);
+                    if (method.getName().equals("commit")) {
+                        throw new SQLException("the connection broke in the commit", "08006");
+                    }
+                    return result;
+                });
+    }
+
+    @Test
+    void serviceReleasesItsLockAfterTheCommit() throws InterruptedException {
+        List<Integer> seenAtTheRelease = new CopyOnWriteArrayList<>();
+        locks.onRelease(() -> seenAtTheRelease.add(amount()));
+        shop.getBean(LockedOrders.class).add(42, 1);
+        shop.getBean(LockedOrders.class).add(42, 10);
+        assertThat(seenAtTheRelease).containsExactly(1, 11);
+        assertThat(mark().exclusiveToken()).isGreaterThan(1_000);
+    }
+
+    @Test
+    void contextClosesTheClientOfTheGuide() {
+        PalisadeClient client;
+        try (ConfigurableApplicationContext closing = new SpringApplicationBuilder(LockConfiguration.class)
+                .web(WebApplicationType.NONE)
+                .properties(
+                        "spring.main.banner-mode=off",
+                        "logging.level.root=warn",
+                        "orders.lock-servers=" + locks.address())
+                .run()) {
+            client = closing.getBean(PalisadeClient.class);
+        }
+        assertThatThrownBy(() -> client.tryAcquire("orders/42"))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+    }
+
     @Test
     void retriedCallRunsInANewTransaction() {
         int[] runs = new int[1];
@@ -380,7 +447,7 @@ abstract class SpringTransactionsContract {
     }
 
     private interface Statements {
-        void run(java.sql.Connection connection) throws SQLException;
+        void run(Connection connection) throws SQLException;
     }
 
     private void write(long token, Statements statements) {

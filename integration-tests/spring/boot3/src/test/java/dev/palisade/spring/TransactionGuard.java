@@ -1,10 +1,10 @@
 package dev.palisade.spring;
 
 import dev.palisade.contract.SignedSequencer;
-import dev.palisade.guard.core.Access;
-import dev.palisade.guard.core.Binding;
-import dev.palisade.guard.storage.Fence;
-import dev.palisade.guard.storage.FencedJdbc;
+import dev.palisade.guard.Access;
+import dev.palisade.guard.Binding;
+import dev.palisade.guard.Fence;
+import dev.palisade.guard.FencedJdbc;
 import jakarta.persistence.EntityManager;
 import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;

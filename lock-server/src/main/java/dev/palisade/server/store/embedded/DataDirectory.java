@@ -21,6 +21,7 @@ import java.util.stream.Stream;
 final class DataDirectory implements AutoCloseable {
     private static final String LOCK = "LOCK";
     private static final String MARK = "PALISADE-STORE";
+    private static final String JOURNAL = "journal";
     private static final String FORMAT = "palisade embedded store, format 1\n";
 
     /**
@@ -46,6 +47,10 @@ final class DataDirectory implements AutoCloseable {
             }
             OwnerOnly.createDirectories(path);
             refuseStrangers(path);
+            for (String file : List.of(LOCK, MARK, MARK + ".new")) {
+                EntryKind.requireFile(path.resolve(file));
+            }
+            EntryKind.requireDirectory(path.resolve(JOURNAL));
             refuseOtherFormat(path);
             return lock(path, path.toRealPath());
         } catch (IOException e) {
@@ -81,11 +86,15 @@ final class DataDirectory implements AutoCloseable {
     }
 
     Path journal() {
-        return path.resolve("journal");
+        return path.resolve(JOURNAL);
     }
 
     /** Whether a store was once completely made here. */
     boolean isMarked() {
+        return isMarked(path);
+    }
+
+    static boolean isMarked(Path path) {
         return Files.exists(path.resolve(MARK));
     }
 
@@ -122,7 +131,7 @@ final class DataDirectory implements AutoCloseable {
     }
 
     private static void refuseStrangers(Path path) throws IOException, StoreUnusable {
-        List<String> ours = List.of(LOCK, MARK, MARK + ".new", "journal");
+        List<String> ours = List.of(LOCK, MARK, MARK + ".new", JOURNAL);
         try (Stream<Path> entries = Files.list(path)) {
             List<String> strangers = entries.map(entry -> entry.getFileName().toString())
                     .filter(name -> !ours.contains(name))

@@ -23,13 +23,16 @@ import dev.palisade.server.store.embedded.format.Entry;
 import dev.palisade.server.store.embedded.format.Epoch;
 import dev.palisade.server.store.embedded.format.Record;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -70,8 +73,12 @@ public final class EmbeddedStore implements LockStore {
     // Touched in turns only, once there are any.
     private final Map<LockName, Slot> slots;
     private final Deadlines deadlines = new Deadlines();
-    /** Idle slots, the one that was touched longest ago first. */
+    /** Idle slots of locks that are not closed, the one that was touched longest ago first. */
     private final Set<Slot> unused = new LinkedHashSet<>();
+    /** Idle slots of closed locks, which are never forgotten early; the one that opens next first. */
+    private final NavigableSet<Slot> closedIdle =
+            new TreeSet<>(Comparator.comparingLong((Slot slot) -> slot.state.closedUntilMillis())
+                    .thenComparing(slot -> slot.state.name().value()));
 
     private final Names names = new Names();
     private final History history;
@@ -104,6 +111,11 @@ public final class EmbeddedStore implements LockStore {
         int namesToLookAt() {
             return Math.max(NAMES_PER_LIST_MIN, NAMES_PER_TURN - namesLookedAt);
         }
+    }
+
+    /** Whether a store was once completely made in {@code directory}; says nothing of whether it is usable. */
+    public static boolean isBegun(Path directory) {
+        return DataDirectory.isMarked(directory);
     }
 
     /**
@@ -363,14 +375,15 @@ public final class EmbeddedStore implements LockStore {
         }
         history.take(slot.state, decision, turn.now);
         waiters += waiters(decision.next()) - waiters(slot.state);
+        unused.remove(slot);
+        closedIdle.remove(slot); // By what it is ordered by, so before that changes.
         slot.state = decision.next();
         if (slots.putIfAbsent(slot.state.name(), slot) == null) {
             names.add(slot);
         }
         deadlines.schedule(slot, turn.now);
-        unused.remove(slot);
         if (slot.isIdle()) {
-            unused.add(slot);
+            idle(slot, turn.now);
         }
         turn.told.add(new Told(decision.next(), decision.events(), turn.now));
         if (mustLast(decision.events())) {
@@ -479,22 +492,33 @@ public final class EmbeddedStore implements LockStore {
 
     private long nextForgettableMillis() {
         Iterator<Slot> oldest = unused.iterator();
-        return oldest.hasNext() ? oldest.next().state.forgettableAtMillis() : Long.MAX_VALUE;
+        long next = oldest.hasNext() ? oldest.next().state.forgettableAtMillis() : Long.MAX_VALUE;
+        return closedIdle.isEmpty()
+                ? next
+                : Math.min(next, closedIdle.first().state.closedUntilMillis());
+    }
+
+    private void idle(Slot slot, long now) {
+        if (slot.state.closedUntilMillis() > now) {
+            closedIdle.add(slot);
+        } else {
+            unused.add(slot);
+        }
     }
 
     /** Drops locks whose last end no duplicate can ask about any more, and the oldest of too many. */
     private boolean forget(long now) {
         boolean written = false;
         long forgottenBefore = forgottenUntilMillis;
+        while (!closedIdle.isEmpty() && closedIdle.first().state.closedUntilMillis() <= now) {
+            unused.add(closedIdle.pollFirst());
+        }
         int excess = unused.size() - config.unusedMax();
         for (Iterator<Slot> oldest = unused.iterator(); oldest.hasNext(); excess--) {
             Slot slot = oldest.next();
             boolean early = slot.state.forgettableAtMillis() > now;
             if (early && excess <= 0) {
                 break;
-            }
-            if (early && slot.state.closedUntilMillis() > now) {
-                continue; // A lock-delay is a promise; it lasts a minute at most.
             }
             if (early) {
                 forgottenUntilMillis =
@@ -517,17 +541,6 @@ public final class EmbeddedStore implements LockStore {
 
     // ---- starting ----
 
-    private LockState withForgottenUntil(LockState state) {
-        return new LockState(
-                state.name(),
-                state.holders(),
-                state.offers(),
-                state.waiters(),
-                state.tombstones(),
-                state.closedUntilMillis(),
-                Math.max(forgottenUntilMillis, state.forgottenUntilMillis()));
-    }
-
     private void restart(Restored restored) {
         long now = clock.nowMillis();
         writeEpoch(now);
@@ -535,7 +548,7 @@ public final class EmbeddedStore implements LockStore {
         restored.superseded.forEach(journal::delete);
         history.restore(restored.forced, slots);
         for (Slot slot : slots.values()) {
-            slot.state = withForgottenUntil(slot.state.restarted(now));
+            slot.state = slot.state.restarted(now).withForgottenUntil(forgottenUntilMillis);
             waiters += waiters(slot.state);
             names.add(slot);
             deadlines.schedule(slot, now);
@@ -543,7 +556,7 @@ public final class EmbeddedStore implements LockStore {
         slots.values().stream()
                 .filter(Slot::isIdle)
                 .sorted(Comparator.comparingLong(slot -> slot.state.forgettableAtMillis()))
-                .forEach(unused::add);
+                .forEach(slot -> idle(slot, now));
         journal.sync();
     }
 }

@@ -21,6 +21,7 @@ import dev.palisade.server.store.embedded.format.Ended;
 import dev.palisade.server.store.embedded.format.Entry;
 import dev.palisade.server.store.embedded.format.Event;
 import dev.palisade.server.store.embedded.format.Lapsed;
+import dev.palisade.server.store.embedded.format.MinimumHoldEnded;
 import dev.palisade.server.store.embedded.format.Offered;
 import dev.palisade.server.store.embedded.format.Resumed;
 import dev.palisade.server.store.embedded.format.State;
@@ -48,7 +49,8 @@ final class EventCodec {
 
     static Entry entry(long atMillis, LockState state) {
         State.Builder written = State.newBuilder()
-                .setClosedUntilMillis(state.closedUntilMillis())
+                .setClosedUntilMillis(state.lockDelayUntilMillis())
+                .setMinimumHoldUntilMillis(state.minimumHoldUntilMillis())
                 .setForgottenUntilMillis(state.forgottenUntilMillis());
         state.holders().forEach(grant -> written.addHolders(grant(grant)));
         state.offers()
@@ -88,7 +90,10 @@ final class EventCodec {
             return written.setLapsed(Lapsed.newBuilder().setGrantId(bytes(lapsed.grant())));
         }
         if (event instanceof LockEvent.Ended ended) {
-            return written.setEnded(ended(ended.tombstone(), ended.closedUntilMillis()));
+            return written.setEnded(ended(ended.tombstone(), ended.lockDelayUntilMillis()));
+        }
+        if (event instanceof LockEvent.MinimumHoldEnded) {
+            return written.setMinimumHoldEnded(MinimumHoldEnded.getDefaultInstance());
         }
         if (event instanceof LockEvent.Resumed resumed) {
             return written.setResumed(
@@ -125,12 +130,13 @@ final class EventCodec {
                 .setShared(request.mode() == Mode.SHARED)
                 .setTtlMillis(request.ttlMillis())
                 .setLockDelayMillis(request.lockDelayMillis())
+                .setLockAtLeastForMillis(request.lockAtLeastForMillis())
                 .setOwner(request.owner())
                 .setPurpose(request.purpose())
                 .build();
     }
 
-    private static Ended ended(Tombstone tombstone, long closedUntilMillis) {
+    private static Ended ended(Tombstone tombstone, long lockDelayUntilMillis) {
         return Ended.newBuilder()
                 .setSessionId(bytes(tombstone.request().session()))
                 .setNumber(tombstone.request().number())
@@ -138,7 +144,7 @@ final class EventCodec {
                 .setToken(tombstone.token())
                 .setEnd(tombstone.end().name())
                 .setAtMillis(tombstone.endedAtMillis())
-                .setClosedUntilMillis(closedUntilMillis)
+                .setClosedUntilMillis(lockDelayUntilMillis)
                 .setDetail(tombstone.detail())
                 .build();
     }
@@ -166,6 +172,7 @@ final class EventCodec {
                         .map(EventCodec::tombstone)
                         .toList()),
                 state.getClosedUntilMillis(),
+                state.getMinimumHoldUntilMillis(),
                 state.getForgottenUntilMillis());
     }
 
@@ -194,6 +201,7 @@ final class EventCodec {
                         event.getResumed().getSessionGen());
             case WITHDRAWN ->
                 new LockEvent.Withdrawn(grantId(event.getWithdrawn().getGrantId()));
+            case MINIMUM_HOLD_ENDED -> new LockEvent.MinimumHoldEnded("");
             case RECLAIMED -> new LockEvent.Reclaimed(grant(event.getReclaimed()));
             case EVENT_NOT_SET -> throw new IllegalArgumentException("an event of a later release");
         };
@@ -222,6 +230,7 @@ final class EventCodec {
                 request.getShared() ? Mode.SHARED : Mode.EXCLUSIVE,
                 request.getTtlMillis(),
                 request.getLockDelayMillis(),
+                request.getLockAtLeastForMillis(),
                 request.getOwner(),
                 request.getPurpose());
     }

@@ -6,7 +6,6 @@ import dev.palisade.contract.LockName;
 import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockState;
-import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Telling;
 import dev.palisade.server.store.embedded.format.ForceReleased;
 import dev.palisade.server.store.embedded.format.Record;
@@ -44,12 +43,19 @@ final class History implements Telling.Listener {
     }
 
     @Override
-    public void happened(
-            LockName lock, long atMillis, HistoryEntry.What what, Request request, long token, String detail) {
-        boolean isForced = what == HistoryEntry.What.FORCE_RELEASED;
-        long recordId = isForced ? journal.add(record(lock, atMillis, request, token, detail)) : 0;
+    public void happened(LockName lock, HistoryEntry told) {
+        boolean isForced = told.what() == HistoryEntry.What.FORCE_RELEASED;
+        long recordId = isForced ? journal.add(record(lock, told)) : 0;
         Entries.Entry entry = new Entries.Entry(
-                lock, atMillis, what, token, request.grant(), request.owner(), detail, ++numbers, recordId);
+                lock,
+                told.atMillis(),
+                told.what(),
+                told.token(),
+                told.grant(),
+                told.owner(),
+                told.detail(),
+                ++numbers,
+                recordId);
         if (isForced) {
             keep(entry);
         } else {
@@ -105,15 +111,15 @@ final class History implements Telling.Listener {
         });
     }
 
-    private static byte[] record(LockName lock, long atMillis, Request request, long token, String detail) {
+    private static byte[] record(LockName lock, HistoryEntry told) {
         return Record.newBuilder()
                 .setForceReleased(ForceReleased.newBuilder()
                         .setLock(lock.value())
-                        .setAtMillis(atMillis)
-                        .setToken(token)
-                        .setGrantId(ByteString.copyFrom(request.grant().toBytes()))
-                        .setOwner(request.owner())
-                        .setDetail(detail))
+                        .setAtMillis(told.atMillis())
+                        .setToken(told.token())
+                        .setGrantId(ByteString.copyFrom(told.grant().toBytes()))
+                        .setOwner(told.owner())
+                        .setDetail(told.detail()))
                 .build()
                 .toByteArray();
     }

@@ -134,6 +134,7 @@ final class Journal implements AutoCloseable {
      */
     void load(Loader loader) throws StoreUnusable {
         try {
+            EntryKind.requireFilesIn(path);
             makeDurable();
             deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles(), watermark.read());
             journal.start();

@@ -3,6 +3,7 @@ package dev.palisade.server.store.embedded;
 import dev.palisade.contract.OwnerOnly;
 import dev.palisade.server.store.StoreUnusable;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -24,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class SyncWatermark implements AutoCloseable {
     private static final String NAME = "synced";
     private static final int BYTES = Integer.BYTES + Integer.BYTES + Long.BYTES;
+
+    /** More than any release wrote; a longer file is damaged. */
+    private static final int READ_BYTES_MAX = 4096;
 
     private static final Logger LOG = LoggerFactory.getLogger(SyncWatermark.class);
 
@@ -61,7 +65,10 @@ final class SyncWatermark implements AutoCloseable {
         if (!Files.exists(path)) {
             return Optional.empty();
         }
-        ByteBuffer read = ByteBuffer.wrap(Files.readAllBytes(path));
+        ByteBuffer read;
+        try (InputStream file = Files.newInputStream(path)) {
+            read = ByteBuffer.wrap(file.readNBytes(READ_BYTES_MAX));
+        }
         if (isBlank(read)) {
             LOG.warn(
                     "file {} is empty; whether synced records are missing at the journal's end is not checked at this start",

@@ -15,8 +15,8 @@ import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
+import dev.palisade.server.core.RequestRelease;
 import dev.palisade.server.core.Resume;
-import dev.palisade.server.core.Revoke;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -56,6 +56,7 @@ final class CommandWords {
         if (command instanceof Acquire acquire) {
             add(acquire.request());
             add(acquire.waitMillis()).add(acquire.ageMillis()).add(aliveMillis);
+            add(acquire.request().lockAtLeastForMillis());
         } else if (command instanceof Accept accept) {
             add(accept.grant().toBytes()).add(accept.token().value());
             add(accept.session().toBytes()).add(accept.sessionGen());
@@ -74,11 +75,11 @@ final class CommandWords {
             add(resume.session().toBytes()).add(resume.sessionGen());
         } else if (command instanceof Reclaim reclaim) {
             add(reclaim.request());
-            add(reclaim.token().value());
+            add(reclaim.token().value()).add(reclaim.request().lockAtLeastForMillis());
         } else if (command instanceof Poll poll) {
             add(bytes(poll.request())).add(aliveMillis);
-        } else if (command instanceof Revoke revoke) {
-            add(text(revoke.by())).add(text(revoke.why()));
+        } else if (command instanceof RequestRelease request) {
+            add(text(request.by())).add(text(request.why()));
         } else if (command instanceof ForceRelease force) {
             add(force.token()).add(text(force.by())).add(text(force.why()));
         } else if (command instanceof CheckSequencer check) {

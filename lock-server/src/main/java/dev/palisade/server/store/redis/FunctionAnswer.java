@@ -31,6 +31,12 @@ import java.util.Optional;
  * for the moment at which Redis decided, which came later, so a lease never seems to last longer than it does.
  */
 final class FunctionAnswer {
+    /** Where what was asked has its minimum hold time, by what it is a part of. */
+    private static final int AT_LEAST_OF_GRANT = 12;
+
+    private static final int AT_LEAST_OF_WAITER = 13;
+    private static final int AT_LEAST_OF_EVENT = 8;
+
     private final LockName lock;
     private final List<Object> reply;
     /** What a time of this Redis must be moved by. */
@@ -67,6 +73,7 @@ final class FunctionAnswer {
                 new Answer.Busy(
                         list(fields.get(1)).isEmpty() ? Optional.empty() : Optional.of(grant(fields.get(1))),
                         number(fields.get(2)),
+                        numberAt(fields, 4),
                         (int) number(fields.get(3)),
                         sentMillis);
             case "WaitEnded" -> new Answer.WaitEnded(End.valueOf(string(fields.get(1))));
@@ -77,7 +84,7 @@ final class FunctionAnswer {
             case "Abandoned" -> new Answer.Abandoned(number(fields.get(1)) == 1);
             case "Resumed" -> new Answer.Resumed(grant(fields.get(1)));
             case "Described" -> new Answer.Described(state(fields), sentMillis);
-            case "RevokeAsked" -> new Answer.RevokeAsked((int) number(fields.get(1)));
+            case "ReleaseRequested" -> new Answer.ReleaseRequested((int) number(fields.get(1)));
             case "ForceReleased" -> new Answer.ForceReleased((int) number(fields.get(1)));
             case "Checked" -> new Answer.Checked(number(fields.get(1)) == 1);
             case "Raised" -> new Answer.Raised(new FencingToken(number(fields.get(1))));
@@ -94,7 +101,7 @@ final class FunctionAnswer {
             events.add(event(list(event), offers));
         }
         return new Changes(
-                new LockState(lock, List.of(), List.copyOf(offers), List.of(), Tombstones.NONE, 0, 0),
+                new LockState(lock, List.of(), List.copyOf(offers), List.of(), Tombstones.NONE, 0, 0, 0),
                 events,
                 sentMillis);
     }
@@ -115,7 +122,7 @@ final class FunctionAnswer {
             case "Offered" -> {
                 FencingToken token = new FencingToken(number(fields.get(2)));
                 long lapsesAtMillis = time(fields.get(3));
-                Request asked = asked(request, fields.subList(3, fields.size()));
+                Request asked = asked(request, fields.subList(3, fields.size()), AT_LEAST_OF_EVENT);
                 offers.add(new Offer(
                         new Waiter(asked, sentMillis, Long.MAX_VALUE, Long.MAX_VALUE, Waiter.Lapse.NONE),
                         token,
@@ -132,8 +139,8 @@ final class FunctionAnswer {
                                 sentMillis,
                                 string(fields.get(5))),
                         time(fields.get(6)));
-            case "RevokeAsked" ->
-                new LockEvent.RevokeAsked(
+            case "ReleaseRequested" ->
+                new LockEvent.ReleaseRequested(
                         request, grantId(fields.get(2)), string(fields.get(3)), string(fields.get(4)));
             default -> throw new IllegalStateException("the function library told of " + kind);
         };
@@ -166,6 +173,7 @@ final class FunctionAnswer {
                 list(fields.get(3)).stream().map(waiter -> waiter(list(waiter))).toList(),
                 Tombstones.NONE,
                 time(fields.get(4)),
+                time(fields.get(6)),
                 time(fields.get(5)));
     }
 
@@ -174,12 +182,15 @@ final class FunctionAnswer {
     private Grant grant(Object packed) {
         List<Object> fields = list(packed);
         return new Grant(
-                asked(fields), new FencingToken(number(fields.get(8))), time(fields.get(9)), time(fields.get(10)));
+                asked(fields, AT_LEAST_OF_GRANT),
+                new FencingToken(number(fields.get(8))),
+                time(fields.get(9)),
+                time(fields.get(10)));
     }
 
     private Waiter waiter(List<Object> fields) {
         return new Waiter(
-                asked(fields),
+                asked(fields, AT_LEAST_OF_WAITER),
                 time(fields.get(8)),
                 time(fields.get(9)),
                 time(fields.get(10)),
@@ -200,12 +211,15 @@ final class FunctionAnswer {
         return new Grant(offer.request(), offer.token(), offer.waiter().queuedAtMillis(), offer.lapsesAtMillis());
     }
 
-    private static Request asked(List<Object> fields) {
-        return asked(request(bytes(fields.get(0))), fields);
+    private static Request asked(List<Object> fields, int atLeastAt) {
+        return asked(request(bytes(fields.get(0))), fields, atLeastAt);
     }
 
-    /** @param fields from the second on, what was asked */
-    private static Request asked(RequestId request, List<Object> fields) {
+    /**
+     * @param fields from the second on, what was asked
+     * @param atLeastAt which of them is the minimum hold time; a library of before has none
+     */
+    private static Request asked(RequestId request, List<Object> fields, int atLeastAt) {
         return new Request(
                 request,
                 number(fields.get(1)),
@@ -213,6 +227,7 @@ final class FunctionAnswer {
                 number(fields.get(3)) == 1 ? Mode.SHARED : Mode.EXCLUSIVE,
                 number(fields.get(4)),
                 number(fields.get(5)),
+                numberAt(fields, atLeastAt),
                 string(fields.get(6)),
                 string(fields.get(7)));
     }
@@ -234,6 +249,11 @@ final class FunctionAnswer {
 
     static long number(Object value) {
         return value instanceof Long number ? number : Long.parseLong(string(value));
+    }
+
+    /** 0 when the answer ends before. */
+    private static long numberAt(List<Object> fields, int at) {
+        return at < fields.size() ? number(fields.get(at)) : 0;
     }
 
     static byte[] bytes(Object value) {

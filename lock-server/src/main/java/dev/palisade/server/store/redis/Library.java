@@ -29,7 +29,7 @@ final class Library {
             "reclaim",
             "poll",
             "describe",
-            "revoke",
+            "requestrelease",
             "forcerelease",
             "checksequencer",
             "barrier",

@@ -529,6 +529,7 @@ public final class RedisStore implements LockStore {
                 List.of(),
                 Tombstones.NONE,
                 0,
+                0,
                 0);
         return new FunctionAnswer.Changes(
                 state,

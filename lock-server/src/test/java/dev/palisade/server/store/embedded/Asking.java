@@ -73,8 +73,26 @@ final class Asking {
         return acquire(lock, session, request, wait, Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO);
     }
 
+    /** A try with a minimum hold time. */
+    static Acquire holding(String lock, long session, long request, Duration lockAtLeastFor) {
+        return acquire(
+                lock, session, request, Duration.ZERO, Mode.EXCLUSIVE, Duration.ZERO, lockAtLeastFor, Duration.ZERO);
+    }
+
     static Acquire acquire(
             String lock, long session, long request, Duration wait, Mode mode, Duration lockDelay, Duration age) {
+        return acquire(lock, session, request, wait, mode, lockDelay, Duration.ZERO, age);
+    }
+
+    private static Acquire acquire(
+            String lock,
+            long session,
+            long request,
+            Duration wait,
+            Mode mode,
+            Duration lockDelay,
+            Duration lockAtLeastFor,
+            Duration age) {
         return new Acquire(
                 new LockName(lock),
                 new Request(
@@ -84,6 +102,7 @@ final class Asking {
                         mode,
                         10_000,
                         lockDelay.toMillis(),
+                        lockAtLeastFor.toMillis(),
                         "owner" + session,
                         ""),
                 wait.toMillis(),

@@ -45,7 +45,8 @@ class CrashImageTest {
             List<String> offers,
             List<String> waiters,
             List<Tombstone> ends,
-            long closedUntilMillis) {
+            long lockDelayUntilMillis,
+            long minimumHoldUntilMillis) {
         static Kept of(LockState state) {
             return new Kept(
                     state.holders().stream()
@@ -58,7 +59,8 @@ class CrashImageTest {
                     state.tombstones().stream()
                             .filter(end -> end.end() != dev.palisade.server.core.End.BUSY)
                             .toList(),
-                    state.closedUntilMillis());
+                    state.lockDelayUntilMillis(),
+                    state.minimumHoldUntilMillis());
         }
 
         private static String of(Waiter waiter) {
@@ -154,7 +156,8 @@ class CrashImageTest {
                                     || told.waiters().stream()
                                             .anyMatch(w -> w.request().id().equals(end.request())
                                                     && w.waitUntilMillis() <= now));
-                    assertThat(found.closedUntilMillis()).isEqualTo(told.closedUntilMillis());
+                    assertThat(found.lockDelayUntilMillis()).isEqualTo(told.lockDelayUntilMillis());
+                    assertThat(found.minimumHoldUntilMillis()).isEqualTo(told.minimumHoldUntilMillis());
                     if (told.waiters().stream().allMatch(w -> w.waitUntilMillis() > now)
                             && (told.closedUntilMillis() == 0 || told.closedUntilMillis() > now)) {
                         assertThat(Kept.of(found).waiters())

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.server.store.StoreUnusable;
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -14,7 +18,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class DataDirectoryTest {
     private final Asking asking = new Asking();
@@ -52,6 +59,81 @@ class DataDirectoryTest {
                     .hasMessageContaining("in use by another lock server");
         }
         asking.open(directory).close();
+    }
+
+    /** Reading a pipe waits for its writer, and a directory is no full disk. */
+    @ParameterizedTest
+    @CsvSource({
+        "LOCK, pipe",
+        "LOCK, directory",
+        "PALISADE-STORE, pipe",
+        "PALISADE-STORE, directory",
+        "PALISADE-STORE.new, pipe",
+        "journal, pipe",
+        "journal, file",
+        "journal/synced, pipe",
+        "journal/synced, directory",
+        "journal/synced, socket",
+        "journal/synced, device",
+        "journal/synced.new, directory",
+        "journal/palisade-1.log, directory",
+        "journal/palisade-1.log, pipe"
+    })
+    @Timeout(60)
+    void entryThatIsNoFileIsRefusedForWhatItIs(String name, String kind, @TempDir Path temp) throws Exception {
+        Path directory = temp.resolve("s");
+        asking.open(directory).close();
+        Path entry = directory.resolve(name);
+        if (Files.isDirectory(entry)) {
+            Files.move(entry, temp.resolve("aside"));
+        }
+        Files.deleteIfExists(entry);
+        switch (kind) {
+            case "pipe" ->
+                assertThat(new ProcessBuilder("mkfifo", entry.toString())
+                                .start()
+                                .waitFor())
+                        .isZero();
+            case "directory" -> Files.createDirectory(entry);
+            case "file" -> Files.createFile(entry);
+            case "device" -> Files.createSymbolicLink(entry, Path.of("/dev/zero"));
+            default ->
+                ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+                        .bind(UnixDomainSocketAddress.of(entry))
+                        .close();
+        }
+        assertThatThrownBy(() -> asking.open(directory).close())
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageStartingWith(directory + "/" + name + " is ")
+                .hasMessageContaining(
+                        switch (kind) {
+                            case "directory" -> " is a directory and no file; ";
+                            case "file" -> " is a file and no directory; ";
+                            default -> " is a pipe, a socket or a device and no ";
+                        })
+                .message()
+                .doesNotContain("\n", "free space");
+    }
+
+    @Test
+    void linkToNothingIsRefusedForWhatItIs(@TempDir Path directory) throws Exception {
+        asking.open(directory).close();
+        Path synced = directory.resolve("journal/synced");
+        Files.delete(synced);
+        Files.createSymbolicLink(synced, directory.resolve("nowhere"));
+        refused(directory, "journal/synced is a link to nothing and no file; move it away");
+    }
+
+    @Test
+    void watermarkThatIsFarTooLongIsNotReadWhole(@TempDir Path directory) throws Exception {
+        asking.open(directory).close();
+        try (RandomAccessFile file =
+                new RandomAccessFile(directory.resolve("journal/synced").toFile(), "rw")) {
+            file.setLength(3L << 30);
+        }
+        assertThatThrownBy(() -> asking.open(directory).close())
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("synced is damaged");
     }
 
     /** A session id is in the journal, and with it anybody acts for its client. */

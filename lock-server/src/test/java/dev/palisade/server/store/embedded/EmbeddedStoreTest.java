@@ -21,7 +21,9 @@ import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Barrier;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
+import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
@@ -373,6 +375,56 @@ class EmbeddedStoreTest {
         assertThat(records).as("live records").hasValue(1);
     }
 
+    @Test
+    void aRestartDoesNotShortenAMinimumHold(@TempDir Path directory) throws Exception {
+        try (EmbeddedStore store = asking.open(directory)) {
+            Grant held = granted(store, Asking.holding("a", 1, 1, Duration.ofMinutes(10)));
+            ask(store, release(name("a"), held));
+            Grant forced = granted(store, Asking.holding("forced", 1, 2, Duration.ofMinutes(10)));
+            ask(store, release(name("forced"), forced));
+            assertThat(ask(store, new ForceRelease(name("forced"), 0, "ops", "rerun")))
+                    .isEqualTo(new Answer.ForceReleased(1));
+            granted(store, Asking.holding("held", 1, 3, Duration.ofMinutes(10)));
+        }
+        asking.pass(Duration.ofMinutes(4));
+        try (EmbeddedStore store = asking.open(directory)) {
+            assertThat(store.history(name("forced")).toCompletableFuture().get())
+                    .extracting(HistoryEntry::detail)
+                    .containsExactly("by ops: rerun");
+            granted(store, acquire("forced", 2, 1, TRY));
+            assertThat(described(store, "held").minimumHoldUntilMillis())
+                    .isEqualTo(Asking.START + Duration.ofMinutes(10).toMillis());
+            assertThat(((Answer.Busy) ask(store, acquire("a", 2, 2, TRY))).remainingMillis())
+                    .isEqualTo(Duration.ofMinutes(6).toMillis());
+            Answer queued = ask(store, acquire("a", 2, 3, MINUTE.multipliedBy(20)));
+            assertThat(queued).isInstanceOf(Answer.Queued.class);
+            asking.pass(Duration.ofMinutes(6).minusMillis(1));
+            assertThat(described(store, "a").offers()).isEmpty();
+            asking.pass(Duration.ofMillis(1));
+            assertThat(described(store, "a").offers()).hasSize(1);
+        }
+    }
+
+    @Test
+    void aClosedLockIsNotForgottenEarlyAndKeepsNoOtherInMemory(@TempDir Path directory) throws Exception {
+        asking.config = any -> new EmbeddedConfig(any.directory(), Durability.SYNCED, 1_000, 1_000, 10, 1_000, 1_000);
+        try (EmbeddedStore store = asking.open(directory)) {
+            for (int i = 1; i <= 50; i++) {
+                Grant held = granted(store, Asking.holding("closed" + i, 1, i, Duration.ofMinutes(10)));
+                ask(store, release(name("closed" + i), held));
+            }
+            for (int i = 1; i <= 50; i++) {
+                ask(store, release(name("open" + i), granted(store, acquire("open" + i, 2, i, TRY))));
+            }
+            assertThat(namesKnown(store)).isEqualTo(60);
+            assertThat(ask(store, acquire("closed1", 3, 1, TRY))).isInstanceOf(Answer.Busy.class);
+            asking.pass(Duration.ofSeconds(61));
+            await().untilAsserted(() -> assertThat(namesKnown(store)).isEqualTo(50));
+            asking.pass(Duration.ofMinutes(9));
+            await().untilAsserted(() -> assertThat(namesKnown(store)).isZero());
+        }
+    }
+
     /** The journal drops files as soon as nothing in them lives: of a dead record some parts go before others. */
     @Test
     void partsOfDeadLocksInFilesThatAreLeftHarmNothing(@TempDir Path directory) throws Exception {
@@ -644,11 +696,12 @@ class EmbeddedStoreTest {
         List<Waiter> waiters = new ArrayList<>();
         List<Tombstone> ends = new ArrayList<>();
         for (int i = 1; i <= Limits.DEFAULTS.holdersPerLockMax(); i++) {
-            holders.add(new Grant(large(1, i, Mode.SHARED), new FencingToken(FencingToken.MAX), Asking.START, 0));
+            holders.add(new Grant(
+                    large(1, i, Mode.SHARED, 3_600_000), new FencingToken(FencingToken.MAX), Asking.START, 0));
         }
         for (int i = 1; i <= Limits.DEFAULTS.waitersPerLockMax(); i++) {
-            waiters.add(
-                    new Waiter(large(2, i, Mode.EXCLUSIVE), Asking.START, Asking.START, 0, Waiter.Lapse.LAST_CHANCE));
+            waiters.add(new Waiter(
+                    large(2, i, Mode.EXCLUSIVE, 3_600_000), Asking.START, Asking.START, 0, Waiter.Lapse.LAST_CHANCE));
         }
         for (int i = 1; i <= Limits.TOMBSTONES_PER_LOCK_MAX; i++) {
             ends.add(new Tombstone(
@@ -659,8 +712,8 @@ class EmbeddedStoreTest {
                     Asking.START,
                     "by " + "é".repeat(128) + ": " + "é".repeat(128)));
         }
-        LockState state =
-                new LockState(lock, holders, List.of(), waiters, Tombstones.of(ends), Asking.START, Asking.START);
+        LockState state = new LockState(
+                lock, holders, List.of(), waiters, Tombstones.of(ends), Asking.START, Asking.START, Asking.START);
         dev.palisade.server.store.embedded.format.Entry entry = EventCodec.entry(Asking.START, state);
         assertThat(entry.getSerializedSize())
                 .as("the journal's buffer is 4 MiB")
@@ -669,6 +722,10 @@ class EmbeddedStoreTest {
     }
 
     private static Request large(long session, long request, Mode mode) {
+        return large(session, request, mode, 0);
+    }
+
+    private static Request large(long session, long request, Mode mode, long lockAtLeastForMillis) {
         return new Request(
                 new RequestId(Asking.session(session), request),
                 Long.MAX_VALUE,
@@ -676,6 +733,7 @@ class EmbeddedStoreTest {
                 mode,
                 300_000,
                 60_000,
+                lockAtLeastForMillis,
                 "é".repeat(128),
                 "é".repeat(128));
     }

@@ -18,8 +18,8 @@ import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.RequestRelease;
 import dev.palisade.server.core.Resume;
-import dev.palisade.server.core.Revoke;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -65,7 +65,7 @@ class HistoryTest {
             ask(store, acquire("a", 5, 1, TRY));
             ask(store, new Renew(name("a"), first.id(), first.token(), Asking.session(1)));
             ask(store, new Resume(name("a"), first.id(), first.token(), Asking.session(1), 2));
-            ask(store, new Revoke(name("a"), "ops", "please"));
+            ask(store, new RequestRelease(name("a"), "ops", "please"));
             ask(store, new Leave(name("a"), acquire("a", 3, 1, MINUTE).request().id(), Long.MAX_VALUE));
             ask(store, release(name("a"), first));
             asking.pass(Duration.ofMillis(2_100)); // The offer to 2 lapses; 4 is offered.
@@ -80,7 +80,7 @@ class HistoryTest {
                             "QUEUED owner3",
                             "QUEUED owner4",
                             "RESUMED owner1 with token",
-                            "REVOKE_ASKED owner1 with token by ops: please",
+                            "RELEASE_REQUESTED owner1 with token by ops: please",
                             "LEFT owner3",
                             "RELEASED owner1 with token",
                             "OFFERED owner2 with token",
@@ -308,11 +308,13 @@ class HistoryTest {
             new History(journal, 10)
                     .happened(
                             name("a"),
-                            Asking.START,
-                            HistoryEntry.What.FORCE_RELEASED,
-                            held.request(),
-                            held.token().value(),
-                            "by ops: cut off");
+                            new HistoryEntry(
+                                    Asking.START,
+                                    HistoryEntry.What.FORCE_RELEASED,
+                                    held.token().value(),
+                                    held.id(),
+                                    held.request().owner(),
+                                    "by ops: cut off"));
             journal.sync();
         }
         try (EmbeddedStore store = asking.open(directory)) {

@@ -38,14 +38,17 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * The functions in Redis decide what the lock machine decides: in every trace, and in walks that reach everything there is. And a
- * function that does not is found.
+ * function that does not is found. Further: {@code -Dpalisade.conformance.walks=80}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ConformanceTest {
     private static final Path TRACES = Path.of("src/test/resources/traces");
-    private static final int WALKS = Integer.getInteger("palisade.conformance.walks", 80);
+    private static final int WALKS = Integer.getInteger("palisade.conformance.walks", 20);
     private static final int STEPS = 250;
-    private static final int FLOOR = 5;
+    /** How often so many walks reach everything at least. */
+    private static final int FLOOR = Math.max(1, WALKS / 16);
+
+    private static final int RENEWED_TOGETHER_MIN = WALKS / 2;
 
     private final String library = "t" + UUID.randomUUID().toString().replace("-", "");
     private final TestRedis redis = TestRedis.get();
@@ -102,7 +105,7 @@ class ConformanceTest {
             }
         }
         coverage.requireAll(FLOOR);
-        assertThat(renewedTogether).as("renewals that need nothing else").isGreaterThan(50);
+        assertThat(renewedTogether).as("renewals that need nothing else").isGreaterThan(RENEWED_TOGETHER_MIN);
     }
 
     @Test
@@ -133,7 +136,8 @@ class ConformanceTest {
                         waiter(request(3, Mode.EXCLUSIVE, 5_000), start - 7_000),
                         waiter(request(4, Mode.SHARED, 6_000), start - 7_000)),
                 Tombstones.NONE,
-                0,
+                start - 9_000 + 60_000,
+                start - 9_000 + 90_000,
                 0);
         try (FunctionMachine machine = machine()) {
             assertThat(machine.restarted(before, start)).isEqualTo(before.restarted(start));
@@ -142,7 +146,7 @@ class ConformanceTest {
 
     private static Request request(long number, Mode mode, long ttlMillis) {
         return new Request(
-                new RequestId(new SessionId(1, 1), number), 1, new GrantId(1, number), mode, ttlMillis, 0, "me", "");
+                new RequestId(new SessionId(1, 1), number), 1, new GrantId(1, number), mode, ttlMillis, 0, 0, "me", "");
     }
 
     /** It was last heard of so long ago that it would be dropped. */
@@ -154,14 +158,14 @@ class ConformanceTest {
     @Test
     void anErrorAtAnyCallLeavesALockAsItWasOrAsItShallBe() {
         int stopped = 0;
-        for (int seed = 0; seed < WALKS / 8; seed++) {
+        for (int seed = 0; seed < Math.max(4, WALKS / 8); seed++) {
             try (FunctionMachine machine = machine()) {
                 machine.stopAtEachCall();
                 new Walk(seed, machine, new Coverage()).run(60);
                 stopped += machine.stops();
             }
         }
-        assertThat(stopped).as("errors").isGreaterThan(2_000);
+        assertThat(stopped).as("errors").isGreaterThan(WALKS * 25);
     }
 
     /** Each breaks one rule. A walk that cannot tell the difference proves nothing. */
@@ -179,8 +183,17 @@ class ConformanceTest {
             failed tries displace other ends    | how == 'BUSY' and TRIES or ENDS                  | ENDS
             a broken stream releases            | gen == BY_CLIENT and 'RELEASED' or 'ABANDONED'   | 'RELEASED'
             readers join writers                | if grant[MODE] == EXCLUSIVE then\\n      return false | if grant[MODE] == EXCLUSIVE then\\n      return true
-            no lock-delay                       | step.lock.closed = math.max(step.lock.closed, closed_until) | step.lock.closed = step.lock.closed
-            nothing new while closed is ignored | step.now >= lock.closed and tokens_left          | tokens_left
+            no lock-delay                       | step.lock.delay_until = math.max(step.lock.delay_until, delay_until) | step.lock.delay_until = step.lock.delay_until
+            no minimum hold                     | if grant[AT_LEAST] > 0 and grant[MODE]           | if false and grant[MODE]
+            readers have a minimum hold         | if grant[AT_LEAST] > 0 and grant[MODE] == EXCLUSIVE then | if grant[AT_LEAST] > 0 then
+            the end of a hold wakes nobody      | #lock.offers == 0 and closed_until(lock) or      | false or
+            a minimum hold from the lease's end | grant[SINCE] + grant[AT_LEAST]                   | grant[UNTIL] + grant[AT_LEAST]
+            a waiter's minimum hold is lost     | step.settings.home, waiter[WAITER_AT_LEAST],     | step.settings.home, 0,
+            a forced release keeps the hold     | if lock.hold_until > step.now and (token == 0    | if false and (token == 0
+            any forced release opens the lock   | and (token == 0 or released > 0) then            | then
+            a forced release opens a lock-delay | lock.hold_until, lock.changed = 0, true          | lock.hold_until, lock.delay_until, lock.changed = 0, 0, true
+            a repetition may hold for longer    | return at_least ~= at_least_of(args[14]) or first | return first
+            nothing new while closed is ignored | step.now >= closed_until(lock) and tokens_left   | tokens_left
             a token is given twice              | step.minted = step.minted + TOKENS_PER_GRANT     | step.minted = TOKENS_PER_GRANT
             a turn's token is another grant's   | step.minted = step.minted + TOKENS_PER_GRANT     | step.minted = step.minted + 1
             a later turn's token names nobody   | token >= held[TOKEN] and token < held[TOKEN] + TOKENS_PER_GRANT | held[TOKEN] == token

@@ -260,7 +260,7 @@ final class FunctionMachine implements Machine, AutoCloseable {
         return decision.events().stream()
                 .filter(event -> event instanceof LockEvent.Offered
                         || event instanceof LockEvent.Ended
-                        || event instanceof LockEvent.RevokeAsked)
+                        || event instanceof LockEvent.ReleaseRequested)
                 .toList();
     }
 
@@ -279,7 +279,8 @@ final class FunctionMachine implements Machine, AutoCloseable {
                     all.offers(),
                     all.waiters(),
                     Tombstones.NONE,
-                    all.closedUntilMillis(),
+                    all.lockDelayUntilMillis(),
+                    all.minimumHoldUntilMillis(),
                     all.forgottenUntilMillis());
         }
         return answer;
@@ -289,11 +290,11 @@ final class FunctionMachine implements Machine, AutoCloseable {
             Domain domain, LockState before, Decision decision, long nowMillis, List<Object> dump, String at) {
         List<HistoryEntry> ordinary = new ArrayList<>();
         int[] forcedNow = {0};
-        Telling.of(before, decision, nowMillis, (lock, millis, what, request, token, detail) -> {
-            if (what == HistoryEntry.What.FORCE_RELEASED) {
+        Telling.of(before, decision, nowMillis, (lock, entry) -> {
+            if (entry.what() == HistoryEntry.What.FORCE_RELEASED) {
                 forcedNow[0]++;
             } else {
-                ordinary.add(new HistoryEntry(millis, what, token, request.grant(), request.owner(), detail));
+                ordinary.add(entry);
             }
         });
         List<HistoryEntry> kept = new ArrayList<>();
@@ -320,7 +321,8 @@ final class FunctionMachine implements Machine, AutoCloseable {
         List<byte[]> words = new ArrayList<>();
         words.add(number(nowMillis));
         words.add(number(startedMillis));
-        words.add(number(state.closedUntilMillis()));
+        words.add(number(state.lockDelayUntilMillis()));
+        words.add(number(state.minimumHoldUntilMillis()));
         words.add(number(state.forgottenUntilMillis()));
         words.add(number(state.holders().size()));
         for (Grant grant : state.holders()) {
@@ -328,6 +330,7 @@ final class FunctionMachine implements Machine, AutoCloseable {
             words.add(number(grant.token().value()));
             words.add(number(grant.grantedAtMillis()));
             words.add(number(grant.expiresAtMillis()));
+            words.add(number(grant.request().lockAtLeastForMillis()));
         }
         words.add(number(state.offers().size()));
         for (Offer offer : state.offers()) {
@@ -355,6 +358,7 @@ final class FunctionMachine implements Machine, AutoCloseable {
         words.add(number(waiter.waitUntilMillis()));
         words.add(number(waiter.aliveUntilMillis()));
         words.add(number(waiter.lapse() == Waiter.Lapse.NONE ? 0 : waiter.lapse() == Waiter.Lapse.STEPS_BACK ? 1 : 2));
+        words.add(number(waiter.request().lockAtLeastForMillis()));
     }
 
     private static void put(List<byte[]> words, Request request) {
@@ -378,7 +382,8 @@ final class FunctionMachine implements Machine, AutoCloseable {
                                 dump.get(1),
                                 dump.get(2),
                                 dump.get(4),
-                                dump.get(5)),
+                                dump.get(5),
+                                dump.get(10)),
                         1L,
                         List.of()),
                 1L);
@@ -401,7 +406,8 @@ final class FunctionMachine implements Machine, AutoCloseable {
                 state.offers(),
                 state.waiters(),
                 Tombstones.of(ends),
-                state.closedUntilMillis(),
+                state.lockDelayUntilMillis(),
+                state.minimumHoldUntilMillis(),
                 state.forgottenUntilMillis());
     }
 

@@ -25,8 +25,8 @@ import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
+import dev.palisade.server.core.RequestRelease;
 import dev.palisade.server.core.Resume;
-import dev.palisade.server.core.Revoke;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,7 +52,7 @@ class LibraryTest {
     private static final RequestId ID = new RequestId(SESSION, 1);
     private static final GrantId GRANT = new GrantId(0, 1);
     private static final FencingToken TOKEN = new FencingToken(1);
-    private static final Request REQUEST = new Request(ID, 1, GRANT, Mode.EXCLUSIVE, 1, 0, "", "");
+    private static final Request REQUEST = new Request(ID, 1, GRANT, Mode.EXCLUSIVE, 1, 0, 0, "", "");
 
     private static final List<Command> COMMANDS = List.of(
             new Acquire(LOCK, REQUEST, 0, 0, 0),
@@ -66,7 +66,7 @@ class LibraryTest {
             new Reclaim(LOCK, REQUEST, TOKEN),
             new Poll(LOCK, ID, 0),
             new Describe(LOCK),
-            new Revoke(LOCK, "", ""),
+            new RequestRelease(LOCK, "", ""),
             new ForceRelease(LOCK, 0, "", ""),
             new CheckSequencer(LOCK, GRANT, TOKEN),
             new Barrier(LOCK));

@@ -37,7 +37,7 @@ final class OneOfSeveral implements AutoCloseable {
     final RedisStore store;
     final Queue<Offered> offered = new ConcurrentLinkedQueue<>();
     final Queue<LockEvent.Ended> ended = new ConcurrentLinkedQueue<>();
-    final Queue<LockEvent.RevokeAsked> asked = new ConcurrentLinkedQueue<>();
+    final Queue<LockEvent.ReleaseRequested> asked = new ConcurrentLinkedQueue<>();
     final Queue<String> events = new ConcurrentLinkedQueue<>();
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
 
@@ -64,8 +64,8 @@ final class OneOfSeveral implements AutoCloseable {
                                 .ifPresent(promised -> offered.add(new Offered(promised, decidedAtMillis)));
                     } else if (event instanceof LockEvent.Ended over) {
                         ended.add(over);
-                    } else if (event instanceof LockEvent.RevokeAsked revoke) {
-                        asked.add(revoke);
+                    } else if (event instanceof LockEvent.ReleaseRequested request) {
+                        asked.add(request);
                     }
                 }
             }
@@ -90,6 +90,7 @@ final class OneOfSeveral implements AutoCloseable {
                 new GrantId(session, number),
                 Mode.EXCLUSIVE,
                 TTL_MILLIS,
+                0,
                 0,
                 "owner " + session,
                 "");

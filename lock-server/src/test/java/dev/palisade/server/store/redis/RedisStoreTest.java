@@ -22,7 +22,7 @@ import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Renew;
-import dev.palisade.server.core.Revoke;
+import dev.palisade.server.core.RequestRelease;
 import dev.palisade.server.store.StoreUnusable;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -197,7 +197,8 @@ class RedisStoreTest {
         try (OneOfSeveral a = server();
                 OneOfSeveral b = server()) {
             Grant held = a.granted(1, 1);
-            assertThat(b.execute(new Revoke(LOCK, "ops", "deploy: at 5\n"))).isEqualTo(new Answer.RevokeAsked(1));
+            assertThat(b.execute(new RequestRelease(LOCK, "ops", "deploy: at 5\n")))
+                    .isEqualTo(new Answer.ReleaseRequested(1));
             await().atMost(Duration.ofSeconds(10)).until(() -> !a.asked.isEmpty());
             assertThat(a.asked.remove().why()).isEqualTo("deploy: at 5\n");
             b.execute(new ForceRelease(LOCK, 0, "ops", "müde"));
@@ -267,9 +268,10 @@ class RedisStoreTest {
     void theRightsThatTheGuideNamesAreEnough() throws Exception {
         String guide = Files.readString(Path.of("../docs/guides/operate.md"));
         Matcher line = Pattern.compile("^(ACL SETUSER .*)$", Pattern.MULTILINE).matcher(guide);
-        assertThat(line.find()).as("the guide names them").isTrue();
+        List<String> lines = line.results().map(found -> found.group(1)).toList();
+        assertThat(lines).as("the guide names them").isNotEmpty();
         try (RedisProcess redis = RedisProcess.start()) {
-            redis.ask(line.group(1).split(" "));
+            lines.forEach(each -> redis.ask(each.split(" ")));
             try (OneOfSeveral a = new OneOfSeveral(
                     redis.uri().replace("redis://", "redis://palisade:SECRET@"), "palisade", 0, true)) {
                 Grant held = a.granted(1, 1);

@@ -20,8 +20,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A primary, a replica and three Sentinels: the link goes where they go. */
+@Execution(ExecutionMode.CONCURRENT)
 class SentinelsTest {
     private static final Duration FAILOVER_MAX = Duration.ofSeconds(60);
 

@@ -1,0 +1,207 @@
+package dev.palisade.cli.call;
+
+import dev.palisade.cli.term.ExitCodes;
+import dev.palisade.cli.term.Plain;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.cli.Commands.Failed;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.contract.grpc.TransportFailures;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.LocksGrpc.LocksBlockingStub;
+import io.grpc.Deadline;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * Deadline-bound unary calls to the first of several lock servers that replies. It retries while a server cannot decide, such as one
+ * whose store is recovering, and fails at once when every server refuses the connection. It never holds a session. For one thread.
+ */
+public final class LockServers implements AutoCloseable {
+    private static final long RETRY_MILLIS_MIN = 50;
+    private static final long RETRY_MILLIS_MAX = 1_000;
+
+    private final Connections connections;
+    private final Duration timeout;
+    private final RetryClock clock;
+    private Deadline deadline;
+
+    /**
+     * Starts the time.
+     *
+     * @param addresses {@code host:port}, several separated by commas
+     * @param timeout of all calls together, until {@link #restartTime}
+     * @param clock for {@link #pause} and {@link #nanos}; deadlines of calls are always in real time
+     */
+    public LockServers(String addresses, Duration timeout, RetryClock clock) throws Failed {
+        this.connections = Connections.to(addresses, timeout);
+        this.timeout = timeout;
+        this.clock = clock;
+        this.deadline = after(timeout);
+    }
+
+    /** Limit of all calls together, until {@link #restartTime}. */
+    public Duration timeout() {
+        return timeout;
+    }
+
+    /** Nanoseconds on a monotonic clock. */
+    public long nanos() {
+        return clock.nanos();
+    }
+
+    /** Gives the calls from here on the full timeout again. */
+    public void restartTime() {
+        deadline = after(timeout);
+    }
+
+    /**
+     * Sends a call that may safely be sent again.
+     *
+     * @throws Failed with {@link ExitCodes#NO_ANSWER}, or with {@link ExitCodes#REJECTED} and the reason
+     */
+    public <T> T call(Function<LocksBlockingStub, T> call) throws Failed {
+        long retryMillis = RETRY_MILLIS_MIN;
+        while (true) {
+            List<Attempt> failures = new ArrayList<>();
+            for (int i = 0; i < connections.count(); i++) {
+                try {
+                    // The preferred connection stays where it is for the calls that follow.
+                    return call.apply(stub(deadline.minimum(after(timeout.dividedBy(connections.count())))));
+                } catch (StatusRuntimeException e) {
+                    failures.add(failed(e));
+                    connections.next();
+                }
+            }
+            long delay = Math.max(retryMillis, failures.get(0).retryAfterMillis());
+            if (failures.stream().allMatch(Attempt::isFinal)
+                    || deadline.timeRemaining(TimeUnit.MILLISECONDS) <= delay) {
+                throw noReply(failures);
+            }
+            pause(delay);
+            retryMillis = Math.min(RETRY_MILLIS_MAX, retryMillis * 2);
+        }
+    }
+
+    /** Makes the next call go to a server that replies now: asks for a description of {@code lock}. */
+    public DescribeReply reach(String lock) throws Failed {
+        DescribeRequest request = DescribeRequest.newBuilder().setLock(lock).build();
+        return call(stub -> stub.describe(request));
+    }
+
+    /**
+     * Sends a call once, to the server that {@link #reach} found.
+     *
+     * @param longer time for this call beside the rest of the timeout
+     * @throws Failed with {@link ExitCodes#NO_ANSWER} when it may have been executed
+     */
+    public <T> T callOnce(Duration longer, Function<LocksBlockingStub, T> call) throws Failed {
+        try {
+            return call.apply(stub(deadline.offset(longer.toNanos(), TimeUnit.NANOSECONDS)));
+        } catch (StatusRuntimeException e) {
+            throw noReply(List.of(failed(e)));
+        }
+    }
+
+    /** Ends the connections, and their thread: the JVM would wait for it at its exit. */
+    @Override
+    public void close() {
+        connections.close();
+    }
+
+    private LocksBlockingStub stub(Deadline until) {
+        return LocksGrpc.newBlockingStub(connections.preferred()).withDeadline(until);
+    }
+
+    /**
+     * One server's failure to decide.
+     *
+     * @param reason of a rejection, else empty
+     * @param isFinal whether another attempt within seconds would fail in the same way
+     */
+    private record Attempt(String address, String reason, String cause, boolean isFinal, long retryAfterMillis) {
+        @Override
+        public String toString() {
+            return "no reply from the lock server at " + address + " (" + cause + ")";
+        }
+    }
+
+    /** @throws Failed when the server has decided: it rejects the request */
+    private Attempt failed(StatusRuntimeException failure) throws Failed {
+        Rejection rejection = Rejections.ofThrowable(failure).orElse(null);
+        if (rejection == null) {
+            Status.Code code = failure.getStatus().getCode();
+            boolean isFinal = TransportFailures.isRefusedConnection(failure)
+                    || code == Status.Code.UNIMPLEMENTED
+                    || code == Status.Code.INTERNAL
+                    || code == Status.Code.UNKNOWN;
+            return new Attempt(connections.address(), "", Plain.text(TransportFailures.cause(failure)), isFinal, 0);
+        }
+        String message = rejection.reason() + ": " + Plain.text(rejection.message());
+        if (rejection.reason() != Reason.OUTCOME_UNKNOWN
+                && Rejections.code(rejection.reason()) != Status.Code.UNAVAILABLE) {
+            throw new Failed(ExitCodes.REJECTED, rejection.reason().name(), message);
+        }
+        return new Attempt(
+                connections.address(), rejection.reason().name(), message, false, retryAfterMillis(rejection));
+    }
+
+    private static long retryAfterMillis(Rejection rejection) {
+        try {
+            String told = rejection.metadata().getOrDefault(Rejection.RETRY_AFTER_MILLIS, "0");
+            return Math.max(0, Math.min(RETRY_MILLIS_MAX, Long.parseLong(told)));
+        } catch (NumberFormatException e) {
+            return 0;
+        }
+    }
+
+    private static Failed noReply(List<Attempt> failures) {
+        Attempt first = failures.get(0);
+        boolean decides =
+                failures.stream().anyMatch(attempt -> !attempt.reason().isEmpty());
+        if (failures.size() == 1) {
+            String message = decides
+                    ? "the lock server at " + first.address() + " cannot decide now: " + first.cause()
+                    : first + "; check --server, or start one: palisade server";
+            return new Failed(ExitCodes.NO_ANSWER, first.reason(), message);
+        }
+        String causes = String.join(
+                ", ",
+                failures.stream()
+                        .map(attempt -> attempt.address() + ": " + attempt.cause())
+                        .toList());
+        return new Failed(
+                ExitCodes.NO_ANSWER,
+                failures.stream()
+                        .map(Attempt::reason)
+                        .filter(reason -> !reason.isEmpty())
+                        .findFirst()
+                        .orElse(""),
+                "no lock server replied (" + causes + ")");
+    }
+
+    private static Deadline after(Duration time) {
+        return Deadline.after(time.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * Blocks for {@code millis} before another attempt or poll.
+     *
+     * @throws Failed at once when the thread is interrupted; its flag stays set
+     */
+    public void pause(long millis) throws Failed {
+        try {
+            clock.pause(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new Failed(ExitCodes.NO_ANSWER, "", "interrupted while waiting for the lock server");
+        }
+    }
+}

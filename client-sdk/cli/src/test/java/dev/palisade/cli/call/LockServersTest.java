@@ -1,0 +1,150 @@
+package dev.palisade.cli.call;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.cli.Commands.Failed;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Against servers on loopback that do what the test says. */
+@Timeout(60)
+class LockServersTest {
+    private static final String REFUSES = "127.0.0.1:1";
+    private static final Duration LONG = Duration.ofMinutes(10);
+
+    private final List<Server> servers = new ArrayList<>();
+
+    @AfterEach
+    void stop() {
+        servers.forEach(Server::shutdownNow);
+    }
+
+    /** @param reasons of its first replies; then it describes */
+    private String server(Reason... reasons) throws IOException {
+        AtomicInteger calls = new AtomicInteger();
+        Server server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+                .addService(new LocksGrpc.LocksImplBase() {
+                    @Override
+                    public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
+                        int call = calls.getAndIncrement();
+                        if (call < reasons.length) {
+                            out.onError(Rejections.toStatus(new Rejection(reasons[call], "scripted")));
+                            return;
+                        }
+                        out.onNext(DescribeReply.newBuilder()
+                                .setLock(request.getLock())
+                                .setWaitersTotal(call)
+                                .build());
+                        out.onCompleted();
+                    }
+                })
+                .build()
+                .start();
+        servers.add(server);
+        return "127.0.0.1:" + server.getPort();
+    }
+
+    private static DescribeReply describe(String addresses, Duration timeout) throws Failed {
+        try (LockServers servers = new LockServers(addresses, timeout, RetryClock.SYSTEM)) {
+            return servers.reach("x");
+        }
+    }
+
+    private static void fails(String addresses, Duration timeout, int exitCode, String message) {
+        assertThatExceptionOfType(Failed.class)
+                .isThrownBy(() -> describe(addresses, timeout))
+                .withMessageContaining(message)
+                .extracting(Failed::exitCode)
+                .isEqualTo(exitCode);
+    }
+
+    @Test
+    void nextServerIsAskedWhenOneRefusesTheConnection() throws Exception {
+        assertThat(describe(REFUSES + "," + server(), LONG).getLock()).isEqualTo("x");
+    }
+
+    @Test
+    void refusedConnectionsEndTheCallWithoutTheTimeout() {
+        fails(REFUSES, LONG, 3, "no reply from the lock server at 127.0.0.1:1 (connection refused)");
+        fails(REFUSES + ",127.0.0.1:2", LONG, 3, "127.0.0.1:1: connection refused, 127.0.0.1:2: connection refused");
+    }
+
+    @Test
+    void silentServerIsGivenUpInTimeForTheNext() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0)) {
+            String address = "127.0.0.1:" + silent.getLocalPort();
+            assertThat(describe(address + "," + server(), Duration.ofSeconds(4)).getLock())
+                    .isEqualTo("x");
+            fails(address, Duration.ofMillis(300), 3, "no reply from the lock server at " + address + " (timed out)");
+        }
+    }
+
+    @Test
+    void rejectionByTheServerHasItsOwnExitCodeAndReason() throws Exception {
+        String address = server(Reason.SEQUENCER_INVALID);
+        assertThatExceptionOfType(Failed.class)
+                .isThrownBy(() -> describe(address, LONG))
+                .withMessage("SEQUENCER_INVALID: scripted")
+                .satisfies(failed -> assertThat(failed.exitCode()).isEqualTo(5))
+                .satisfies(failed -> assertThat(failed.reason()).isEqualTo("SEQUENCER_INVALID"));
+    }
+
+    @Test
+    void serverThatCannotDecideIsAskedAgainUntilTheTimeout() throws Exception {
+        assertThat(describe(server(Reason.STORE_UNAVAILABLE, Reason.RECOVERING), LONG)
+                        .getWaitersTotal())
+                .isEqualTo(2);
+        Reason[] always = new Reason[1_000];
+        java.util.Arrays.fill(always, Reason.RECOVERING);
+        fails(server(always), Duration.ofMillis(300), 3, "cannot decide now: RECOVERING: scripted");
+    }
+
+    @Test
+    void bytesThatAreNoReplyAreReported() throws Exception {
+        try (ServerSocket foreign = new ServerSocket(0)) {
+            Thread web = new Thread(() -> {
+                while (!foreign.isClosed()) {
+                    try (Socket caller = foreign.accept()) {
+                        caller.getOutputStream()
+                                .write("HTTP/1.1 400 Bad Request\r\n\r\n"
+                                        .repeat(10)
+                                        .getBytes(StandardCharsets.US_ASCII));
+                        caller.getInputStream().read(new byte[1_000]);
+                    } catch (IOException e) {
+                        // Closed at the end of the test, or by the caller.
+                    }
+                }
+            });
+            web.setDaemon(true);
+            web.start();
+            fails("127.0.0.1:" + foreign.getLocalPort(), Duration.ofSeconds(2), 3, "no reply from the lock server at");
+        }
+    }
+
+    @Test
+    void wrongAddressIsMisuse() {
+        for (String wrong : List.of("here", "x:y", "127.0.0.1:7600,", ":7600")) {
+            fails(wrong, LONG, 2, "is not host:port");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.palisade.contract.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.grpc.Status;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
+import org.junit.jupiter.api.Test;
+
+class TransportFailuresTest {
+    private static Throwable unavailable(Throwable cause) {
+        return Status.UNAVAILABLE
+                .withDescription("io exception")
+                .withCause(cause)
+                .asRuntimeException();
+    }
+
+    @Test
+    void refusedConnectionIsNamedWithoutSystemCallOrAddress() {
+        Throwable epoll = unavailable(
+                new ConnectException("finishConnect(..) failed with error(-111): Connection refused: /127.0.0.1:1"));
+        assertThat(TransportFailures.cause(epoll)).isEqualTo("connection refused");
+        assertThat(TransportFailures.isRefusedConnection(epoll)).isTrue();
+        Throwable nio = unavailable(new ConnectException("Connection refused: locks/10.0.0.1:7600"));
+        assertThat(TransportFailures.cause(nio)).isEqualTo("connection refused");
+        Throwable other = unavailable(
+                new ConnectException("connect(..) failed with error(-101): Network is unreachable: /10.0.0.1:7600"));
+        assertThat(TransportFailures.cause(other)).isEqualTo("network is unreachable");
+        assertThat(TransportFailures.isRefusedConnection(other)).isFalse();
+    }
+
+    @Test
+    void addressThatCannotBeReachedIsNamed() {
+        assertThat(TransportFailures.cause(unavailable(
+                        new RuntimeException(new UnknownHostException("no-such-host: Name or service not known")))))
+                .isEqualTo("unknown host no-such-host");
+        assertThat(TransportFailures.cause(unavailable(new NoRouteToHostException("No route to host: /10.0.0.1:1"))))
+                .isEqualTo("no route to host");
+    }
+
+    @Test
+    void otherFailuresAreOneLine() {
+        assertThat(TransportFailures.cause(Status.DEADLINE_EXCEEDED.asRuntimeException()))
+                .isEqualTo("timed out");
+        assertThat(TransportFailures.cause(Status.UNIMPLEMENTED.asRuntimeException()))
+                .isEqualTo("it is not a lock server of this version");
+        assertThat(TransportFailures.cause(
+                        Status.INTERNAL.withDescription("http2 exception\nmore").asRuntimeException()))
+                .isEqualTo("its reply cannot be read; it may not be a lock server (http2 exception)");
+        assertThat(TransportFailures.cause(unavailable(new IOException("Connection reset by peer"))))
+                .isEqualTo("UNAVAILABLE Connection reset by peer");
+    }
+}

@@ -1,0 +1,213 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Sequencer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The statements on {@code palisade_fence}: {@link Mark#judge} in SQL, so that comparing and raising is one statement that
+ * the database orders. Never commits, never rolls back.
+ */
+final class FenceTable {
+    private static final String SHARED_STANDS =
+            "SELECT n FROM palisade_fence WHERE resource = ? AND x_token < ? AND s_token >= ?";
+    private static final String EXCLUSIVE_STANDS = "SELECT n FROM palisade_fence "
+            + "WHERE resource = ? AND x_token = ? AND x_grant = ? AND s_token < ? FOR UPDATE";
+    private static final String READ = "SELECT x_token, x_grant, s_token, x_raised_at_millis, s_raised_at_millis"
+            + " FROM palisade_fence WHERE resource = ?";
+
+    private static final String DUPLICATE_KEY = "23505";
+
+    /** In place of a row's number. A row has its number from its first raise on, and none admits before that. */
+    static final long REFUSED = -1;
+
+    private final SqlDialect dialect;
+    private final String raiseExclusive;
+    private final String raiseShared;
+    private final String insertExclusive;
+    private final String insertShared;
+
+    FenceTable(SqlDialect dialect) {
+        this.dialect = dialect;
+        // The times stay as they are when a grant comes again: they tell when its token was first seen.
+        this.raiseExclusive =
+                "UPDATE palisade_fence SET x_token = ?, x_grant = ?, n = ?, x_raised_at_millis = CASE WHEN"
+                        + " x_token < ? THEN " + dialect.nowMillis() + " ELSE x_raised_at_millis END"
+                        + " WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
+        this.raiseShared =
+                "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = ?, s_raised_at_millis = CASE WHEN"
+                        + " s_token < ? THEN " + dialect.nowMillis() + " ELSE s_raised_at_millis END"
+                        + " WHERE resource = ? AND x_token < ?";
+        this.insertExclusive = "INSERT INTO palisade_fence (resource, x_token, n, x_grant, x_raised_at_millis)"
+                + " VALUES (?, ?, ?, ?, " + dialect.nowMillis() + ")" + dialect.unlessPresent();
+        this.insertShared = "INSERT INTO palisade_fence (resource, s_token, n, s_raised_at_millis) VALUES (?, ?, ?, "
+                + dialect.nowMillis() + ")" + dialect.unlessPresent();
+    }
+
+    /** A mark and when its tokens were first admitted, milliseconds since 1970 by the database's clock; 0: not known. */
+    record Row(Mark mark, long exclusiveAtMillis, long sharedAtMillis) {}
+
+    /**
+     * Compares and raises.
+     *
+     * @return the number that the row has now, never 0; {@link #REFUSED}: refused, or there is no row, nothing was changed
+     */
+    long raise(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        if (sequencer.mode() == Mode.SHARED) {
+            long standing = standing(connection, resource, sequencer);
+            return standing == REFUSED ? raiseShared(connection, resource, sequencer) : standing;
+        }
+        long token = sequencer.token().value();
+        String grant = sequencer.grant().toString();
+        long number = freshNumber();
+        try (PreparedStatement update = connection.prepareStatement(raiseExclusive)) {
+            update.setLong(1, token);
+            update.setString(2, grant);
+            update.setLong(3, number);
+            update.setLong(4, token);
+            update.setString(5, resource);
+            update.setLong(6, token);
+            update.setLong(7, token);
+            update.setLong(8, token);
+            update.setString(9, grant);
+            return update.executeUpdate() == 1 ? number : REFUSED;
+        }
+    }
+
+    private long raiseShared(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        long token = sequencer.token().value();
+        long number = freshNumber();
+        try (PreparedStatement update = connection.prepareStatement(raiseShared)) {
+            update.setLong(1, token);
+            update.setLong(2, number);
+            update.setLong(3, token);
+            update.setString(4, resource);
+            update.setLong(5, token);
+            return update.executeUpdate() == 1 ? number : REFUSED;
+        }
+    }
+
+    /** By chance, so that no statement is needed to read it back. */
+    private static long freshNumber() {
+        return ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    }
+
+    /**
+     * Whether the mark, held against other writers by this transaction, still admits {@code sequencer} unraised.
+     *
+     * @return the number of the row; {@link #REFUSED} when it does not
+     */
+    long standing(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        boolean shared = sequencer.mode() == Mode.SHARED;
+        String sql =
+                shared ? SHARED_STANDS + dialect.shareLock(connection.getTransactionIsolation()) : EXCLUSIVE_STANDS;
+        try (PreparedStatement select = connection.prepareStatement(sql)) {
+            select.setString(1, resource);
+            select.setLong(2, sequencer.token().value());
+            if (shared) {
+                select.setLong(3, sequencer.token().value());
+            } else {
+                select.setString(3, sequencer.grant().toString());
+                select.setLong(4, sequencer.token().value());
+            }
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? row.getLong(1) : REFUSED;
+            }
+        }
+    }
+
+    /** The row as this transaction sees it; null: the resource has none yet. */
+    @Nullable
+    Row read(Connection connection, String resource) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(READ)) {
+            select.setString(1, resource);
+            try (ResultSet row = select.executeQuery()) {
+                if (!row.next()) {
+                    return null;
+                }
+                String grant = row.getString(2);
+                GrantId exclusiveGrant =
+                        grant.isEmpty() ? null : GrantId.of(HexFormat.of().parseHex(grant));
+                return new Row(
+                        new Mark(row.getLong(1), exclusiveGrant, row.getLong(3)), row.getLong(4), row.getLong(5));
+            }
+        }
+    }
+
+    /**
+     * Inserts the raised row of a resource that has none. Waits for another transaction that inserts the same row.
+     *
+     * @return the number of the row; {@link #REFUSED}: there is one now, nothing was changed
+     */
+    long insert(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        boolean shared = sequencer.mode() == Mode.SHARED;
+        long number = freshNumber();
+        try (PreparedStatement insert = connection.prepareStatement(shared ? insertShared : insertExclusive)) {
+            insert.setString(1, resource);
+            insert.setLong(2, sequencer.token().value());
+            insert.setLong(3, number);
+            if (!shared) {
+                insert.setString(4, sequencer.grant().toString());
+            }
+            return insert.executeUpdate() == 1 ? number : REFUSED;
+        } catch (SQLException e) {
+            if (DUPLICATE_KEY.equals(e.getSQLState())) {
+                return REFUSED;
+            }
+            throw e;
+        }
+    }
+
+    /** Creates the table, or adds the columns that an older one lacks. */
+    static void create(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(ddl());
+            Set<String> present = columns(statement);
+            for (String column : List.of("x_raised_at_millis", "s_raised_at_millis")) {
+                // Asked first: ALTER TABLE shuts everybody out for a moment, and waits for all who are in.
+                if (!present.contains(column)) {
+                    statement.execute("ALTER TABLE palisade_fence ADD COLUMN IF NOT EXISTS " + column
+                            + " BIGINT DEFAULT 0 NOT NULL");
+                }
+            }
+        }
+    }
+
+    /** Of the table that the statements meet, whatever schemas there are beside. */
+    private static Set<String> columns(Statement statement) throws SQLException {
+        Set<String> names = new HashSet<>();
+        try (ResultSet none = statement.executeQuery("SELECT * FROM palisade_fence WHERE 1 = 0")) {
+            ResultSetMetaData metaData = none.getMetaData();
+            for (int i = 1; i <= metaData.getColumnCount(); i++) {
+                names.add(metaData.getColumnName(i).toLowerCase(Locale.ROOT));
+            }
+        }
+        return names;
+    }
+
+    static String ddl() {
+        try (InputStream ddl = Objects.requireNonNull(FenceTable.class.getResourceAsStream("palisade_fence.sql"))) {
+            return new String(ddl.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.RejectedException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one thread of a store: whatever has queued up while it worked is kept in one step, then everybody is told, in order.
+ * The first failure of a batch that had something to keep is final: all that waits and all that comes fails with it, and
+ * nothing is tried again. Never drops or reorders a change.
+ */
+final class GroupCommit {
+    /** Keeps a batch durably, all of it or none. */
+    interface Step {
+        /** @throws NothingChangedException when only this batch fails; any other exception is final */
+        void commit(List<Change> batch) throws Exception;
+    }
+
+    /** Failure of a step that had nothing to keep: the store stays as usable as it was. */
+    static final class NothingChangedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final transient RejectedException answer;
+
+        NothingChangedException(RejectedException answer) {
+            super(answer);
+            this.answer = answer;
+        }
+    }
+
+    /** Bounds how long the first of a batch waits for the rest, and the memory of one step. */
+    private static final int BATCH_MAX = 4096;
+
+    private final BlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
+    private final Step step;
+    private final Function<Throwable, RejectedException> wording;
+    private final RejectedException closed;
+    private final Thread thread;
+    private final Object door = new Object();
+    private @Nullable RejectedException shut;
+
+    private record Entry(@Nullable Change change, CompletableFuture<Void> kept) {}
+
+    private GroupCommit(String name, Step step, Function<Throwable, RejectedException> wording) {
+        this.step = step;
+        this.wording = wording;
+        this.closed = Unavailable.because("the mark store (" + name + ") was closed; open it anew");
+        this.thread = new Thread(this::run, "palisade-marks");
+        this.thread.setDaemon(true);
+    }
+
+    /**
+     * @param name where the marks are kept, for messages
+     * @param step called on the one thread
+     * @param wording makes what is answered from then on of the failure of a step
+     */
+    static GroupCommit start(String name, Step step, Function<Throwable, RejectedException> wording) {
+        GroupCommit commit = new GroupCommit(name, step, wording);
+        commit.thread.start();
+        return commit;
+    }
+
+    CompletionStage<Void> add(Change change) {
+        Entry entry = new Entry(change, new CompletableFuture<>());
+        synchronized (door) {
+            if (shut != null) {
+                return CompletableFuture.failedStage(shut);
+            }
+            queue.add(entry);
+        }
+        return entry.kept();
+    }
+
+    /** Why everything is refused now; null while nothing is. */
+    @Nullable
+    RejectedException shut() {
+        synchronized (door) {
+            return shut;
+        }
+    }
+
+    /**
+     * Takes nothing more, and waits until what was taken and then {@code last} is kept or has failed. Does nothing more than
+     * wait when a step has failed, or the second time.
+     */
+    void close(@Nullable Change last) {
+        if (Thread.currentThread() == thread) {
+            throw new IllegalStateException(
+                    "a mark store cannot be closed from a stage it completes; use another thread");
+        }
+        synchronized (door) {
+            if (shut == null) {
+                shut = closed;
+                if (last != null) {
+                    queue.add(new Entry(last, new CompletableFuture<>()));
+                }
+                queue.add(new Entry(null, new CompletableFuture<>()));
+            }
+        }
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void run() {
+        List<Entry> batch = new ArrayList<>();
+        try {
+            boolean open = true;
+            while (open) {
+                batch.add(queue.take());
+                queue.drainTo(batch, BATCH_MAX - 1);
+                List<Change> changes = new ArrayList<>(batch.size());
+                for (Entry entry : batch) {
+                    if (entry.change() != null) {
+                        changes.add(entry.change());
+                    }
+                }
+                open = changes.size() == batch.size();
+                RejectedException failure = changes.isEmpty() ? null : commit(changes);
+                batch.forEach(entry -> answer(entry, failure));
+                batch.clear();
+            }
+        } catch (Exception | Error e) {
+            fail(e, batch);
+        }
+    }
+
+    private @Nullable RejectedException commit(List<Change> changes) throws Exception {
+        try {
+            step.commit(changes);
+            return null;
+        } catch (NothingChangedException e) {
+            return e.answer;
+        }
+    }
+
+    private static void answer(Entry entry, @Nullable RejectedException failure) {
+        if (failure == null) {
+            entry.kept().complete(null);
+        } else {
+            entry.kept().completeExceptionally(failure);
+        }
+    }
+
+    private void fail(Throwable failure, List<Entry> batch) {
+        RejectedException answer = wording.apply(failure);
+        synchronized (door) {
+            shut = answer;
+            queue.drainTo(batch);
+        }
+        batch.forEach(entry -> entry.kept().completeExceptionally(answer));
+    }
+}

@@ -1,0 +1,183 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import javax.sql.DataSource;
+
+/**
+ * The store of a guard's marks, which no crash may take back: {@link #file}, {@link #jdbc} or {@link #memory}. One guard
+ * process has it at a time, from {@link Guard.Builder#build} to {@link Guard#close} or its death. Make one for each guard. Safe
+ * for use by several threads.
+ *
+ * <p>A new store may stand in for one that was lost. So its guard asks the lock service for base marks and waits; see {@link
+ * #createNeverUsed(Path)}. Never restore a store from an older copy: it would admit former holders.
+ */
+public abstract class MarkStore implements AutoCloseable {
+    /** The bound on a statement of {@link #jdbc(DataSource)}. */
+    public static final Duration STATEMENT_TIMEOUT_DEFAULT = Duration.ofSeconds(5);
+
+    MarkStore() {}
+
+    /**
+     * Keeps marks in a directory of its own on a local disk: one file, synced before anything is acknowledged, and read and
+     * checked whole when the guard opens it. One process has it, by an operating system's file lock. Use a local file system
+     * whose syncs and locks can be relied on.
+     *
+     * <p>The file takes at most 1 MiB or three times the size of its marks, and as much again for a moment when it is
+     * rewritten, which happens each time its room is used up. Everything else in the directory, and every damage, is
+     * refused: nothing is guessed or repaired. Move a damaged directory away; a new store costs base marks from the lock
+     * service and a wait.
+     *
+     * @param directory a missing or empty one is a new store; not touched before the guard opens it
+     */
+    public static MarkStore file(Path directory) {
+        return new FileMarkStore(directory);
+    }
+
+    /**
+     * Makes a store for {@link #file} under which nothing was ever guarded: the first grants are admitted without asking the
+     * lock service. Only for an operator who knows that; once, at installation, never at each start.
+     *
+     * @param directory missing or empty
+     * @throws RejectedException MARK_UNAVAILABLE: there is a store already, in use or not, or it cannot be made
+     */
+    public static void createNeverUsed(Path directory) {
+        FileMarkStore.makeNeverUsed(directory);
+    }
+
+    /** {@link #jdbc(DataSource, Duration)} with {@link #STATEMENT_TIMEOUT_DEFAULT}. */
+    public static MarkStore jdbc(DataSource dataSource) {
+        return new JdbcMarkStore(dataSource, STATEMENT_TIMEOUT_DEFAULT);
+    }
+
+    /**
+     * Keeps marks in four tables of a database, PostgreSQL or H2, so that another machine can take a guard's place: the guard
+     * that opens the store has it from then on, at once, and the one before is refused at its next call. It does not trust the
+     * time in between, and asks the database again and again whether the marks are still its own.
+     *
+     * <p>One thread, and one transaction for all that has queued up. It takes a connection from the {@link DataSource} for each
+     * transaction, so give it a pool; waiting for a connection is bounded by the pool. Commits must be durable when they are
+     * answered (PostgreSQL: {@code synchronous_commit} not off, and synchronous replication if a replica may be promoted;
+     * H2: {@code WRITE_DELAY=0}). The tables are the caller's to make: {@link #createTables}.
+     *
+     * @param statementTimeout of a statement, whole seconds, 1 s to 1 h; also the bound on an answer from the network, where
+     *     the driver knows one
+     * @throws IllegalArgumentException out of that range
+     */
+    public static MarkStore jdbc(DataSource dataSource, Duration statementTimeout) {
+        return new JdbcMarkStore(dataSource, statementTimeout);
+    }
+
+    /**
+     * Creates the tables for {@link #jdbc} unless they exist; the same DDL ships beside this class as {@code
+     * palisade_marks.sql}.
+     *
+     * @throws RejectedException MARK_UNAVAILABLE, in one line
+     */
+    public static void createTables(DataSource dataSource) {
+        new JdbcMarkStore(dataSource, STATEMENT_TIMEOUT_DEFAULT).createTables();
+    }
+
+    /**
+     * {@link #createNeverUsed(Path)} in a database, after {@link #createTables}.
+     *
+     * @throws RejectedException MARK_UNAVAILABLE: there is a store already, or it cannot be made
+     */
+    public static void createNeverUsed(DataSource dataSource) {
+        new JdbcMarkStore(dataSource, STATEMENT_TIMEOUT_DEFAULT).createNeverUsed();
+    }
+
+    /**
+     * Keeps nothing. Each start is that of a new store: after a restart of the guard every grant from before is refused and
+     * its holder has to acquire again. Safe, needs no disk, and costs that.
+     */
+    public static MarkStore memory() {
+        return new MemoryMarkStore();
+    }
+
+    // For the guard. A stage that completes normally means durable. One that fails means that the state is unknown: the
+    // store then takes nothing more, every later stage fails too, and only opening it anew shows what is kept. A failed
+    // confirm alone may be repeated while failure() is empty, because it changes nothing. Failures are RejectedException
+    // with MARK_UNAVAILABLE and one line on what is wrong and what to do. Stages may be completed on the store's own
+    // thread: what depends on them must not block.
+
+    /**
+     * Takes the store for this process and reads it whole. Called once, first. Blocks. From its return the store no longer
+     * counts as closed in order.
+     *
+     * @throws dev.palisade.contract.RejectedException MARK_UNAVAILABLE: damaged, unreadable, or in use by another process
+     */
+    abstract KeptMarks open();
+
+    /** Keeps {@code mark} in place of the one of its resource. Stages complete in the order of the calls. */
+    abstract CompletionStage<Void> put(StoredMark mark);
+
+    /**
+     * Keeps {@code base} in place of the one of its issuer and domain, and drops the marks of {@code dropped}, in one step.
+     * {@link BaseMark#token()} 0 marks a domain as never used.
+     */
+    abstract CompletionStage<Void> putBase(BaseMark base, Collection<String> dropped);
+
+    /**
+     * Drops every mark and base mark, and makes the store one that is not {@link KeptMarks#complete}, in one step: nothing is
+     * known any more of the grants before. Registrations are kept.
+     */
+    abstract CompletionStage<Void> forgetMarks();
+
+    /**
+     * Keeps {@code token} in place of the one of {@code name}: while the guard is registered under {@code name} with this
+     * token, its marks have missed no grant that another guard of that name admitted before.
+     *
+     * @param name 1 to 200 bytes
+     * @param token of the registration; 0: the marks have missed grants
+     */
+    abstract CompletionStage<Void> putRegistration(String name, long token);
+
+    /**
+     * Completes when no other process can have taken the store over before this call. Asked for each call that is let in
+     * without a {@link #put}, unless {@link #isHeldForLife()}.
+     */
+    abstract CompletionStage<Void> confirm();
+
+    /** Whether no other process can take the store while this one lives: then {@link #confirm} has nothing to add. */
+    abstract boolean isHeldForLife();
+
+    /**
+     * Identity of the marks, kept with them: 32 hexadecimal digits. Stores over the same place have the same one; stores
+     * with different ones have separate marks. Known once {@link #open} has returned.
+     */
+    abstract String id();
+
+    /** Why the store takes nothing more until it is opened anew; empty while it does. Does not block. */
+    abstract Optional<Rejection> failure();
+
+    /**
+     * Gives the store up. Blocks until everything put is kept. Without a call of this, the store was not closed in order.
+     *
+     * @param inOrder whether the end of every call that was let in is known
+     */
+    abstract void close(boolean inOrder);
+
+    /** Gives the store up, unless a guard has it: {@link Guard#close} does that. */
+    @Override
+    public final void close() {
+        close(false);
+    }
+
+    /**
+     * One resource's mark as it is kept.
+     *
+     * @param resource the key: 1 to {@link Binding#RESOURCE_BYTES_MAX} bytes
+     * @param issuer whose tokens these are; tokens of different issuers or locks have no order
+     * @param lock the lock that the resource was bound to
+     * @param mark the mark; never lower than the one kept before, unless issuer or lock changed
+     * @param raisedAtMillis when, milliseconds since 1970; for people, never compared
+     */
+    public record StoredMark(String resource, String issuer, LockName lock, Mark mark, long raisedAtMillis) {}
+}

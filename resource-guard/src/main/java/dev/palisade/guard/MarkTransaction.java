@@ -1,0 +1,75 @@
+package dev.palisade.guard;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.util.concurrent.ForkJoinPool;
+import javax.sql.DataSource;
+
+/**
+ * One READ COMMITTED transaction on a connection of its own. Closing one that was not committed rolls it back; the
+ * connection is given back as it was found. Never tells a failed commit from a rollback: whoever asked must take it for unknown.
+ */
+final class MarkTransaction implements AutoCloseable {
+    private final Connection connection;
+    private final boolean autoCommitBefore;
+    private final int isolationBefore;
+    private final int networkTimeoutBefore;
+    private boolean committed;
+
+    private MarkTransaction(Connection connection, int seconds) throws SQLException {
+        this.connection = connection;
+        autoCommitBefore = connection.getAutoCommit();
+        isolationBefore = connection.getTransactionIsolation();
+        networkTimeoutBefore = boundNetwork(connection, seconds);
+        connection.setAutoCommit(false);
+        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+    }
+
+    static MarkTransaction begin(DataSource dataSource, int seconds) throws SQLException {
+        Connection connection = dataSource.getConnection();
+        try {
+            return new MarkTransaction(connection, seconds);
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    /** A second more than a statement may take: the statement's own end says more. */
+    private static int boundNetwork(Connection connection, int seconds) throws SQLException {
+        try {
+            int before = connection.getNetworkTimeout();
+            connection.setNetworkTimeout(ForkJoinPool.commonPool(), (seconds + 1) * 1000);
+            return before;
+        } catch (SQLFeatureNotSupportedException e) {
+            return -1;
+        }
+    }
+
+    Connection connection() {
+        return connection;
+    }
+
+    void commit() throws SQLException {
+        connection.commit();
+        committed = true;
+    }
+
+    /** Never throws: what was committed counts, and a connection that is lost before is rolled back by the database. */
+    @Override
+    public void close() {
+        try (connection) {
+            if (!committed) {
+                connection.rollback();
+            }
+            connection.setTransactionIsolation(isolationBefore);
+            connection.setAutoCommit(autoCommitBefore);
+            if (networkTimeoutBefore >= 0) {
+                connection.setNetworkTimeout(ForkJoinPool.commonPool(), networkTimeoutBefore);
+            }
+        } catch (SQLException e) {
+            // Nothing left to do: a pool drops a connection that fails like this.
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Counters of a guard's refusals by reason, with one log event for each refusal. Decides nothing. Used by the guard at the
+ * door and by the fence in a transaction. Safe for use by many threads.
+ */
+final class RefusalCounters {
+    private static final System.Logger EVENTS = System.getLogger("dev.palisade.guard.events");
+
+    private final EventLog events;
+    private final boolean observeOnly;
+    private final Map<Reason, LongAdder> counts = new ConcurrentHashMap<>();
+
+    /** @param observeOnly the guard lets these calls in, and the log must say so */
+    RefusalCounters(EventLog events, boolean observeOnly) {
+        this.events = events;
+        this.observeOnly = observeOnly;
+    }
+
+    /** Writes a line to the log that operators read, on the calling thread. */
+    static void log(String line) {
+        EVENTS.log(System.Logger.Level.INFO, line);
+    }
+
+    /** Counts and logs one refusal. */
+    void add(Rejection rejection) {
+        counts.computeIfAbsent(rejection.reason(), any -> new LongAdder()).increment();
+        if (observeOnly) {
+            events.refused(rejection, "observed", "yes");
+        } else {
+            events.refused(rejection);
+        }
+    }
+
+    /** Refused calls, by reasons that occurred. */
+    Map<Reason, Long> refused() {
+        return observeOnly ? Map.of() : counts();
+    }
+
+    /** Calls that a guard which only observes let in and would have refused, by reasons that occurred. */
+    Map<Reason, Long> wouldRefuse() {
+        return observeOnly ? counts() : Map.of();
+    }
+
+    private Map<Reason, Long> counts() {
+        Map<Reason, Long> seen = new EnumMap<>(Reason.class);
+        counts.forEach((reason, count) -> seen.put(reason, count.sum()));
+        return seen;
+    }
+}

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.palisade.guard.core;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.palisade.guard.mark;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,6 @@
+package dev.palisade.guard.rules.seeded.door;
+
+import dev.palisade.guard.Fence;
+
+/** A seeded violation. */
+record KnowsTheFence(Fence fence) {}

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.palisade.guard.storage;
-
-import org.jspecify.annotations.NullMarked;
