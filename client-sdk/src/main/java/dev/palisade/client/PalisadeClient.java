@@ -294,8 +294,9 @@ public final class PalisadeClient implements AutoCloseable {
         if (session.closing()) {
             return;
         }
-        session.waiting().settle(session.close(), session.settings().callTimeout());
-        session.stop();
+        Duration limit = session.settings().callTimeout();
+        session.waiting().settle(session.close(), limit);
+        session.waiting().settle(session.stop(), limit);
         channels.close();
         eventLoop.ifPresent(EventLoop::stop);
         alarm.stop();

@@ -137,8 +137,14 @@ final class Session {
         return settled;
     }
 
-    void stop() {
-        loop.execute(this::end);
+    /** The result is done when everything that was asked has its outcome; another thread may be in the loop. */
+    CompletableFuture<@Nullable Void> stop() {
+        CompletableFuture<@Nullable Void> stopped = new CompletableFuture<>();
+        loop.execute(() -> {
+            end();
+            stopped.complete(null);
+        });
+        return stopped;
     }
 
     /** Why nothing more can be asked of this client; null as long as it can. */

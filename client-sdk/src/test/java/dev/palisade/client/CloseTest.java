@@ -10,7 +10,9 @@ import dev.palisade.proto.v1.Call.CallCase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -106,6 +108,33 @@ class CloseTest extends Fixture {
             Lease lease = impatient.acquire(LOCK, Duration.ZERO);
             CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
             impatient.close();
+            assertThat(released).isCompletedWithValue(ReleaseOutcome.UNKNOWN);
+        }
+    }
+
+    /** All tasks of the loop are run by whoever waits for one: as if another thread were in the loop until then. */
+    @Test
+    void closeWaitsForAThreadThatIsInTheLoop() throws InterruptedException {
+        Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+        try (ScriptedServer silent = new ScriptedServer()) {
+            PalisadeClient client = PalisadeClient.builder()
+                    .servers("scripted:1")
+                    .channelFactory(silent::channel)
+                    .callbackExecutor(Runnable::run)
+                    .turns(
+                            tasks::add,
+                            (future, limit) -> {
+                                for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+                                    task.run();
+                                }
+                                return true;
+                            },
+                            () -> 0)
+                    .build();
+            silent.script = ScriptedServer.silentOn(Call::hasRelease, silent::grantAll);
+            Lease lease = client.acquire(LOCK, Duration.ZERO);
+            CompletableFuture<ReleaseOutcome> released = lease.releaseAsync();
+            client.close();
             assertThat(released).isCompletedWithValue(ReleaseOutcome.UNKNOWN);
         }
     }
