@@ -3,13 +3,19 @@
 -- answers: Expired
 -- refuses:
 
--- Keeps the last of a lock's history among those of its domain, and drops the lock.
+-- Keeps the last of a lock's history among those of its domain, and drops the lock. The newest entry with a token is among
+-- them: a guard reads there which other guard had its name.
 local function forget_lock(step)
-  local keys, entries = step.keys, {}
-  for i = math.max(0, step.lock.next_entry - HISTORY_KEPT), step.lock.next_entry - 1 do
+  local keys, entries, with_token = step.keys, {}, false
+  for i = step.lock.next_entry - 1, math.max(0, step.lock.next_entry - HISTORY_MAX), -1 do
+    if #entries >= HISTORY_KEPT and with_token then
+      break
+    end
     local packed = redis.call('HGET', keys.lock, 'e' .. (i % HISTORY_MAX))
-    if packed then
-      entries[#entries + 1] = unpack_entry(packed)
+    local entry = packed and unpack_entry(packed)
+    if entry and (#entries < HISTORY_KEPT or entry[3] > 0) then
+      table.insert(entries, 1, entry)
+      with_token = with_token or entry[3] > 0
     end
   end
   redis.call('UNLINK', keys.lock)

@@ -12,6 +12,7 @@ import dev.palisade.contract.SessionId;
 import dev.palisade.redis.TestRedis;
 import dev.palisade.server.core.Coverage;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Request;
@@ -119,6 +120,26 @@ class ConformanceTest {
             long back = now - 3_600_000;
             assertThat(machine.recoversUntil(keys, back, 5_000)).isEqualTo(back + 5_000);
             assertThat(machine.recoversUntil(keys, back + 4_000, 5_000)).isEqualTo(back + 5_000);
+        }
+    }
+
+    /** From the tokens of its history a guard learns who else had its name. */
+    @Test
+    void aForgottenLockKeepsItsNewestTokenBehindAnyNumberOfWaiters() {
+        StringBuilder trace = new StringBuilder("> 0 acquire a1 atleast=5000\n> 100 release a1\n");
+        for (int i = 1; i <= 10; i++) {
+            trace.append("> 200 acquire b")
+                    .append(i)
+                    .append(" wait=1000\n> 200 leave b")
+                    .append(i)
+                    .append('\n');
+        }
+        trace.append("> 100000 expire\n");
+        try (FunctionMachine machine = machine()) {
+            var unused = new Trace(machine).run(trace.toString());
+            assertThat(machine.history(new LockName("trace")))
+                    .extracting(HistoryEntry::token)
+                    .containsExactly(1L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L);
         }
     }
 

@@ -286,6 +286,18 @@ final class FunctionMachine implements Machine, AutoCloseable {
         return answer;
     }
 
+    /** What is told of the past of {@code lock}. */
+    List<HistoryEntry> history(LockName lock) {
+        Domain domain = new Domain(prefix, lock.domain());
+        List<Object> told = get(call(
+                "history", List.of(domain.lockKey(lock), domain.history), List.of(CommandWords.text(lock.value()))));
+        List<HistoryEntry> entries = new ArrayList<>();
+        for (Object entry : FunctionAnswer.list(told.get(2))) {
+            entries.add(RedisStore.entry(FunctionAnswer.list(entry), 0));
+        }
+        return entries;
+    }
+
     private void history(
             Domain domain, LockState before, Decision decision, long nowMillis, List<Object> dump, String at) {
         List<HistoryEntry> ordinary = new ArrayList<>();
