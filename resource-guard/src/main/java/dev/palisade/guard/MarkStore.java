@@ -103,7 +103,8 @@ public abstract class MarkStore implements AutoCloseable {
 
     // For the guard. A stage that completes normally means durable. One that fails means that the state is unknown: the
     // store then takes nothing more, every later stage fails too, and only opening it anew shows what is kept. A failed
-    // confirm alone may be repeated while failure() is empty, because it changes nothing. Failures are RejectedException
+    // confirm alone may be repeated while failure() is empty, because it changes nothing. Failures are
+    // RejectedException
     // with MARK_UNAVAILABLE and one line on what is wrong and what to do. Stages may be completed on the store's own
     // thread: what depends on them must not block.
 

@@ -4,14 +4,13 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** An empty, intact mark store. While it {@link #holds}, nothing put becomes durable. */
-public final class HeldMarks extends MarkStore {
+public final class HeldMarks extends MemoryMarkStore {
     private final List<CompletableFuture<Void>> held = new ArrayList<>();
     private boolean holds;
     private volatile boolean taken;
@@ -53,21 +52,6 @@ public final class HeldMarks extends MarkStore {
             kept.complete(null);
         }
         return kept;
-    }
-
-    @Override
-    CompletionStage<Void> putBase(BaseMark base, Collection<String> dropped) {
-        return CompletableFuture.completedStage(null);
-    }
-
-    @Override
-    CompletionStage<Void> forgetMarks() {
-        return CompletableFuture.completedStage(null);
-    }
-
-    @Override
-    CompletionStage<Void> putRegistration(String name, long token) {
-        return CompletableFuture.completedStage(null);
     }
 
     @Override

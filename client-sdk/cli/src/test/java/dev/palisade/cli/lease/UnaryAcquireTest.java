@@ -48,11 +48,16 @@ class UnaryAcquireTest {
     }
 
     private UnaryAcquire.Outcome acquire(Duration wait) throws Failed {
+        return acquire(wait, Duration.ZERO);
+    }
+
+    private UnaryAcquire.Outcome acquire(Duration wait, Duration atLeastFor) throws Failed {
         try (LockServers servers = new LockServers(locks.address(), Duration.ofSeconds(20), new SteppedClock())) {
             AcquireRequest request = AcquireRequest.newBuilder()
                     .setLock("x")
                     .setRequestId(LeaseCredential.REQUEST_ID)
                     .setWaitMillis(wait.toMillis())
+                    .setLockAtLeastForMillis(atLeastFor.toMillis())
                     .build();
             return new UnaryAcquire(servers, request).acquire();
         }
@@ -183,6 +188,16 @@ class UnaryAcquireTest {
         assertThatExceptionOfType(Failed.class)
                 .isThrownBy(() -> acquire(Duration.ZERO))
                 .withMessage("the reply to acquire cannot be read");
+        assertThat(locks.calls()).containsExactly("acquire 1", "leave 1");
+    }
+
+    /** A server from before the minimum hold time reads nothing of it, and grants. */
+    @Test
+    void grantWithoutTheMinimumHoldTimeIsGivenBack() {
+        locks.next(ScriptedLocks.granted("x"));
+        assertThatExceptionOfType(Failed.class)
+                .isThrownBy(() -> acquire(Duration.ZERO, Duration.ofMinutes(1)))
+                .withMessage("the lock server does not know --at-least-for; upgrade it, or leave it out");
         assertThat(locks.calls()).containsExactly("acquire 1", "leave 1");
     }
 }

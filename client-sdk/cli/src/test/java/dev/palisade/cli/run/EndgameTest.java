@@ -60,6 +60,27 @@ class EndgameTest {
                 .isFalse();
     }
 
+    /** As with a wrapped process id: what has the entry leads a group of the watchdog's number, and no session is seen. */
+    @Test
+    void aGroupOfTheWatchdogsOwnNumberIsNotTakenForTheCommands() throws Exception {
+        ProcessBuilder builder = new ProcessBuilder("timeout", "600", "sleep", "600");
+        builder.environment().put("MARK", mark);
+        Process leader = builder.start();
+        Group own = new Group(leader.pid());
+        try {
+            // coreutils' timeout makes itself the leader of a group, and stays in the session.
+            await().until(() -> Group.carrying("MARK=" + mark)
+                    .filter(group -> group.isLedBy(leader.pid()))
+                    .isPresent());
+            Endgame.Search search = Endgame.find(OptionalLong.of(leader.pid()), "MARK=" + mark, Duration.ofMillis(300));
+            assertThat(search.certain()).isFalse();
+            assertThat(search.found()).isEmpty();
+        } finally {
+            own.kill();
+        }
+        await().until(() -> !own.alive());
+    }
+
     private Endgame.Search find(Process watchdog) {
         return Endgame.find(OptionalLong.of(watchdog.pid()), "MARK=" + mark, Duration.ofSeconds(30));
     }
