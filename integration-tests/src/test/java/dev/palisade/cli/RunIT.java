@@ -96,6 +96,9 @@ class RunIT {
                     .singleElement()
                     .asString()
                     .startsWith("palisade run: " + LOCK + " is taken: held by me\\u{202e} since ");
+            Shell.Ran quiet = shell.run("run", LOCK, "--wait", "0s", "--quiet", "--", "touch", "never");
+            assertThat(quiet.code()).isEqualTo(120);
+            assertThat(quiet.err()).isEmpty();
             shell.awaitNothingLeft();
             Shell.Ran waited = shell.run("run", LOCK, "--wait", "6s", "--", "touch", "never");
             assertThat(waited.code()).isEqualTo(121);

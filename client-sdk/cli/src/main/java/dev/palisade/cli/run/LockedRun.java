@@ -132,7 +132,8 @@ final class LockedRun implements WatchdogProcess.Listener {
         if (result instanceof AcquireResult.Granted granted) {
             held(granted.lease());
         } else if (result instanceof AcquireResult.Busy busy) {
-            end(ExitCodes.BUSY, teller.busy(request.lock(), busy));
+            teller.inform(teller.busy(request.lock(), busy));
+            exit = ExitCodes.BUSY;
         } else if (result instanceof AcquireResult.TimedOut) {
             end(ExitCodes.TIMED_OUT, request.lock() + " was not granted within --wait; the command did not run");
         } else if (result instanceof AcquireResult.Unavailable unavailable) {

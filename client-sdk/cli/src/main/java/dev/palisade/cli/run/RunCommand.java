@@ -161,7 +161,7 @@ public final class RunCommand implements Callable<Integer> {
     @Nullable
     String purpose;
 
-    @Option(names = "--quiet", description = "Print nothing about waiting.")
+    @Option(names = "--quiet", description = "Print nothing about waiting, nor that the lock is taken (120).")
     boolean quiet;
 
     @Spec
