@@ -224,10 +224,12 @@ final class Doorway {
         }
         house.serving().requireOpen();
         Time time = house.time();
-        door.arrive(call, time.nanos());
+        long now = time.nanos();
+        door.arrive(call, now);
         if (call.state() == Visit.State.WAITING) {
             call.alarm = time.at(deadlineNanos, () -> giveUp(call));
-            if (!willReopen && closedUntilNanos - time.nanos() > 0) {
+            // By the time that the door went by: a later one may be past the end, and the call would not be woken.
+            if (!willReopen && closedUntilNanos - now > 0) {
                 willReopen = true;
                 time.at(closedUntilNanos, this::pass);
             }

@@ -262,6 +262,21 @@ class GuardTest {
         assertThat(write(34)).isCompleted();
     }
 
+    /** The clock passes the end of the wait between any two readings of the call that comes just then. */
+    @Test
+    void aCallThatComesAtTheEndOfTheWaitAfterARestartIsAdmitted() {
+        admitted(write(33));
+        for (int readings = 1; readings <= 12; readings++) {
+            guard = open();
+            time.pass(DELTA.minusNanos(readings));
+            time.nanosPerReading = 1;
+            CompletableFuture<Admission> same = write(33);
+            time.nanosPerReading = 0;
+            time.pass(Duration.ofNanos(readings));
+            assertThat(same).as("%d readings before the end", readings).isCompleted();
+        }
+    }
+
     @Test
     void afterAnOrderlyCloseNobodyWaits() {
         admitted(write(33)).close();

@@ -10,10 +10,14 @@ final class ManualTime implements Time {
 
     private final List<Alarm> alarms = new ArrayList<>();
     private long nanos = Long.MAX_VALUE - 1_000_000_000; // Runs over during many a test.
+    /** By which each reading of the clock is later than the one before: 0 unless a test lets time pass within a step. */
+    long nanosPerReading;
 
     @Override
     public synchronized long nanos() {
-        return nanos;
+        long read = nanos;
+        nanos += nanosPerReading;
+        return read;
     }
 
     @Override
