@@ -116,7 +116,7 @@ class LockServersTest {
                 .isEqualTo(2);
         Reason[] always = new Reason[1_000];
         java.util.Arrays.fill(always, Reason.RECOVERING);
-        fails(server(always), Duration.ofMillis(300), 3, "cannot decide now: RECOVERING: scripted");
+        fails(server(always), Duration.ofSeconds(2), 3, "cannot decide now: RECOVERING: scripted");
     }
 
     @Test
