@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.apache.activemq.artemis.api.core.ActiveMQIllegalStateException;
 import org.apache.activemq.artemis.core.io.IOCallback;
 import org.apache.activemq.artemis.core.io.nio.NIOSequentialFile;
 import org.apache.activemq.artemis.core.io.nio.NIOSequentialFileFactory;
@@ -21,11 +22,13 @@ import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
 final class DurableFile extends NIOSequentialFile {
     private final Path path;
     private final int fileBytes;
+    private final BooleanSupplier checked;
     private final BooleanSupplier toDisk;
     private final Consumer<SyncWatermark.Position> synced;
     private final Consumer<String> broke;
 
     /**
+     * @param checked whether {@link JournalCheck} has left only complete records
      * @param toDisk whether a sync goes to the disk at this moment
      * @param synced hears up to where a file was synced to the disk
      * @param broke hears of every failure
@@ -35,12 +38,14 @@ final class DurableFile extends NIOSequentialFile {
             Path path,
             String name,
             int fileBytes,
+            BooleanSupplier checked,
             BooleanSupplier toDisk,
             Consumer<SyncWatermark.Position> synced,
             Consumer<String> broke) {
         super(factory, path.toFile(), name, 1);
         this.path = path;
         this.fileBytes = fileBytes;
+        this.checked = checked;
         this.toDisk = toDisk;
         this.synced = synced;
         this.broke = broke;
@@ -53,6 +58,18 @@ final class DurableFile extends NIOSequentialFile {
         try (FileChannel directory = FileChannel.open(path, StandardOpenOption.READ)) {
             directory.force(true);
         }
+    }
+
+    /** The library looks for records at every byte of a buffer. In a file of complete records only zeros follow the last. */
+    @Override
+    public synchronized int read(ByteBuffer bytes, IOCallback callback)
+            throws IOException, ActiveMQIllegalStateException {
+        int read = super.read(bytes, callback);
+        if (bytes.limit() == fileBytes && checked.getAsBoolean()) {
+            // A record ends with its length, of which the last bytes may be zero.
+            bytes.limit(Math.min(fileBytes, UsedBytes.of(bytes) + Integer.BYTES - 1));
+        }
+        return read;
     }
 
     /** The library loses some failures here: with a closed channel it writes nothing, syncs nothing and calls it done. */

@@ -59,6 +59,8 @@ final class Journal implements AutoCloseable {
     /** The library's deletes carry no checksum: each record vouches for those between it and the one before. */
     private int deletes;
 
+    /** Whether all that is read from now on is known to be whole. */
+    private volatile boolean checked;
     /** Whether this batch goes to the disk whatever the durability. */
     private volatile boolean toDisk;
     /** Of this batch, as far as it went to the disk. */
@@ -103,6 +105,7 @@ final class Journal implements AutoCloseable {
                         path,
                         name,
                         fileBytes,
+                        () -> checked,
                         () -> durability == Durability.SYNCED || toDisk,
                         Journal.this::syncedUpTo,
                         Journal.this::broke);
@@ -137,6 +140,7 @@ final class Journal implements AutoCloseable {
             EntryKind.requireFilesIn(path);
             makeDurable();
             deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles(), watermark.read());
+            checked = true;
             journal.start();
             Reading reading = new Reading(loader);
             nextId = Math.max(1, journal.load(reading).getMaxID() + 1); // 0 stands for no record.

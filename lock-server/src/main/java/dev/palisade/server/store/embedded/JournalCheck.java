@@ -59,7 +59,10 @@ final class JournalCheck {
         for (int i = 0; i < used.length; i++) {
             JournalFile file = ordered.get(i);
             check = check.next(file.getFileID());
-            int end = JournalImpl.readJournalFile(files, file, check);
+            // The library looks for records at every byte, and in an empty file there are only zeros.
+            int end = used[i] > JournalImpl.SIZE_HEADER
+                    ? JournalImpl.readJournalFile(files, file, check)
+                    : JournalImpl.SIZE_HEADER;
             if (check.damaged || end != check.end || (i != newest && (check.lastIsDamaged || used[i] > end))) {
                 throw new StoreUnusable(
                         "journal file " + nameOf(file) + " is damaged; restore the data directory from a copy");
@@ -115,11 +118,7 @@ final class JournalCheck {
             throw new StoreUnusable("journal file " + file + " has " + bytes.length + " bytes, not " + fileBytes
                     + ": it was cut; restore the data directory from a copy");
         }
-        int used = bytes.length;
-        while (used > 0 && bytes[used - 1] == 0) {
-            used--;
-        }
-        return used;
+        return UsedBytes.of(ByteBuffer.wrap(bytes));
     }
 
     /** The bytes of a record that was never completely written. */

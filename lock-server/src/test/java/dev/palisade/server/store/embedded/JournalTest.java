@@ -23,6 +23,8 @@ import java.util.stream.Stream;
 import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class JournalTest {
     private static final int FILE_BYTES = 256 << 10;
@@ -145,6 +147,22 @@ class JournalTest {
                     Files.copy(file, to.resolve(file.getFileName()));
                 }
             }
+        }
+    }
+
+    /** A record ends with its length, and what follows in the file is zeros, too. */
+    @ParameterizedTest
+    @ValueSource(ints = {255, 256, 257, 512, 32_768, 65_280})
+    void recordWhoseLengthEndsInZerosIsReadBack(int recordBytes, @TempDir Path directory) throws Exception {
+        int around = JournalImpl.SIZE_ADD_RECORD + 1 + Journal.HEADER_BYTES;
+        for (int opened = 1; opened <= 3; opened++) {
+            Map<Long, List<Integer>> written;
+            try (Modelled modelled = new Modelled(directory, opened)) {
+                modelled.add(recordBytes - around);
+                modelled.journal.sync();
+                written = modelled.contents.live;
+            }
+            assertThat(load(directory)).hasSize(opened).isEqualTo(written);
         }
     }
 
