@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What users of java.util.concurrent expect of a lock, and what is different because a lease can be lost. */
-@Timeout(20)
+@Timeout(60)
 @SuppressWarnings("LockNotBeforeTry") // When and how often unlock is called is what is tested.
 class AdvisoryLockTest extends Fixture {
     private final AdvisoryLock lock = client.advisoryLock(LOCK, TRY);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** With the client's own callback thread, as users have it. */
-@Timeout(20)
+@Timeout(60)
 class CallbackThreadTest {
     private final ScriptedServer server = new ScriptedServer();
     private final PalisadeClient client = PalisadeClient.builder()

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Every blocking call ends with an InterruptedException and a cleared flag, as a wait of the JDK does. */
-@Timeout(20)
+@Timeout(60)
 class InterruptionTest extends Fixture {
     private interface Blocking {
         void call(PalisadeClient client) throws InterruptedException;

@@ -87,7 +87,7 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    @Timeout(20)
+    @Timeout(60)
     void aThreadThatIsBlockedIsInterruptedAtTheDeadlineAndKeepsNoFlag() {
         server.fallSilent();
         CountDownLatch working = new CountDownLatch(1);

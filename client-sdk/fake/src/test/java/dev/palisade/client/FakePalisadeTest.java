@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What only a fake can: time that is moved by hand, and faults at a word. That it is like a real service is the contract's to show. */
-@Timeout(20)
+@Timeout(60)
 class FakePalisadeTest {
     private static final String LOCK = "orders/42";
     private static final AcquireOptions TRY = AcquireOptions.trying();
