@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.redis.Cutter;
 import dev.palisade.redis.RedisProcess;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,6 +6,7 @@ import static dev.palisade.server.store.redis.Linked.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.palisade.redis.Cutter;
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package dev.palisade.server.store.redis;
+package dev.palisade.redis;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,35 +14,38 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** Stands between the link and a Redis, counts what is written, and cuts connections at chosen words. */
-final class Cutter implements AutoCloseable {
+/** A proxy between a client and a Redis that counts what is written, and cuts connections at chosen words. Thread-safe. */
+public final class Cutter implements AutoCloseable {
     /** Cut the connection when a client writes this: before Redis sees it, or after Redis answered it. */
-    volatile String cutBefore = "\0";
+    public volatile String cutBefore = "\0";
 
-    volatile String cutAfter = "\0";
+    public volatile String cutAfter = "\0";
     /** What clients wrote, one for each read of a socket: small writes that are not flushed together come apart. */
-    final List<String> writes = new CopyOnWriteArrayList<>();
+    public final List<String> writes = new CopyOnWriteArrayList<>();
 
     private final ServerSocket listening;
     private final int target;
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
 
-    Cutter(int target) throws IOException {
+    /** @param target the port on the loopback address where Redis listens */
+    public Cutter(int target) throws IOException {
         this.target = target;
         listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         run(this::accept);
     }
 
-    String uri() {
+    /** What a client connects to. */
+    public String uri() {
         return "redis://127.0.0.1:" + listening.getLocalPort();
     }
 
     /** Cuts every connection. */
-    void cut() {
+    public void cut() {
         open.forEach(Cutter::close);
     }
 
-    long written(String word) {
+    /** How often clients wrote this. */
+    public long written(String word) {
         return writes.stream()
                 .mapToLong(write -> write.split(word, -1).length - 1)
                 .sum();
