@@ -41,7 +41,7 @@ public record Binding(String resource, LockName lock) {
      *
      * @throws dev.palisade.contract.RejectedException WRONG_RESOURCE or MODE_NOT_ALLOWED, in this order
      */
-    void require(Sequencer sequencer, Access access) {
+    public void require(Sequencer sequencer, Access access) {
         if (!sequencer.lock().equals(lock)) {
             throw new Rejection(
                             Reason.WRONG_RESOURCE,

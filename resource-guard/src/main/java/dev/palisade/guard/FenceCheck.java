@@ -5,6 +5,7 @@ import dev.palisade.contract.Sequencer;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * The check at the start of a guarded transaction: compares the token with the mark, raises it, and bounds the wait for the
@@ -79,12 +80,10 @@ final class FenceCheck {
     }
 
     private static void throwIfRefused(FenceTable.Row row, Sequencer sequencer, String resource, Access access) {
-        if (row.mark().judge(resource, sequencer, access) instanceof Verdict.Refused refused) {
-            long when = row.mark().refusesByShared(sequencer) ? row.sharedAtMillis() : row.exclusiveAtMillis();
-            throw (when == 0
-                            ? refused.rejection()
-                            : refused.rejection().with(Rejection.SUPERSEDED_AT_MILLIS, Long.toString(when)))
-                    .asException();
+        Optional<Rejection> refusal =
+                row.mark().refusal(resource, sequencer, access, row.exclusiveAtMillis(), row.sharedAtMillis());
+        if (refusal.isPresent()) {
+            throw refusal.get().asException();
         }
     }
 

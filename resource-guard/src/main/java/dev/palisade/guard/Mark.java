@@ -8,6 +8,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,6 +60,25 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
         return token > sharedToken && (newer || same)
                 ? admitted(new Mark(token, sequencer.grant(), sharedToken))
                 : new Verdict.Refused(stale(resource, sequencer));
+    }
+
+    /**
+     * The refusal of one call of a verified sequencer that is bound to this mark's resource, for storages that compare in
+     * their own language and ask here for the reason.
+     *
+     * @param resource the resource, for the wording of a refusal
+     * @param exclusiveAtMillis when {@code exclusiveToken} was first admitted, milliseconds since 1970; 0: not known
+     * @param sharedAtMillis the same of {@code sharedToken}
+     * @return MODE_NOT_ALLOWED or TOKEN_STALE; empty: the call is admitted
+     */
+    public Optional<Rejection> refusal(
+            String resource, Sequencer sequencer, Access access, long exclusiveAtMillis, long sharedAtMillis) {
+        if (!(judge(resource, sequencer, access) instanceof Verdict.Refused refused)) {
+            return Optional.empty();
+        }
+        long when = refusesByShared(sequencer) ? sharedAtMillis : exclusiveAtMillis;
+        Rejection rejection = refused.rejection();
+        return Optional.of(when == 0 ? rejection : rejection.with(Rejection.SUPERSEDED_AT_MILLIS, Long.toString(when)));
     }
 
     /**
