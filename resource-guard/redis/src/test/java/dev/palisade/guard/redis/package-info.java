@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.redis;
+
+import org.jspecify.annotations.NullMarked;
