@@ -18,8 +18,8 @@ public final class CommandList {
     /** Commands of one list. */
     public static final int COMMANDS_MAX = 128;
 
-    /** Words of one command, its name included; keys or arguments of one script. */
-    public static final int WORDS_MAX = 1_000;
+    /** Words of one list, the names of the commands included; keys and arguments of one script together. */
+    public static final int WORDS_MAX = 4_000;
 
     /** Bytes of all words of one call: Redis does nothing else while it runs. */
     public static final int BYTES_MAX = 4 * 1024 * 1024;
@@ -68,9 +68,7 @@ public final class CommandList {
         if (all.size() > COMMANDS_MAX) {
             throw new IllegalArgumentException("a guarded list takes at most " + COMMANDS_MAX + " commands");
         }
-        List<byte[]> bytes = new ArrayList<>();
-        all.forEach(each -> bytes.addAll(each.words()));
-        requireBytes(bytes);
+        requireSize(all.stream().flatMap(each -> each.words().stream()).toList());
         return new CommandList(all);
     }
 
@@ -121,11 +119,8 @@ public final class CommandList {
         return all;
     }
 
-    /** @throws IllegalArgumentException when a value is none that Redis takes, or there are too many */
+    /** @throws IllegalArgumentException when a value is none that Redis takes */
     static List<byte[]> words(Object... values) {
-        if (values.length >= WORDS_MAX) {
-            throw new IllegalArgumentException("at most " + WORDS_MAX + " words, not " + values.length);
-        }
         List<byte[]> words = new ArrayList<>();
         for (Object value : values) {
             words.add(word(value));
@@ -133,17 +128,12 @@ public final class CommandList {
         return words;
     }
 
-    /** @throws IllegalArgumentException when keys and arguments of a script are too large together */
-    static void requireSize(List<byte[]> keys, List<byte[]> arguments) {
-        List<byte[]> all = new ArrayList<>(keys);
-        all.addAll(arguments);
-        requireBytes(all);
-    }
-
-    private static void requireBytes(List<byte[]> words) {
+    /** @throws IllegalArgumentException when the words of one call are too many or too large together */
+    static void requireSize(List<byte[]> words) {
         long bytes = words.stream().mapToLong(word -> word.length).sum();
-        if (bytes > BYTES_MAX) {
-            throw new IllegalArgumentException("a guarded call takes at most " + BYTES_MAX + " bytes, not " + bytes);
+        if (words.size() > WORDS_MAX || bytes > BYTES_MAX) {
+            throw new IllegalArgumentException("a guarded call takes at most " + WORDS_MAX + " words and " + BYTES_MAX
+                    + " bytes, not " + words.size() + " and " + bytes);
         }
     }
 

@@ -84,7 +84,7 @@ final class FenceConnection {
 
     private static FenceCall call(CommandType type, String script, List<byte[]> keys, List<byte[]> arguments) {
         CommandArgs<byte[], byte[]> args =
-                new CommandArgs<>(ByteArrayCodec.INSTANCE).add(script).add(keys.size());
+                new CommandArgs<>(ByteArrayCodec.INSTANCE).add(bytes(script)).add(keys.size());
         keys.forEach(args::addKey);
         arguments.forEach(args::add);
         return new FenceCall(type, args);

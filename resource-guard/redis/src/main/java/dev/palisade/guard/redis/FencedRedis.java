@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * The fence inside Redis or Valkey, 7.0 or newer: one script compares the caller's token with the resource's mark, raises it and
@@ -41,7 +42,7 @@ public final class FencedRedis {
     public static final Duration TIMEOUT_DEFAULT = Duration.ofSeconds(5);
 
     /**
-     * Metadata of an OUTCOME_UNKNOWN of which Redis told the outcome: how many commands of the list were applied, from 1 to one
+     * Metadata of an OUTCOME_UNKNOWN whose outcome Redis did report: how many commands of the list were applied, from 1 to one
      * less than all. They are the first ones of the list; none after them was applied.
      */
     public static final String COMMANDS_APPLIED = "commands_applied";
@@ -136,8 +137,9 @@ public final class FencedRedis {
      * back: decide first, write last.
      *
      * @param script its text, the same at each call: Redis keeps each text until it restarts. Values belong into {@code arguments}
-     * @param keys with the resource as their hash tag, at most {@link CommandList#WORDS_MAX}
-     * @param arguments {@link String}, {@code byte[]} or integers, at most {@link CommandList#WORDS_MAX}
+     * @param keys with the resource as their hash tag
+     * @param arguments {@link String}, {@code byte[]} or integers; with the keys at most {@link CommandList#WORDS_MAX} and {@link
+     *     CommandList#BYTES_MAX}
      * @return what the script returned
      * @throws RejectedException as for a list; OUTCOME_UNKNOWN also when the script raised or returned an error: what it had
      *     written by then stays
@@ -150,7 +152,7 @@ public final class FencedRedis {
         Sequencer sequencer = verified(signed, binding, Access.WRITE);
         List<byte[]> keyWords = CommandList.words(keys.toArray());
         List<byte[]> words = CommandList.words(arguments);
-        CommandList.requireSize(keyWords, words);
+        CommandList.requireSize(Stream.concat(keyWords.stream(), words.stream()).toList());
         HashTag.of(binding.resource()).require(keyWords);
         return run(sequencer, binding, Access.WRITE, FenceScript.ofCaller(script), keyWords, words, 1)
                 .replies()

@@ -48,10 +48,16 @@ final class RedisFenceRejections {
                     "no",
                     error);
         }
-        if (NOT_ALLOWED.contains(code) || line.contains("@user_script")) {
+        if (NOT_ALLOWED.contains(code) || line.contains("@user_script") || line.startsWith("ERR unknown command")) {
             return unreadable(resource, error);
         }
-        return unknown(resource, error);
+        return rejection(
+                Reason.OUTCOME_UNKNOWN,
+                "the call on '" + resource + "' got an error that is none of Redis' own (" + line
+                        + "); it may or may not be applied: read again under the lock",
+                resource,
+                "unknown",
+                error);
     }
 
     static RejectedException unreadable(String resource, Exception error) {

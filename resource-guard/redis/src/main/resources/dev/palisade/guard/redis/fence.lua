@@ -13,7 +13,11 @@ for i, none in ipairs({'0', '', '0', '0', '0'}) do
     mark[i] = mark[i] or none
 end
 local x, s = tonumber(mark[1]), tonumber(mark[3])
-if not x or not s or (x > 0) == (mark[2] == '') then
+local sound = #mark[2] == 0 or #mark[2] == 32 and string.match(mark[2], '^%x+$')
+for _, i in ipairs({1, 3, 4, 5}) do
+    sound = sound and string.match(mark[i], '^%d+$') and tonumber(mark[i]) < 2 ^ 53
+end
+if not sound or (x > 0) == (mark[2] == '') then
     return {'damaged'}
 end
 if is_new then

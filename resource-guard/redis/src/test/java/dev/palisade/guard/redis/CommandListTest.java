@@ -11,6 +11,7 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.lang.reflect.Proxy;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -151,12 +152,17 @@ class CommandListTest {
         CommandList last = full;
         assertThat(last.size()).isEqualTo(CommandList.COMMANDS_MAX);
         assertThatThrownBy(() -> last.then("GET", "k")).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> CommandList.of("DEL", new Object[CommandList.WORDS_MAX]))
+        Object[] many = new Object[CommandList.WORDS_MAX];
+        Arrays.fill(many, "k");
+        assertThatThrownBy(() -> CommandList.of("DEL", many))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("at most 1000 words, not 1000");
+                .hasMessage("a guarded call takes at most 4000 words and 4194304 bytes, not 4001 and 4003");
+        assertThatThrownBy(() -> fenced.write(sequencer, ORDER, "return 1", List.of("{orders/42}"), many))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("not 4001 and");
         assertThatThrownBy(() -> CommandList.of("SET", "k", new byte[CommandList.BYTES_MAX]))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("at most 4194304 bytes");
+                .hasMessageContaining("not 3 and 4194308");
     }
 
     @Test

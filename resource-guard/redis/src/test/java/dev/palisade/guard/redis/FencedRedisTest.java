@@ -25,11 +25,13 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
@@ -271,7 +273,7 @@ class FencedRedisTest {
     @Test
     void scriptRunsInTheSameStep() {
         String take = """
-                local left = tonumber(redis.call('GET', KEYS[1]))
+                local left = tonumber(redis.call('GET', KEYS[1])) -- whatever is übrig
                 if left < tonumber(ARGV[1]) then return false end
                 return redis.call('DECRBY', KEYS[1], ARGV[1])
                 """;
@@ -294,6 +296,27 @@ class FencedRedisTest {
     }
 
     @Test
+    void fullListRunsInOneCall() {
+        Object[] members = new Object[CommandList.WORDS_MAX - 4];
+        for (int i = 0; i < members.length; i++) {
+            members[i] = i;
+        }
+        Object[] arguments =
+                Stream.concat(Stream.of(data), Arrays.stream(members)).toArray();
+        List<RedisReply> replies = fenced.write(
+                grants.exclusive(34), order, CommandList.of("SADD", arguments).then("SCARD", data));
+        assertThat(replies.get(1).number()).isEqualTo(members.length);
+        assertThat(fenced.write(
+                                grants.exclusive(34),
+                                order,
+                                "return redis.call('SREM', KEYS[1], unpack(ARGV))",
+                                List.of(data),
+                                members)
+                        .number())
+                .isEqualTo(members.length);
+    }
+
+    @Test
     void scriptThatFailsIsOutcomeUnknown() {
         for (String end :
                 List.of("redis.call('LPUSH', KEYS[1], 1)", "error('no')", "return redis.error_reply('NO')", "nope()")) {
@@ -311,12 +334,21 @@ class FencedRedisTest {
 
     @Test
     void markThatIsNoneIsRefused() {
+        String grant = new GrantId(7, 3).toString();
         CONNECTION.sync().set(markKey, "text");
         refused(() -> write(34, "1"), Reason.MARK_UNAVAILABLE);
         refused(() -> fenced.mark(resource), Reason.MARK_UNAVAILABLE);
         CONNECTION.sync().del(markKey);
         for (Map<String, String> fields : List.of(
-                Map.of("x", "many", "g", "aa"), Map.of("x", "3"), Map.of("s", "3", "g", "aa"), Map.of("s", "-"))) {
+                Map.of("x", "many", "g", grant),
+                Map.of("x", "1e3", "g", grant),
+                Map.of("x", "9007199254740992", "g", grant),
+                Map.of("x", "3", "g", "aa"),
+                Map.of("x", "3"),
+                Map.of("x", "3", "g", grant, "xt", "-1"),
+                Map.of("s", "3", "g", grant),
+                Map.of("s", "-"),
+                Map.of("s", "nan"))) {
             CONNECTION.sync().del(markKey);
             CONNECTION.sync().hset(markKey, fields);
             refused(() -> write(34, "1"), Reason.MARK_UNAVAILABLE);
