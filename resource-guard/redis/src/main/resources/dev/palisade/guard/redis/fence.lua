@@ -42,15 +42,19 @@ if refused then
     return refused
 end
 
+-- Milliseconds since 1970 by this Redis.
+local function now()
+    local time = redis.call('TIME')
+    return time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+end
+
 -- The first write of all: Redis refuses it, and with it the whole call, when it is full, a replica or cannot save.
-local time = redis.call('TIME')
-local now = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
 if shared and token > s then
-    redis.call('HSET', KEYS[1], 's', ARGV[2], 'st', now)
-    mark[3], mark[5] = ARGV[2], now
+    mark[3], mark[5] = ARGV[2], now()
+    redis.call('HSET', KEYS[1], 's', mark[3], 'st', mark[5])
 elseif not shared and token > x then
-    redis.call('HSET', KEYS[1], 'x', ARGV[2], 'g', grant, 'xt', now)
-    mark[1], mark[2], mark[4] = ARGV[2], grant, now
+    mark[1], mark[2], mark[4] = ARGV[2], grant, now()
+    redis.call('HSET', KEYS[1], 'x', mark[1], 'g', grant, 'xt', mark[4])
 end
 local result = work()
 result[#result + 1] = mark
