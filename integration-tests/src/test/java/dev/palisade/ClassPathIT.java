@@ -107,6 +107,14 @@ class ClassPathIT {
     }
 
     @Test
+    void aUserOfTheGuardForRedisGetsLettuceAndNothingOfOurServices() throws IOException {
+        Set<String> classPath = classPathOf("dev.palisade:palisade-guard-redis");
+
+        assertThat(classPath).contains("dev.palisade:palisade-resource-guard", "io.lettuce:lettuce-core");
+        assertHoldsNone(classPath, "picocli", "h2", "HikariCP", "postgres", "logback", "palisade-lock-server");
+    }
+
+    @Test
     void whatAServiceNeedsItselfIsSeenInTheTree() throws IOException {
         // Or the two tests above would pass on a tree that shows nothing.
         assertThat(classPathOf("dev.palisade:palisade-lock-server")).contains("org.apache.artemis:artemis-journal");

@@ -6,6 +6,7 @@ import dev.palisade.client.FakePalisade;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.guard.Guard;
+import dev.palisade.guard.redis.FencedRedis;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
@@ -39,7 +40,8 @@ class PublicApiTest {
         CONTRACT(FencingToken.class),
         CLIENT(PalisadeClient.class),
         FAKE(FakePalisade.class),
-        GUARD(Guard.class);
+        GUARD(Guard.class),
+        GUARD_REDIS(FencedRedis.class);
 
         private final Class<?> one;
 
