@@ -3,9 +3,11 @@ package dev.palisade.guard.redis;
 import static dev.palisade.guard.redis.Granted.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.guard.Binding;
 import dev.palisade.redis.Cutter;
@@ -18,13 +20,20 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -130,6 +139,59 @@ class FencedRedisTroubleTest {
         refused(() -> fenced.write(grants.exclusive(34), ORDER, ADD), Reason.STORE_UNAVAILABLE);
         connection.close();
         refused(() -> fenced.write(grants.exclusive(34), ORDER, ADD), Reason.STORE_UNAVAILABLE);
+    }
+
+    /** Whatever Redis loses of its log, it is at one earlier moment afterwards. */
+    @Test
+    void markAndDataAreLostTogether() throws Exception {
+        RedisProcess durable = RedisProcess.start("appendonly yes", "appendfsync always");
+        open.add(durable);
+        FencedRedis fenced = fenced(RedisURI.create(durable.uri()), ClientOptions.create());
+        CommandList work = CommandList.of("DEL", "{orders/42}:old");
+        for (int token = 1; token <= 30; token++) {
+            fenced.write(grants.exclusive(token), ORDER, work.then("SET", "{orders/42}", token));
+        }
+        durable.kill9();
+        Path log;
+        try (Stream<Path> files = Files.walk(durable.folder())) {
+            log = files.filter(file -> file.toString().endsWith(".incr.aof"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+        Set<String> seen = new HashSet<>();
+        for (int cut : List.of(0, 1, 20, 40, 60, 80, 500, 1_500)) {
+            try (FileChannel file = FileChannel.open(log, StandardOpenOption.WRITE)) {
+                file.truncate(file.size() - cut);
+            }
+            durable.restart();
+            String value = durable.ask("GET", "{orders/42}");
+            assertThat(durable.ask("HGET", "palisade:fence:{orders/42}", "x")).isEqualTo(value);
+            assertThat(seen.isEmpty() == value.equals("30"))
+                    .as("with an fsync for each reply a crash alone loses nothing")
+                    .isTrue();
+            seen.add(value);
+            durable.kill9();
+        }
+        assertThat(seen.size()).as("moments").isGreaterThan(3);
+    }
+
+    @Test
+    void interruptEndsTheCallWithWhatIsKnown() {
+        FencedRedis fenced = fenced();
+        fenced.claim(grants.exclusive(34), ORDER);
+        redis.freeze();
+        Thread.currentThread().interrupt();
+        Reason reason = catchThrowableOfType(
+                        RejectedException.class, () -> fenced.write(grants.exclusive(34), ORDER, ADD))
+                .reason();
+        assertThat(Thread.interrupted()).isTrue();
+        redis.thaw();
+        assertThat(reason).isIn(Reason.OUTCOME_UNKNOWN, Reason.STORE_UNAVAILABLE);
+        // On the same connection, so after whatever was written.
+        String mine = fenced.read(grants.exclusive(34), ORDER, CommandList.of("GET", "{orders/42}"))
+                .get(0)
+                .toString();
+        assertThat(mine).isIn(reason == Reason.OUTCOME_UNKNOWN ? List.of("nil", "1") : List.of("nil"));
     }
 
     @Test
