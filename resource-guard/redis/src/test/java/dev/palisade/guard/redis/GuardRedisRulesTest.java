@@ -8,6 +8,7 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
 import org.junit.jupiter.api.Test;
 
 /** The public types of this module, each a decision, and what it may use. */
@@ -26,7 +27,7 @@ class GuardRedisRulesTest {
 
     @Test
     void itUsesTheGuardTheContractAndLettuce() {
-        classes()
+        ArchRule rule = classes()
                 .that()
                 .resideInAPackage("dev.palisade.guard.redis")
                 .should()
@@ -39,7 +40,11 @@ class GuardRedisRulesTest {
                         "io.lettuce.core..",
                         "io.netty.buffer",
                         "java..",
-                        "org.jspecify.annotations")
-                .check(PRODUCT);
+                        "org.jspecify.annotations");
+        rule.check(PRODUCT);
+        assertThat(rule.evaluate(new ClassFileImporter().importClasses(GuardRedisRulesTest.class))
+                        .hasViolation())
+                .as("a class that uses something else is seen")
+                .isTrue();
     }
 }
