@@ -26,12 +26,14 @@ final class FenceCheck {
     }
 
     /**
+     * @param joined whether somebody else began the transaction, and may have read in it
      * @return the number of the row, for {@link Fence}
      * @throws dev.palisade.contract.RejectedException TOKEN_STALE, DRAINING, MARK_UNAVAILABLE, STORE_UNAVAILABLE
      * @throws SQLException of {@link SqlFailure#ROLLED_BACK} kind: the transaction must run again
      * @throws IllegalStateException when the transaction is read-only
      */
-    long admit(Connection connection, Sequencer sequencer, Binding binding, Access access) throws SQLException {
+    long admit(Connection connection, Sequencer sequencer, Binding binding, Access access, boolean joined)
+            throws SQLException {
         String resource = binding.resource();
         try {
             if (connection.isReadOnly()) {
@@ -40,7 +42,13 @@ final class FenceCheck {
             String before = dialect.boundLockWait(connection, lockWait);
             long number;
             try {
-                number = raise(connection, sequencer, resource, access);
+                boolean locksFirst = dialect.locksBeforeItCompares();
+                if (joined && locksFirst && !table.isCurrent(connection, resource, sequencer)) {
+                    throw FenceRejections.moved(resource);
+                }
+                number = raise(connection, sequencer, resource, access, locksFirst && !joined);
+                // Last: before the row is locked it could take a snapshot.
+                dialect.requireTable(connection);
             } catch (SQLException | RuntimeException e) {
                 restoreQuietly(connection, before);
                 throw e;
@@ -59,10 +67,25 @@ final class FenceCheck {
         }
     }
 
-    /** The first use inserts the row raised, in the caller's transaction: other first users wait until that one ends. */
-    private long raise(Connection connection, Sequencer sequencer, String resource, Access access) throws SQLException {
+    /**
+     * The first use inserts the row raised, in the caller's transaction: other first users wait until that one ends.
+     *
+     * @param looksFirst whether to read the row before anything locks it: a stale call would wait only to be refused, and readers
+     *     that all have a shared lock could not raise
+     */
+    private long raise(Connection connection, Sequencer sequencer, String resource, Access access, boolean looksFirst)
+            throws SQLException {
         for (int tries = 0; tries < TRIES_MAX; tries++) {
-            long number = table.raise(connection, resource, sequencer);
+            boolean mayStand = true;
+            if (looksFirst) {
+                FenceTable.Row seen = table.read(connection, resource);
+                if (seen != null) {
+                    throwIfRefused(seen, sequencer, resource, access);
+                }
+                mayStand = seen != null
+                        && seen.mark().sharedToken() >= sequencer.token().value();
+            }
+            long number = table.raise(connection, resource, sequencer, mayStand);
             if (number != FenceTable.REFUSED) {
                 return number;
             }
@@ -89,7 +112,7 @@ final class FenceCheck {
 
     private void restoreQuietly(Connection connection, String before) {
         try {
-            if (dialect == SqlDialect.H2) {
+            if (!dialect.rollbackRestoresLockWait()) {
                 dialect.restoreLockWait(connection, before);
             }
         } catch (SQLException e) {

@@ -34,7 +34,11 @@ final class FenceTable {
     private static final String READ = "SELECT x_token, x_grant, s_token, x_raised_at_millis, s_raised_at_millis"
             + " FROM palisade_fence WHERE resource = ?";
 
+    private static final String NUMBER = "SELECT n FROM palisade_fence WHERE resource = ?";
+
     private static final String DUPLICATE_KEY = "23505";
+    /** MySQL's error code. */
+    private static final int DUPLICATE_COLUMN = 1060;
 
     /** In place of a row's number. A row has its number from its first raise on, and none admits before that. */
     static final long REFUSED = -1;
@@ -44,22 +48,23 @@ final class FenceTable {
     private final String raiseShared;
     private final String insertExclusive;
     private final String insertShared;
+    private final String insertOrShare;
 
     FenceTable(SqlDialect dialect) {
         this.dialect = dialect;
         // The times stay as they are when a grant comes again: they tell when its token was first seen.
-        this.raiseExclusive =
-                "UPDATE palisade_fence SET x_token = ?, x_grant = ?, n = ?, x_raised_at_millis = CASE WHEN"
-                        + " x_token < ? THEN " + dialect.nowMillis() + " ELSE x_raised_at_millis END"
-                        + " WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
-        this.raiseShared =
-                "UPDATE palisade_fence SET s_token = GREATEST(s_token, ?), n = ?, s_raised_at_millis = CASE WHEN"
-                        + " s_token < ? THEN " + dialect.nowMillis() + " ELSE s_raised_at_millis END"
-                        + " WHERE resource = ? AND x_token < ?";
-        this.insertExclusive = "INSERT INTO palisade_fence (resource, x_token, n, x_grant, x_raised_at_millis)"
-                + " VALUES (?, ?, ?, ?, " + dialect.nowMillis() + ")" + dialect.unlessPresent();
-        this.insertShared = "INSERT INTO palisade_fence (resource, s_token, n, s_raised_at_millis) VALUES (?, ?, ?, "
-                + dialect.nowMillis() + ")" + dialect.unlessPresent();
+        // And before the tokens: MySQL takes what stands to the left for the old value.
+        this.raiseExclusive = "UPDATE palisade_fence SET x_raised_at_millis = CASE WHEN x_token < ? THEN "
+                + dialect.nowMillis() + " ELSE x_raised_at_millis END, x_token = ?, x_grant = ?, n = ?"
+                + " WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
+        this.raiseShared = "UPDATE palisade_fence SET s_raised_at_millis = CASE WHEN s_token < ? THEN "
+                + dialect.nowMillis() + " ELSE s_raised_at_millis END, s_token = GREATEST(s_token, ?), n = ?"
+                + " WHERE resource = ? AND x_token < ?";
+        this.insertExclusive = dialect.insertUnlessPresent(
+                "(resource, x_token, n, x_grant, x_raised_at_millis) VALUES (?, ?, ?, ?, " + dialect.nowMillis() + ")");
+        String shared = "(resource, s_token, n, s_raised_at_millis) VALUES (?, ?, ?, " + dialect.nowMillis() + ")";
+        this.insertShared = dialect.insertUnlessPresent(shared);
+        this.insertOrShare = dialect.insertOrShare(shared);
     }
 
     /** A mark and when its tokens were first admitted, milliseconds since 1970 by the database's clock; 0: not known. */
@@ -68,11 +73,12 @@ final class FenceTable {
     /**
      * Compares and raises.
      *
+     * @param mayStand whether to look first for a SHARED token that needs no raise
      * @return the number that the row has now, never 0; {@link #REFUSED}: refused, or there is no row, nothing was changed
      */
-    long raise(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+    long raise(Connection connection, String resource, Sequencer sequencer, boolean mayStand) throws SQLException {
         if (sequencer.mode() == Mode.SHARED) {
-            long standing = standing(connection, resource, sequencer);
+            long standing = mayStand ? standing(connection, resource, sequencer) : REFUSED;
             return standing == REFUSED ? raiseShared(connection, resource, sequencer) : standing;
         }
         long token = sequencer.token().value();
@@ -80,10 +86,10 @@ final class FenceTable {
         long number = freshNumber();
         try (PreparedStatement update = connection.prepareStatement(raiseExclusive)) {
             update.setLong(1, token);
-            update.setString(2, grant);
-            update.setLong(3, number);
-            update.setLong(4, token);
-            update.setString(5, resource);
+            update.setLong(2, token);
+            update.setString(3, grant);
+            update.setLong(4, number);
+            dialect.bindResource(update, 5, resource);
             update.setLong(6, token);
             update.setLong(7, token);
             update.setLong(8, token);
@@ -97,9 +103,9 @@ final class FenceTable {
         long number = freshNumber();
         try (PreparedStatement update = connection.prepareStatement(raiseShared)) {
             update.setLong(1, token);
-            update.setLong(2, number);
-            update.setLong(3, token);
-            update.setString(4, resource);
+            update.setLong(2, token);
+            update.setLong(3, number);
+            dialect.bindResource(update, 4, resource);
             update.setLong(5, token);
             return update.executeUpdate() == 1 ? number : REFUSED;
         }
@@ -120,7 +126,7 @@ final class FenceTable {
         String sql =
                 shared ? SHARED_STANDS + dialect.shareLock(connection.getTransactionIsolation()) : EXCLUSIVE_STANDS;
         try (PreparedStatement select = connection.prepareStatement(sql)) {
-            select.setString(1, resource);
+            dialect.bindResource(select, 1, resource);
             select.setLong(2, sequencer.token().value());
             if (shared) {
                 select.setLong(3, sequencer.token().value());
@@ -134,11 +140,33 @@ final class FenceTable {
         }
     }
 
+    /**
+     * Whether a transaction that somebody else began sees the row as it is now. Locks it first, so that a snapshot that is not
+     * taken yet is taken behind the lock; inserts it raised where there is none, because a search for a row that is missing would
+     * lock all its neighbours.
+     */
+    boolean isCurrent(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        boolean shared = sequencer.mode() == Mode.SHARED;
+        insert(connection, resource, sequencer, shared ? insertOrShare : insertExclusive);
+        String lock = shared ? dialect.shareLock(connection.getTransactionIsolation()) : " FOR UPDATE";
+        long now = number(connection, resource, NUMBER + lock);
+        return now == number(connection, resource, NUMBER);
+    }
+
+    private long number(Connection connection, String resource, String sql) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(sql)) {
+            dialect.bindResource(select, 1, resource);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? row.getLong(1) : REFUSED;
+            }
+        }
+    }
+
     /** The row as this transaction sees it; null: the resource has none yet. */
     @Nullable
     Row read(Connection connection, String resource) throws SQLException {
         try (PreparedStatement select = connection.prepareStatement(READ)) {
-            select.setString(1, resource);
+            dialect.bindResource(select, 1, resource);
             try (ResultSet row = select.executeQuery()) {
                 if (!row.next()) {
                     return null;
@@ -155,19 +183,24 @@ final class FenceTable {
     /**
      * Inserts the raised row of a resource that has none. Waits for another transaction that inserts the same row.
      *
-     * @return the number of the row; {@link #REFUSED}: there is one now, nothing was changed
+     * @return the number of the row; {@link #REFUSED}: there is one now, and {@link #raise} says whether it admits
      */
     long insert(Connection connection, String resource, Sequencer sequencer) throws SQLException {
         boolean shared = sequencer.mode() == Mode.SHARED;
+        return insert(connection, resource, sequencer, shared ? insertShared : insertExclusive);
+    }
+
+    private long insert(Connection connection, String resource, Sequencer sequencer, String sql) throws SQLException {
+        boolean shared = sequencer.mode() == Mode.SHARED;
         long number = freshNumber();
-        try (PreparedStatement insert = connection.prepareStatement(shared ? insertShared : insertExclusive)) {
-            insert.setString(1, resource);
+        try (PreparedStatement insert = connection.prepareStatement(sql)) {
+            dialect.bindResource(insert, 1, resource);
             insert.setLong(2, sequencer.token().value());
             insert.setLong(3, number);
             if (!shared) {
                 insert.setString(4, sequencer.grant().toString());
             }
-            return insert.executeUpdate() == 1 ? number : REFUSED;
+            return insert.executeUpdate() == 1 && dialect.countsInserts() ? number : REFUSED;
         } catch (SQLException e) {
             if (DUPLICATE_KEY.equals(e.getSQLState())) {
                 return REFUSED;
@@ -177,16 +210,27 @@ final class FenceTable {
     }
 
     /** Creates the table, or adds the columns that an older one lacks. */
-    static void create(Connection connection) throws SQLException {
+    void create(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(ddl());
             Set<String> present = columns(statement);
             for (String column : List.of("x_raised_at_millis", "s_raised_at_millis")) {
                 // Asked first: ALTER TABLE shuts everybody out for a moment, and waits for all who are in.
                 if (!present.contains(column)) {
-                    statement.execute("ALTER TABLE palisade_fence ADD COLUMN IF NOT EXISTS " + column
-                            + " BIGINT DEFAULT 0 NOT NULL");
+                    addColumn(statement, column);
                 }
+            }
+        }
+        dialect.requireTable(connection);
+    }
+
+    private void addColumn(Statement statement, String column) throws SQLException {
+        try {
+            statement.execute(dialect.addColumn(column + " BIGINT DEFAULT 0 NOT NULL"));
+        } catch (SQLException e) {
+            // Another process that starts now was first, and this database has no IF NOT EXISTS for it.
+            if (e.getErrorCode() != DUPLICATE_COLUMN || !columns(statement).contains(column)) {
+                throw e;
             }
         }
     }
@@ -203,8 +247,8 @@ final class FenceTable {
         return names;
     }
 
-    static String ddl() {
-        try (InputStream ddl = Objects.requireNonNull(FenceTable.class.getResourceAsStream("palisade_fence.sql"))) {
+    private String ddl() {
+        try (InputStream ddl = Objects.requireNonNull(FenceTable.class.getResourceAsStream(dialect.ddlResource()))) {
             return new String(ddl.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

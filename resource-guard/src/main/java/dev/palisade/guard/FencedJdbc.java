@@ -16,7 +16,7 @@ import javax.sql.DataSource;
 /**
  * The fence inside a SQL transaction: the first statement compares the caller's token with the resource's mark and raises
  * it, the work follows, and one commit makes both true or neither (protocol, the guard, "in the transaction"). Its place is
- * a service's data layer, on the service's own {@link DataSource}; PostgreSQL and H2 are known.
+ * a service's data layer, on the service's own {@link DataSource}; PostgreSQL, MySQL, MariaDB and H2 are known.
  *
  * <p>While an EXCLUSIVE transaction is open, calls of other grants wait on the row. SHARED readers run together, except that a
  * grant's first read waits for the first reads of others, and on PostgreSQL for all that are open. A rollback
@@ -79,7 +79,8 @@ public final class FencedJdbc {
      * Asks the database what it is; {@link #createTable} is up to the caller. Refusals go to the {@link System.Logger} {@code
      * dev.palisade.guard.events} at level INFO, on the thread of the call, a bounded number of lines a second.
      *
-     * @throws SQLException in one line, when it cannot be reached or is neither PostgreSQL nor H2
+     * @throws SQLException in one line, when it cannot be reached, or is none of PostgreSQL, MySQL, MariaDB and H2, or is set up
+     *     so that a row lock does not hold against all writers
      * @throws IllegalStateException for Spring's TransactionAwareDataSourceProxy: pass the data source behind it
      */
     public static FencedJdbc create(DataSource dataSource, SequencerVerifier verifier) throws SQLException {
@@ -142,9 +143,8 @@ public final class FencedJdbc {
      * ships beside this class as a resource.
      */
     public void createTable() throws SQLException {
-        try (OwnTransaction transaction =
-                OwnTransaction.begin(dataSource, spring, Connection.TRANSACTION_READ_COMMITTED, "palisade_fence")) {
-            FenceTable.create(transaction.connection());
+        try (OwnTransaction transaction = begin(Connection.TRANSACTION_READ_COMMITTED, "palisade_fence")) {
+            table.create(transaction.connection());
             transaction.commit();
         } catch (SQLException e) {
             // Two processes created it at once: PostgreSQL tells one of them of a duplicate key in its catalogue.
@@ -191,8 +191,7 @@ public final class FencedJdbc {
 
     /** The committed mark of {@code resource}, for people; nothing to decide by, it may be raised the next moment. */
     public Mark mark(String resource) throws SQLException {
-        try (OwnTransaction transaction =
-                OwnTransaction.begin(dataSource, spring, Connection.TRANSACTION_READ_COMMITTED, resource)) {
+        try (OwnTransaction transaction = begin(Connection.TRANSACTION_READ_COMMITTED, resource)) {
             return mark(transaction.connection(), resource);
         }
     }
@@ -229,7 +228,7 @@ public final class FencedJdbc {
                     + "': the transaction reads uncommitted data; use READ COMMITTED or stricter");
         }
         try {
-            Fence fence = admit(connection, sequencer, binding, access);
+            Fence fence = admit(connection, sequencer, binding, access, true);
             counters.admitted();
             return fence;
         } catch (SQLException e) {
@@ -247,11 +246,11 @@ public final class FencedJdbc {
         }
     }
 
-    private Fence admit(Connection connection, Sequencer sequencer, Binding binding, Access access)
+    private Fence admit(Connection connection, Sequencer sequencer, Binding binding, Access access, boolean joined)
             throws SQLException {
         counters.checkBegins();
         try {
-            long number = check.admit(connection, sequencer, binding, access);
+            long number = check.admit(connection, sequencer, binding, access, joined);
             return new Fence(table, counters, sequencer, binding.resource(), number);
         } catch (RejectedException e) {
             throw counters.refused(e);
@@ -267,8 +266,8 @@ public final class FencedJdbc {
         boolean worked = false;
         SQLException last = null;
         for (int run = 1; run <= RUNS_MAX; run++) {
-            try (OwnTransaction transaction = begin(sequencer.mode(), resource)) {
-                Fence fence = admit(transaction.connection(), sequencer, binding, access);
+            try (OwnTransaction transaction = reached(sequencer.mode(), resource)) {
+                Fence fence = admit(transaction.connection(), sequencer, binding, access, false);
                 if (!worked) {
                     counters.admitted();
                 }
@@ -299,11 +298,15 @@ public final class FencedJdbc {
         }
     }
 
-    private OwnTransaction begin(Mode mode, String resource) {
+    private OwnTransaction reached(Mode mode, String resource) {
         try {
-            return OwnTransaction.begin(dataSource, spring, dialect.isolation(mode), resource);
+            return begin(dialect.isolation(mode), resource);
         } catch (SQLException e) {
             throw counters.refused(FenceRejections.unavailable(resource, e));
         }
+    }
+
+    private OwnTransaction begin(int isolation, String resource) throws SQLException {
+        return OwnTransaction.begin(dataSource, spring, dialect, isolation, resource);
     }
 }

@@ -24,7 +24,8 @@ final class OwnTransaction implements AutoCloseable {
     }
 
     /** @throws IllegalStateException when Spring manages a transaction on this thread, or would share the connection */
-    static OwnTransaction begin(DataSource dataSource, SpringTransactions spring, int isolation, String resource)
+    static OwnTransaction begin(
+            DataSource dataSource, SpringTransactions spring, SqlDialect dialect, int isolation, String resource)
             throws SQLException {
         spring.requireNone(resource);
         Connection connection = dataSource.getConnection();
@@ -33,6 +34,7 @@ final class OwnTransaction implements AutoCloseable {
             OwnTransaction transaction = new OwnTransaction(
                     connection, resource, connection.getAutoCommit(), connection.getTransactionIsolation());
             connection.setAutoCommit(false);
+            dialect.endEarlierTransaction(connection);
             if (transaction.isolationBefore != isolation) {
                 connection.setTransactionIsolation(isolation);
             }

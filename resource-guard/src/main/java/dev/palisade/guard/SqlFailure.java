@@ -3,9 +3,13 @@ package dev.palisade.guard;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLTransientConnectionException;
+import java.util.Map;
 import java.util.Set;
 
-/** What an {@link SQLException} says about its transaction. Reads SQL states only; never retries anything itself. */
+/**
+ * What an {@link SQLException} says about its transaction. Reads MySQL's error codes, and SQL states of all others; never retries
+ * anything itself.
+ */
 enum SqlFailure {
     /** Rolled back as a whole by the database (serialization failure, deadlock): not applied, worth another run. */
     ROLLED_BACK,
@@ -33,7 +37,39 @@ enum SqlFailure {
     /** PostgreSQL's read-only transaction, on a standby too; H2's read-only database. */
     private static final Set<String> READ_ONLY_STATES = Set.of("25006", "90097");
 
+    /**
+     * MySQL's and MariaDB's error codes, which no other known database uses. Their states say too little, and differ by driver:
+     * for 1205 one says 40001, though the transaction is still open.
+     */
+    private static final Map<Integer, SqlFailure> MYSQL_CODES = Map.ofEntries(
+            // Deadlock; MariaDB: changed since the snapshot; group replication: rolled back in the commit.
+            Map.entry(1213, ROLLED_BACK),
+            Map.entry(1020, ROLLED_BACK),
+            Map.entry(3101, ROLLED_BACK),
+            // A wait for a lock; a statement that was cut short, by our bound or by an operator.
+            Map.entry(1205, LOCK_TIMEOUT),
+            Map.entry(1969, LOCK_TIMEOUT),
+            Map.entry(3024, LOCK_TIMEOUT),
+            Map.entry(1317, LOCK_TIMEOUT),
+            // read_only, a read-only transaction, innodb_read_only.
+            Map.entry(1290, READ_ONLY),
+            Map.entry(1792, READ_ONLY),
+            Map.entry(1836, READ_ONLY),
+            // Too many connections, of all or of one account; going down; the connection was killed or was idle too
+            // long.
+            Map.entry(1040, UNREACHABLE),
+            Map.entry(1203, UNREACHABLE),
+            Map.entry(1226, UNREACHABLE),
+            Map.entry(1053, UNREACHABLE),
+            Map.entry(3168, UNREACHABLE),
+            Map.entry(1927, UNREACHABLE),
+            Map.entry(4031, UNREACHABLE));
+
     static SqlFailure of(SQLException failure) {
+        SqlFailure known = MYSQL_CODES.get(failure.getErrorCode());
+        if (known != null) {
+            return known;
+        }
         String state = failure.getSQLState();
         if (state == null) {
             state = "";

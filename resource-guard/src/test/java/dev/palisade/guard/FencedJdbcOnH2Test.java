@@ -52,7 +52,7 @@ class FencedJdbcOnH2Test extends FencedJdbcContract {
         assertThatThrownBy(() ->
                         FencedJdbc.create(only(DataSource.class, "getConnection", connection), new Grants().verifier()))
                 .isInstanceOf(SQLException.class)
-                .hasMessage("FencedJdbc does not know the database 'Oracle'; use PostgreSQL or H2");
+                .hasMessage("FencedJdbc does not know the database 'Oracle'; use PostgreSQL, MySQL, MariaDB or H2");
     }
 
     private static <T> T only(Class<T> type, String method, Object answer) {

@@ -54,7 +54,10 @@ class GuardRulesTest {
             "FenceTable",
             "FencedJdbc",
             "GuardedConnection",
+            "H2Dialect",
+            "MySqlDialect",
             "OwnTransaction",
+            "PostgresDialect",
             "SpringTransactions",
             "SqlDialect",
             "SqlFailure");

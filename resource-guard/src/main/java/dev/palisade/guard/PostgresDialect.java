@@ -1,0 +1,67 @@
+package dev.palisade.guard;
+
+import dev.palisade.contract.Mode;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+
+/** Dialect of PostgreSQL. Stateless. */
+final class PostgresDialect extends SqlDialect {
+    @Override
+    String shareLock(int isolation) {
+        return " FOR SHARE";
+    }
+
+    @Override
+    int isolation(Mode mode) {
+        return Connection.TRANSACTION_READ_COMMITTED;
+    }
+
+    /** A duplicate would abort the transaction; under a snapshot that cannot see the row this still is 40001. */
+    @Override
+    String insertUnlessPresent(String columnsAndValues) {
+        return "INSERT INTO palisade_fence " + columnsAndValues + " ON CONFLICT DO NOTHING";
+    }
+
+    /** When the statement arrived, before it waited for its row; a joined transaction may be much older. */
+    @Override
+    String nowMillis() {
+        return "CAST(FLOOR(EXTRACT(EPOCH FROM statement_timestamp()) * 1000) AS BIGINT)";
+    }
+
+    /**
+     * The transaction's (SET LOCAL): a rollback takes it back by itself. A row shared by many is many waits, each with a
+     * lock_timeout of its own, and new readers may join them; statement_timeout bounds their sum.
+     */
+    @Override
+    String boundLockWait(Connection connection, Duration wait) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement("SELECT current_setting('lock_timeout'),"
+                + " current_setting('statement_timeout'), set_config('lock_timeout', ?, true),"
+                + " set_config('statement_timeout', ?, true)")) {
+            statement.setString(1, wait.toMillis() + "ms");
+            statement.setString(2, wait.toMillis() + "ms");
+            try (ResultSet before = statement.executeQuery()) {
+                before.next();
+                return before.getString(1) + " " + before.getString(2);
+            }
+        }
+    }
+
+    @Override
+    void restoreLockWait(Connection connection, String before) throws SQLException {
+        int space = before.indexOf(' ');
+        try (PreparedStatement statement = connection.prepareStatement(
+                "SELECT set_config('lock_timeout', ?, true), set_config('statement_timeout', ?, true)")) {
+            statement.setString(1, before.substring(0, space));
+            statement.setString(2, before.substring(space + 1));
+            statement.execute();
+        }
+    }
+
+    @Override
+    boolean rollbackRestoresLockWait() {
+        return true;
+    }
+}
