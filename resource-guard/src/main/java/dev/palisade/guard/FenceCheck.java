@@ -42,6 +42,7 @@ final class FenceCheck {
             String before = dialect.boundLockWait(connection, lockWait);
             long number;
             try {
+                table.queue(connection, resource, sequencer);
                 boolean locksFirst = dialect.locksBeforeItCompares();
                 if (joined && locksFirst && !table.isCurrent(connection, resource, sequencer)) {
                     throw FenceRejections.moved(resource);

@@ -27,6 +27,11 @@ import org.jspecify.annotations.Nullable;
  * the database orders. Never commits, never rolls back.
  */
 final class FenceTable {
+    /** What a row must be to admit an EXCLUSIVE call, and a SHARED one. */
+    private static final String ADMITS_EXCLUSIVE = "s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
+
+    private static final String ADMITS_SHARED = "x_token < ?";
+
     private static final String SHARED_STANDS =
             "SELECT n FROM palisade_fence WHERE resource = ? AND x_token < ? AND s_token >= ?";
     private static final String EXCLUSIVE_STANDS = "SELECT n FROM palisade_fence "
@@ -56,10 +61,10 @@ final class FenceTable {
         // And before the tokens: MySQL takes what stands to the left for the old value.
         this.raiseExclusive = "UPDATE palisade_fence SET x_raised_at_millis = CASE WHEN x_token < ? THEN "
                 + dialect.nowMillis() + " ELSE x_raised_at_millis END, x_token = ?, x_grant = ?, n = ?"
-                + " WHERE resource = ? AND s_token < ? AND (x_token < ? OR (x_token = ? AND x_grant = ?))";
+                + " WHERE resource = ? AND " + ADMITS_EXCLUSIVE;
         this.raiseShared = "UPDATE palisade_fence SET s_raised_at_millis = CASE WHEN s_token < ? THEN "
                 + dialect.nowMillis() + " ELSE s_raised_at_millis END, s_token = GREATEST(s_token, ?), n = ?"
-                + " WHERE resource = ? AND x_token < ?";
+                + " WHERE resource = ? AND " + ADMITS_SHARED;
         this.insertExclusive = dialect.insertUnlessPresent(
                 "(resource, x_token, n, x_grant, x_raised_at_millis) VALUES (?, ?, ?, ?, " + dialect.nowMillis() + ")");
         String shared = "(resource, s_token, n, s_raised_at_millis) VALUES (?, ?, ?, " + dialect.nowMillis() + ")";
@@ -90,10 +95,7 @@ final class FenceTable {
             update.setString(3, grant);
             update.setLong(4, number);
             dialect.bindResource(update, 5, resource);
-            update.setLong(6, token);
-            update.setLong(7, token);
-            update.setLong(8, token);
-            update.setString(9, grant);
+            bindAdmits(update, 6, sequencer);
             return update.executeUpdate() == 1 ? number : REFUSED;
         }
     }
@@ -108,6 +110,35 @@ final class FenceTable {
             dialect.bindResource(update, 4, resource);
             update.setLong(5, token);
             return update.executeUpdate() == 1 ? number : REFUSED;
+        }
+    }
+
+    private static void bindAdmits(PreparedStatement statement, int from, Sequencer sequencer) throws SQLException {
+        long token = sequencer.token().value();
+        statement.setLong(from, token);
+        if (sequencer.mode() == Mode.EXCLUSIVE) {
+            statement.setLong(from + 1, token);
+            statement.setLong(from + 2, token);
+            statement.setString(from + 3, sequencer.grant().toString());
+        }
+    }
+
+    /**
+     * Waits in line for the row, until the transaction ends. Not with a token that is stale already: it would wait to be refused,
+     * and others would wait for it.
+     */
+    void queue(Connection connection, String resource, Sequencer sequencer) throws SQLException {
+        String queue = dialect.queue(sequencer.mode());
+        if (queue.isEmpty()) {
+            return;
+        }
+        String admits = sequencer.mode() == Mode.SHARED ? ADMITS_SHARED : ADMITS_EXCLUSIVE;
+        try (PreparedStatement select = connection.prepareStatement(queue
+                + " WHERE NOT EXISTS (SELECT 1 FROM palisade_fence WHERE resource = ? AND NOT (" + admits + "))")) {
+            dialect.bindResource(select, 1, resource);
+            dialect.bindResource(select, 2, resource);
+            bindAdmits(select, 3, sequencer);
+            select.execute();
         }
     }
 

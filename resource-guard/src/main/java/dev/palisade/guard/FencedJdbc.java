@@ -19,7 +19,7 @@ import javax.sql.DataSource;
  * a service's data layer, on the service's own {@link DataSource}; PostgreSQL, MySQL, MariaDB and H2 are known.
  *
  * <p>While an EXCLUSIVE transaction is open, calls of other grants wait on the row. SHARED readers run together, except that a
- * grant's first read waits for the first reads of others, and on PostgreSQL for all that are open. A rollback
+ * grant's first read waits for the first reads of others, and except on H2 for all that are open. A rollback
  * lowers the mark again, together with the data: what was read in it must be forgotten. {@link #claim} commits the raise
  * alone.
  *
@@ -35,7 +35,7 @@ public final class FencedJdbc {
     public interface Work<T> {
         /**
          * @param connection the guarded transaction; committing, rolling back, closing it or switching autocommit is refused.
-         *     Statements that commit by themselves (DDL on H2) must not be run on it.
+         *     Statements that commit by themselves (DDL, except on PostgreSQL) must not be run on it.
          */
         T run(Connection connection) throws SQLException;
     }
@@ -106,7 +106,8 @@ public final class FencedJdbc {
     /**
      * The same fence with another bound on waiting for other grants' calls; cheap, for one call if need be.
      *
-     * @param wait for each statement of a check that waits, 1 ms to 1 h; there are two of them at a resource's first use
+     * @param wait for each statement of a check that waits, 1 ms to 1 h; there may be three of them, in line, for the row, and at a
+     *     resource's first use
      * @throws IllegalArgumentException out of that range
      */
     public FencedJdbc withLockWait(Duration wait) {
@@ -212,7 +213,8 @@ public final class FencedJdbc {
      * @return the check, for {@link Fence#confirm}
      * @throws RejectedException as {@link #write}, OUTCOME_UNKNOWN excepted
      * @throws SQLTransactionRollbackException the database wants the whole transaction run again; nothing was applied. At
-     *     REPEATABLE READ and SERIALIZABLE this is the common answer to two transactions at once on one resource
+     *     REPEATABLE READ and SERIALIZABLE this is the common answer to two transactions at once on one resource;
+     *     on MySQL and MariaDB only if the transaction had read before
      * @throws IllegalStateException when the connection is in autocommit, is read-only, or reads what others have not
      *     committed
      */

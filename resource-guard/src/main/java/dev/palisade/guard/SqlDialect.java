@@ -13,6 +13,14 @@ import java.time.Duration;
  * Safe for use by many threads.
  */
 abstract class SqlDialect {
+    /**
+     * A SELECT that waits in a fair queue of the resource in its one parameter, together with others if SHARED, until the
+     * transaction ends. Empty where the waits for a row are such a queue. Only for fairness: safety comes from the row alone.
+     */
+    String queue(Mode mode) {
+        return "";
+    }
+
     /** The lock clause of a SHARED reader's SELECT at {@code isolation}. */
     abstract String shareLock(int isolation);
 

@@ -51,9 +51,8 @@ enum SqlFailure {
             Map.entry(1969, LOCK_TIMEOUT),
             Map.entry(3024, LOCK_TIMEOUT),
             Map.entry(1317, LOCK_TIMEOUT),
-            // read_only, a read-only transaction, innodb_read_only.
+            // read_only, innodb_read_only.
             Map.entry(1290, READ_ONLY),
-            Map.entry(1792, READ_ONLY),
             Map.entry(1836, READ_ONLY),
             // Too many connections, of all or of one account; going down; the connection was killed or was idle too
             // long.

@@ -34,6 +34,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -305,6 +306,35 @@ abstract class FencedJdbcContract {
         assertThat(value()).isEqualTo(60);
     }
 
+    /** Readers of one token may overlap without an end; so those that come later must wait for the writer. */
+    @Test
+    void writerIsAheadOfReadersThatComeLater() throws Exception {
+        fenced.claim(grants.shared(LOCK, 5), ORDER);
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        AtomicBoolean overtaken = new AtomicBoolean();
+        Future<Long> reader = threads.submit(() -> fenced.read(grants.shared(LOCK, 5), ORDER, connection -> {
+            inside.countDown();
+            uninterruptibly(goOn);
+            return select(connection);
+        }));
+        assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+        FencedJdbc patient = fenced.withLockWait(Duration.ofSeconds(60));
+        Future<Mark> writer = threads.submit(() -> patient.claim(grants.exclusive(LOCK, 6), ORDER));
+        await().atMost(Duration.ofSeconds(30)).until(() -> writer.isDone() || waiters() > 0);
+        Future<Optional<Reason>> later =
+                threads.submit(() -> reasonOf(() -> patient.read(grants.shared(LOCK, 5), ORDER, connection -> {
+                    overtaken.set(!writer.isDone());
+                    return select(connection);
+                })));
+        await().atMost(Duration.ofSeconds(30)).until(() -> later.isDone() || waiters() > 1);
+        goOn.countDown();
+        assertThat(writer.get(30, TimeUnit.SECONDS).exclusiveToken()).isEqualTo(6);
+        assertThat(later.get(30, TimeUnit.SECONDS)).contains(Reason.TOKEN_STALE);
+        assertThat(overtaken).isFalse();
+        assertThat(reader.get(30, TimeUnit.SECONDS)).isZero();
+    }
+
     @Test
     void aJoinedSharedReadHoldsUnderReadCommittedToo() throws Exception {
         fenced.claim(grants.shared(LOCK, 5), ORDER);
@@ -447,7 +477,13 @@ abstract class FencedJdbcContract {
             String before = lockWait(mine);
             fenced.withLockWait(Duration.ofMillis(123)).check(mine, grants.exclusive(LOCK, 34), ORDER, Access.WRITE);
             assertThat(lockWait(mine)).isEqualTo(before);
+            mine.commit();
+            refused(
+                    () -> fenced.withLockWait(Duration.ofMillis(123))
+                            .check(mine, grants.exclusive(LOCK, 33), ORDER, Access.WRITE),
+                    Reason.TOKEN_STALE);
             mine.rollback();
+            assertThat(lockWait(mine)).isEqualTo(before);
         }
     }
 

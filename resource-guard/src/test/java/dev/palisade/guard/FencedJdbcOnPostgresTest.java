@@ -76,13 +76,58 @@ class FencedJdbcOnPostgresTest extends FencedJdbcContract {
         assertThat(fenced.mark("dies").exclusiveToken()).isEqualTo(33);
     }
 
-    /** Readers of one token overlap without an end, each of them briefly: the wait is for all of them, not for each. */
+    /** Readers of one token overlap without an end, each of them briefly. */
     @Test
-    void aWriterAmongOverlappingReadersWaitsNoLongerThanItMay() throws Exception {
+    void aWriterAmongOverlappingReadersGetsIn() throws Exception {
         Grants grants = new Grants();
         FencedJdbc fenced = FencedJdbc.create(dataSource(), grants.verifier());
         Binding binding = Binding.of("overlap");
         fenced.claim(grants.shared("overlap", 5), binding);
+        whileReadersOverlap(
+                () -> fenced.read(
+                        grants.shared("overlap", 5),
+                        binding,
+                        connection -> number(connection, "SELECT 1 FROM pg_sleep(0.1)")),
+                () -> assertThat(fenced.claim(grants.exclusive("overlap", 6), binding)
+                                .exclusiveToken())
+                        .isEqualTo(6));
+    }
+
+    /** Readers that do not queue, as those of a guard of an earlier version: the wait is for all of them, not for each. */
+    @Test
+    void aWriterAmongReadersThatDoNotQueueWaitsNoLongerThanItMay() throws Exception {
+        Grants grants = new Grants();
+        FencedJdbc fenced = FencedJdbc.create(dataSource(), grants.verifier());
+        Binding binding = Binding.of("overlap");
+        fenced.claim(grants.shared("overlap", 5), binding);
+        FencedJdbc impatient = fenced.withLockWait(Duration.ofMillis(500));
+        whileReadersOverlap(
+                () -> {
+                    try (Connection connection = open()) {
+                        number(connection, "SELECT 1 FROM palisade_fence WHERE resource = 'overlap' FOR SHARE");
+                        number(connection, "SELECT 1 FROM pg_sleep(0.1)");
+                        connection.rollback();
+                    }
+                },
+                () -> assertThat(CompletableFuture.supplyAsync(() -> {
+                            try {
+                                impatient.claim(grants.exclusive("overlap", 6), binding);
+                                return true;
+                            } catch (RejectedException e) {
+                                return e.reason() == Reason.DRAINING;
+                            } catch (SQLException e) {
+                                return false;
+                            }
+                        }))
+                        .succeedsWithin(Duration.ofSeconds(5))
+                        .isEqualTo(true));
+    }
+
+    private interface Call {
+        void run() throws SQLException;
+    }
+
+    private static void whileReadersOverlap(Call read, Call write) throws Exception {
         AtomicBoolean stop = new AtomicBoolean();
         CountDownLatch running = new CountDownLatch(16);
         ExecutorService readers = Executors.newFixedThreadPool(8);
@@ -91,10 +136,8 @@ class FencedJdbcOnPostgresTest extends FencedJdbcContract {
                 readers.execute(() -> {
                     while (!stop.get()) {
                         try {
-                            fenced.read(grants.shared("overlap", 5), binding, connection -> {
-                                running.countDown();
-                                return number(connection, "SELECT 1 FROM pg_sleep(0.1)");
-                            });
+                            read.run();
+                            running.countDown();
                         } catch (SQLException | RejectedException e) {
                             return; // The writer got in.
                         }
@@ -102,19 +145,7 @@ class FencedJdbcOnPostgresTest extends FencedJdbcContract {
                 });
             }
             assertThat(running.await(30, TimeUnit.SECONDS)).isTrue();
-            FencedJdbc impatient = fenced.withLockWait(Duration.ofMillis(500));
-            assertThat(CompletableFuture.supplyAsync(() -> {
-                        try {
-                            impatient.claim(grants.exclusive("overlap", 6), binding);
-                            return true;
-                        } catch (RejectedException e) {
-                            return e.reason() == Reason.DRAINING;
-                        } catch (SQLException e) {
-                            return false;
-                        }
-                    }))
-                    .succeedsWithin(Duration.ofSeconds(5))
-                    .isEqualTo(true);
+            write.run();
         } finally {
             stop.set(true);
             readers.shutdown();
