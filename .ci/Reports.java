@@ -95,18 +95,28 @@ final class Reports {
         return names.stream().map(Path::of).filter(Files::isDirectory).toList();
     }
 
-    /** {@code A#first+second,B}; {@code none}, which no class is called, if there are none. */
+    /**
+     * {@code A#first+second,B}; {@code none}, which no class is called, if there are none. A class of which nothing was executed is
+     * named whole: its report does not list the methods with parameters.
+     */
     private static String leftOut(List<String> checkout, Predicate<Test> wanted) throws IOException {
         Map<String, Set<String>> methods = new TreeMap<>();
-        all(Path.of(checkout.get(0))).stream()
-                .filter(test -> test.result() == Result.SKIPPED && FIRST.contains(test.folder()))
-                .filter(wanted)
-                .forEach(test -> methods.computeIfAbsent(test.type(), type -> new TreeSet<>())
-                        .add(test.method()));
+        Set<String> begun = new TreeSet<>();
+        for (Test test : all(Path.of(checkout.get(0)))) {
+            if (!FIRST.contains(test.folder()) || !wanted.test(test)) {
+                continue;
+            }
+            if (test.result() == Result.SKIPPED) {
+                methods.computeIfAbsent(test.type(), type -> new TreeSet<>()).add(test.method());
+            } else {
+                begun.add(test.type());
+            }
+        }
         List<String> patterns = new ArrayList<>();
         methods.forEach((type, names) -> {
             String simple = type.substring(type.lastIndexOf('.') + 1);
-            patterns.add(names.contains("") ? simple : simple + "#" + String.join("+", names));
+            boolean whole = names.contains("") || !begun.contains(type);
+            patterns.add(whole ? simple : simple + "#" + String.join("+", names));
         });
         return patterns.isEmpty() ? "none" : String.join(",", patterns);
     }
