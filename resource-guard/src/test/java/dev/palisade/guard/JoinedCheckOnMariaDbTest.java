@@ -8,7 +8,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.mariadb.jdbc.MariaDbDataSource;
 
-/** With useAffectedRows, which the other class with this driver does not set. */
+/** With useAffectedRows and statements that the server prepares, which the other class with this driver does not set. */
 @NullUnmarked
 class JoinedCheckOnMariaDbTest extends JoinedCheckContract {
     private static MariaDbServer server;
@@ -28,7 +28,7 @@ class JoinedCheckOnMariaDbTest extends JoinedCheckContract {
     @Override
     DataSource dataSource() {
         try {
-            return new MariaDbDataSource(server.url("mariadb", "&useAffectedRows=true"));
+            return new MariaDbDataSource(server.url("mariadb", "&useAffectedRows=true&useServerPrepStmts=true"));
         } catch (SQLException e) {
             throw new AssertionError(e);
         }
