@@ -83,13 +83,15 @@ abstract class FencedJdbcContract {
     @BeforeEach
     void freshTables() throws SQLException {
         dataSource = dataSource();
-        execute("DROP TABLE IF EXISTS palisade_fence");
-        execute("DROP TABLE IF EXISTS data");
-        execute("DROP TABLE IF EXISTS applied");
-        execute("CREATE TABLE data (id INT PRIMARY KEY, v BIGINT NOT NULL)");
-        execute("INSERT INTO data VALUES (1, 0)");
-        execute("CREATE TABLE applied (seq " + counted()
-                + " PRIMARY KEY, writes BOOLEAN, mode VARCHAR(9), token BIGINT," + " grant_id VARCHAR(32))");
+        try (Connection connection = dataSource.getConnection()) {
+            execute(connection, "DROP TABLE IF EXISTS palisade_fence, data, applied");
+            execute(connection, "CREATE TABLE data (id INT PRIMARY KEY, v BIGINT NOT NULL)");
+            execute(connection, "INSERT INTO data VALUES (1, 0)");
+            execute(
+                    connection,
+                    "CREATE TABLE applied (seq " + counted() + " PRIMARY KEY, writes BOOLEAN, mode VARCHAR(9), token"
+                            + " BIGINT, grant_id VARCHAR(32))");
+        }
         fenced = fenced(dataSource);
         fenced.createTable();
         fenced.createTable();
