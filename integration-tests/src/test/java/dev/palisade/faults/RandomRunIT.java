@@ -40,8 +40,9 @@ class RandomRunIT {
                 Main.class.getName());
         command.addAll(List.of(options));
         List<String> said = new ArrayList<>();
-        try (Child run = Child.start("palisade chaos", command, Map.of(), said::add)) {
+        try (Child run = Child.start("palisade chaos", command, Map.of())) {
             run.awaitEnd(PATIENCE);
+            said.addAll(run.remainingOutput());
             said.add("exit code " + run.awaitExit());
         }
         return said;

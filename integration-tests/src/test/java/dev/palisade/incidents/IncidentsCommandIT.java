@@ -41,8 +41,9 @@ class IncidentsCommandIT {
                 "redis"));
         command.addAll(List.of(options));
         List<String> said = new ArrayList<>();
-        try (Child run = Child.start("palisade chaos redis", command, Map.of(), said::add)) {
+        try (Child run = Child.start("palisade chaos redis", command, Map.of())) {
             run.awaitEnd(PATIENCE);
+            said.addAll(run.remainingOutput());
             said.add("exit code " + run.awaitExit());
         }
         said.forEach(System.out::println);
