@@ -45,6 +45,9 @@ import org.jspecify.annotations.Nullable;
  * What can gather is bounded by the calls in flight and by the locks of the session.
  */
 final class SessionStream implements StreamObserver<ClientFrame>, Peer {
+    /** As much as one frame takes. */
+    static final int UNSENT_BYTES_DESCRIBED = 1 << 20;
+
     private final LockEngine engine;
     private final ProtoCodec codec;
     private final Answers answers;
@@ -213,13 +216,28 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                             call,
                             engine.execute(new Describe(
                                     ProtoCodec.lock(call.getDescribe().getLock()))),
-                            (reply, answer) -> reply.setDescribe(answers.describe(answer)));
+                            (reply, answer) -> {
+                                requireRoom();
+                                reply.setDescribe(answers.describe(answer));
+                            });
                 case CALL_NOT_SET ->
                     throw RejectedException.malformed(
                             "call " + call.getCallId() + " names no command this server knows");
             }
         } catch (RejectedException e) {
             reply(call, reply -> reply.setRejected(Answers.rejected(answers.noted(e.rejection()))));
+        }
+    }
+
+    /** Descriptions are long, and making thousands that nobody reads would keep other clients waiting. */
+    private void requireRoom() {
+        if (outbox.unsentBytes() > UNSENT_BYTES_DESCRIBED) {
+            throw new Rejection(
+                            Reason.LIMIT_EXCEEDED,
+                            "more than " + UNSENT_BYTES_DESCRIBED + " bytes wait to be sent on this stream; read them,"
+                                    + " then ask again")
+                    .with(Rejection.LIMIT, "unsentBytesDescribed")
+                    .asException();
         }
     }
 
@@ -240,6 +258,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         Reply.Builder reply = Reply.newBuilder().setCallId(call.getCallId());
         try {
             encode.accept(reply);
+        } catch (RejectedException e) {
+            reply.setRejected(Answers.rejected(answers.noted(e.rejection())));
         } catch (RuntimeException e) {
             reply.setRejected(Answers.rejected(Answers.unsaid(e)));
         }

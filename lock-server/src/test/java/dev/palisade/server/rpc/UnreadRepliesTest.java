@@ -75,6 +75,22 @@ class UnreadRepliesTest {
     }
 
     @Test
+    void descriptionsThatAreNotReadAreRefusedAfterTheFirst() {
+        Served.Stream deaf = served.new Stream(10, 1, false);
+        for (int frames = 0; frames < 4; frames++) {
+            ClientFrame.Builder frame = ClientFrame.newBuilder();
+            for (int call = 1; call <= Served.CALLS_IN_FLIGHT_MAX; call++) {
+                frame.addCalls(Call.newBuilder()
+                        .setCallId(call)
+                        .setDescribe(DescribeRequest.newBuilder().setLock("big")));
+            }
+            deaf.send(frame);
+        }
+        await().until(() -> served.events.stream().anyMatch(line -> line.contains("wait to be sent on this stream")));
+        assertThat(served.rpc.unsentBytes()).isLessThan(2 * SessionStream.UNSENT_BYTES_DESCRIBED);
+    }
+
+    @Test
     void listingsBeyondTheBoundAreRefusedAndCostNothing() throws Exception {
         Queue<Runnable> encoders = new ConcurrentLinkedQueue<>();
         served.encoders = encoders::add;
