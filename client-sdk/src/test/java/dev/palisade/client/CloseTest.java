@@ -112,7 +112,7 @@ class CloseTest extends Fixture {
         }
     }
 
-    /** All tasks of the loop are run by whoever waits for one: as if another thread were in the loop until then. */
+    /** A waiting thread runs the loop's tasks, as if another thread were in the loop until then. */
     @Test
     void closeWaitsForAThreadThatIsInTheLoop() throws InterruptedException {
         Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
