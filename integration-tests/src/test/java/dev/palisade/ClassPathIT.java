@@ -115,6 +115,23 @@ class ClassPathIT {
     }
 
     @Test
+    void aUserOfTheGuardForS3GetsTheAwsSdkWithoutAnHttpClient() throws IOException {
+        Set<String> classPath = classPathOf("dev.palisade:palisade-guard-s3");
+
+        assertThat(classPath).contains("dev.palisade:palisade-resource-guard", "software.amazon.awssdk:s3");
+        assertHoldsNone(
+                classPath,
+                "netty",
+                "apache",
+                "picocli",
+                "h2",
+                "HikariCP",
+                "postgres",
+                "logback",
+                "palisade-lock-server");
+    }
+
+    @Test
     void whatAServiceNeedsItselfIsSeenInTheTree() throws IOException {
         // Or the two tests above would pass on a tree that shows nothing.
         assertThat(classPathOf("dev.palisade:palisade-lock-server")).contains("org.apache.artemis:artemis-journal");

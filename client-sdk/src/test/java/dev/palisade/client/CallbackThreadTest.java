@@ -47,11 +47,11 @@ class CallbackThreadTest {
         // Silent, so that the future cannot be done by chance.
         server.script = call -> null;
         ((LeaseHandle) lease).lease().lostAtServer(LostReason.EXPIRED, "");
-        return thrown.get(10, TimeUnit.SECONDS);
+        return thrown.get(60, TimeUnit.SECONDS);
     }
 
     private static <T> CompletableFuture<T> completed(CompletableFuture<T> future) throws Exception {
-        T unused = future.get(10, TimeUnit.SECONDS);
+        T unused = future.get(60, TimeUnit.SECONDS);
         return future;
     }
 
@@ -82,7 +82,7 @@ class CallbackThreadTest {
             }
         });
         ((LeaseHandle) lease).lease().lostAtServer(LostReason.EXPIRED, "");
-        assertThat(read.get(10, TimeUnit.SECONDS)).isInstanceOf(AcquireResult.Granted.class);
+        assertThat(read.get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireResult.Granted.class);
     }
 
     @Test

@@ -234,7 +234,7 @@ class ClaimTest extends Fixture {
                 .start();
         await().until(() -> !one.asked.isEmpty());
         busy.close();
-        assertThat(thrown.get(10, TimeUnit.SECONDS))
+        assertThat(thrown.get(60, TimeUnit.SECONDS))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("CLIENT_CLOSED");
     }

@@ -81,7 +81,7 @@ class ManyTest {
                 .toList();
         asked.forEach(CompletableFuture::join);
         long before = server.link().keepAlives();
-        await().atMost(Duration.ofSeconds(20)).until(() -> server.link().keepAlives() >= before + 6);
+        await().until(() -> server.link().keepAlives() >= before + 6);
         assertThat(asked).allMatch(future -> Fixture.leaseOf(future).isValid());
         assertThat(server.links).hasSize(1);
         assertThat(threads() - threadsBefore).isLessThanOrEqualTo(2);

@@ -356,7 +356,7 @@ class OperationsTest {
         caller.start();
         await().until(() -> caller.getState() == Thread.State.TIMED_WAITING && !locks.requests.isEmpty());
         other.close();
-        assertThat(thrown.get(5, TimeUnit.SECONDS)).isInstanceOf(IllegalStateException.class);
+        assertThat(thrown.get(60, TimeUnit.SECONDS)).isInstanceOf(IllegalStateException.class);
     }
 
     @Test
@@ -374,7 +374,7 @@ class OperationsTest {
                 .start();
         await().until(() -> locks.requests.stream().anyMatch(request -> request instanceof ForceReleaseRequest));
         other.close();
-        assertThat(thrown.get(10, TimeUnit.SECONDS))
+        assertThat(thrown.get(60, TimeUnit.SECONDS))
                 .isInstanceOfSatisfying(
                         LockUnavailableException.class,
                         e -> assertThat(e.rejection().reason()).isEqualTo(Reason.OUTCOME_UNKNOWN));

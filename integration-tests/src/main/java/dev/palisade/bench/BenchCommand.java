@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "bench",
         description = {
-            "Measures locks and guard, and with --peers what would be used in their place: rounds of all contestants take turns, "
+            "Measures locks, guard and gateway, and with --peers what would be used in their place: rounds of all contestants take turns, "
                     + "medians are reported.",
             "",
         },
@@ -62,7 +62,8 @@ final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--postgres",
             paramLabel = "JDBC-URL",
-            description = "A PostgreSQL for --peers, with as many connections as callers.")
+            description =
+                    "A PostgreSQL for --peers, with as many connections as callers, and for the register of gateway.")
     private @Nullable String postgres;
 
     @Option(

@@ -49,6 +49,7 @@ final class Goals {
         goals.chains();
         goals.virtual();
         goals.guard();
+        goals.gateway();
         goals.cost();
         return goals.judged;
     }
@@ -130,6 +131,35 @@ final class Goals {
                         ratio(Comparison.times(
                                 found.median("guarded", GuardParts::cpu),
                                 found.median("unguarded", GuardParts::cpu)))));
+    }
+
+    private void gateway() {
+        of(GatewayPart.title(64)).ifPresent(found -> {
+            OptionalDouble guarded = found.perSecond(GatewayPart.GUARDED);
+            judge(
+                    "requests of the unguarded route, connections: 64",
+                    GatewayPart.GUARDED,
+                    0.9,
+                    true,
+                    TIMES,
+                    ratio(Comparison.times(guarded, found.perSecond(GatewayPart.UNGUARDED))));
+            judge(
+                    "requests of nginx, connections: 64",
+                    GatewayPart.GUARDED,
+                    0.5,
+                    true,
+                    TIMES,
+                    ratio(Comparison.times(guarded, found.perSecond(GatewayPart.NGINX))));
+            judge(
+                    "CPU of an unguarded request, connections: 64",
+                    GatewayPart.GUARDED,
+                    1.1,
+                    false,
+                    TIMES,
+                    ratio(Comparison.times(
+                            found.median(GatewayPart.GUARDED, GatewayPart::cpu),
+                            found.median(GatewayPart.UNGUARDED, GatewayPart::cpu))));
+        });
     }
 
     private void faster(String what, String title, Store store, double times) {

@@ -22,6 +22,8 @@ enum Part {
     GUARD,
     /** Objects written with and without fence. */
     OBJECTS,
+    /** What the gateway costs. */
+    GATEWAY,
     /** Leases that are held and nothing else. */
     IDLE,
     /** Memory of many names. */

@@ -3,6 +3,8 @@ package dev.palisade.bench;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * {@code palisade server} or {@code palisade objects} in a JVM of its own, as a user starts it: with the JVM's defaults, unlike the
+ * {@code palisade server}, {@code palisade objects} or {@code palisade gateway} in a JVM of its own, as a user starts it: with the JVM's defaults, unlike the
  * servers of the tests, which are to start soon and stay small.
  */
 final class ServerProcess implements AutoCloseable {
@@ -19,6 +21,7 @@ final class ServerProcess implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final List<String> LOCKS = List.of("lock-server/target/palisade-server.jar", "server");
     private static final List<String> OBJECTS = List.of("resource-guard/target/palisade-objects.jar");
+    private static final List<String> GATEWAY = List.of("resource-guard/gateway/target/palisade-gateway.jar");
 
     private final Installation home;
     private final boolean first;
@@ -35,7 +38,7 @@ final class ServerProcess implements AutoCloseable {
 
     /** A lock server with its own data directory; returns when it listens. */
     static ServerProcess locks(List<String> options) {
-        return start(Installation.fresh(), true, LOCKS, Map.of(), options);
+        return start(Installation.fresh(), true, LOCKS, Map.of(), anyPort(options));
     }
 
     /** A lock server with its locks in {@code redis} under keys of its own; returns when it listens. */
@@ -48,7 +51,7 @@ final class ServerProcess implements AutoCloseable {
                         "PALISADE_SERVER_STORE", redis.uri(),
                         "PALISADE_SERVER_STORE_PREFIX", redis.newPrefix(),
                         "PALISADE_SERVER_INIT", "true"),
-                options);
+                anyPort(options));
     }
 
     /** An object storage that accepts the sequencers of this lock server; returns when it listens. Close it first. */
@@ -56,7 +59,32 @@ final class ServerProcess implements AutoCloseable {
         List<String> all =
                 new ArrayList<>(List.of("--data-dir", home.home().resolve(name).toString()));
         all.addAll(List.of(options));
-        return start(home, false, OBJECTS, Map.of(), all);
+        return start(home, false, OBJECTS, Map.of(), anyPort(all));
+    }
+
+    /**
+     * A gateway that accepts the sequencers of this lock server; returns when it listens. Close it first.
+     *
+     * @param config its file, which is in the home of the lock server; it listens on a port of the system's choice
+     */
+    ServerProcess gateway(String name, String config) throws IOException {
+        Path file = Files.writeString(home.home().resolve(name + ".yaml"), config);
+        List<String> init = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
+        init.addAll(command(GATEWAY));
+        init.addAll(List.of("init", file.toString()));
+        try (Child child = Child.start(name + " init", init, Map.of())) {
+            child.awaitEnd(PATIENCE);
+            if (child.awaitExit() != 0) {
+                throw new ScenarioFailed("palisade gateway init failed; it printed: " + child.remainingOutput());
+            }
+        }
+        return start(home, false, GATEWAY, Map.of(), List.of("--config", file.toString()));
+    }
+
+    private static List<String> anyPort(List<String> options) {
+        List<String> all = new ArrayList<>(List.of("--port", "0"));
+        all.addAll(options);
+        return all;
     }
 
     private static ServerProcess start(
@@ -68,7 +96,6 @@ final class ServerProcess implements AutoCloseable {
         Map<String, String> variables = new LinkedHashMap<>(environment);
         variables.put("PALISADE_HOME", home.home().toString());
         List<String> command = command(what);
-        command.addAll(List.of("--port", "0"));
         command.addAll(options);
         Child child = Child.start(what.get(0), command, variables);
         try {
@@ -98,6 +125,11 @@ final class ServerProcess implements AutoCloseable {
     /** What a client connects to. */
     String address() {
         return address;
+    }
+
+    /** The folder of its files; gone when the lock server is closed. */
+    Path home() {
+        return home.home();
     }
 
     long pid() {

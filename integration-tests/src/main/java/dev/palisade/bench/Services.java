@@ -85,6 +85,11 @@ final class Services implements AutoCloseable {
         return stores;
     }
 
+    /** The JDBC URL of one that may be filled; empty if none was given. */
+    Optional<String> postgres() {
+        return Optional.ofNullable(postgres);
+    }
+
     /** Tells that something is not measured, and why. */
     void leaveOut(String what) {
         leftOut.accept(what);

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 
 /** The time that passes, and that processors spend on several processes, from its beginning to its end. */
 final class Usage {
@@ -42,5 +43,16 @@ final class Usage {
                 .map(Duration::toNanos)
                 .orElseThrow(() -> new ScenarioFailed("the processor time of process " + pid
                         + " cannot be read: has it ended, or does this system not tell it?"));
+    }
+
+    /** The same of a process and those that it has started, as long as they run. */
+    static LongSupplier ofTree(long pid) {
+        return () -> Stream.concat(
+                        Stream.of(pid),
+                        ProcessHandle.of(pid).stream()
+                                .flatMap(ProcessHandle::descendants)
+                                .map(ProcessHandle::pid))
+                .mapToLong(each -> ofProcess(each).getAsLong())
+                .sum();
     }
 }

@@ -26,7 +26,7 @@ import picocli.CommandLine.ScopeType;
             "",
             "Exit codes: 0 saw exactly that, 1 saw something else, 2 wrong usage, 3 could not run.",
         },
-        subcommands = CouponsCommand.class,
+        subcommands = {CouponsCommand.class, GatewayCommand.class},
         mixinStandardHelpOptions = true,
         usageHelpAutoWidth = true)
 final class DemoCommand implements Callable<Integer> {
@@ -56,7 +56,7 @@ final class DemoCommand implements Callable<Integer> {
         try (Installation installation = installation()) {
             PauseRace race = new PauseRace(timeline);
             Outcome outcome = race.run(installation, !unguarded);
-            boolean asExpected = verdict(outcome, race.tokens());
+            boolean asExpected = verdict(outcome, race.tokens(), "demo");
             draw(race.scenes(), outcome);
             return asExpected ? 0 : 1;
         } catch (ScenarioFailed e) {
@@ -83,12 +83,14 @@ final class DemoCommand implements Callable<Integer> {
         }
     }
 
-    private boolean verdict(Outcome outcome, ShortTokens tokens) {
+    /** @param command that shows the other half */
+    boolean verdict(Outcome outcome, ShortTokens tokens, String command) {
         System.out.println();
         if (unguarded && !expectRefusal) {
             System.out.println(
                     outcome.overwritten()
-                            ? "Without a guard the late write went through: 38 in stock, and B's sale is lost. Now run: ./palisade demo"
+                            ? "Without a guard the late write went through: 38 in stock, and B's sale is lost. Now run: ./palisade "
+                                    + command
                             : "UNEXPECTED: the unguarded write was not applied over B's.");
             return outcome.overwritten();
         }
@@ -96,7 +98,8 @@ final class DemoCommand implements Callable<Integer> {
                 outcome.guarded()
                         ? "The late write was refused: token " + tokens.of(outcome.tokenA()) + " is older than "
                                 + tokens.of(outcome.tokenB())
-                                + ". The object is B's, and A knows that it must read again and redo its sale. To see it without the guard: ./palisade demo --unguarded"
+                                + ". The object is B's, and A knows that it must read again and redo its sale. To see it without the guard: ./palisade "
+                                + command + " --unguarded"
                         : "FAILED: the late write was not refused as it must be.");
         return outcome.guarded();
     }

@@ -4,6 +4,7 @@ import dev.palisade.picture.ShortTokens;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
+import dev.palisade.scenario.PlainHttpService;
 import dev.palisade.scenario.ScenarioFailed;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +23,7 @@ final class PauseRace {
             Pattern.compile("refused TOKEN_STALE presented=(\\d+) mark=(\\d+) applied=no .*");
 
     private final Timeline timeline;
+    private String judge = "objects";
     private final Scenes scenes = new Scenes();
     private final ShortTokens tokens = new ShortTokens(4);
 
@@ -84,6 +86,28 @@ final class PauseRace {
         }
     }
 
+    /** The same race through {@code palisade gateway}, in front of a service that knows nothing of locks. */
+    Outcome runThroughGateway(Installation installation, boolean guard) {
+        judge = "gateway";
+        Service server = installation.server();
+        timeline.say("server", "palisade server on " + server.address() + ", " + installation.storeName());
+        Service plain = installation.service("service", PlainHttpService.class, List.of(), line -> {});
+        timeline.say("service", "an HTTP service on " + plain.address() + " that knows nothing of locks");
+        Service gateway = installation.gateway(server, plain.address(), guard);
+        timeline.say(
+                "gateway",
+                "palisade gateway on " + gateway.address() + (guard ? ", every request checked" : ", GUARD OFF"));
+        Service both = new Service(gateway.child(), "http://" + gateway.address() + ",http://" + plain.address());
+        try (Child a = installation.actor("A", server, both);
+                Child b = installation.actor("B", server, both)) {
+            return race(a, b);
+        } finally {
+            gateway.child().close();
+            plain.child().close();
+            server.child().close();
+        }
+    }
+
     private Outcome race(Child a, Child b) {
         String tokenA = acquire(a, 0);
         expect(a, "write " + LOCK + " 40", "written ");
@@ -131,9 +155,9 @@ final class PauseRace {
             scenes.add("A", event, "lock", LOCK, "token", tokenA, "value", "38", "answer", answer);
         }
         scenes.add("A", "lost", "lock", LOCK, "grant", tokenA, "reason", "EXPIRED");
-        timeline.say("objects", decision(answer));
+        timeline.say(judge, decision(answer));
         String last = expect(b, "look " + LOCK, "read ");
-        timeline.say("objects", "in stock: " + text(last));
+        timeline.say(judge.equals("objects") ? judge : "service", "in stock: " + text(last));
         return new Outcome(tokenA, tokenB, answer, text(last));
     }
 

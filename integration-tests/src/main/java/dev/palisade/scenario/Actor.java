@@ -44,28 +44,35 @@ import org.jspecify.annotations.Nullable;
  * until                                 until NANOS, by System.nanoTime: when the lease ends unless it is renewed
  * acquire-unary LOCK TTL_MILLIS         granted TOKEN, by one call without a session; nobody renews it
  * </pre>
+ *
+ * <p>With {@code http://GATEWAY,http://SERVICE} in place of the object storage's address, the texts are those of {@link HttpTexts}.
  */
 public final class Actor {
     private final String server;
     private final PalisadeClient client;
     private final ObjectsGrpc.ObjectsBlockingStub objects;
+    private final @Nullable HttpTexts texts;
     private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     private @Nullable Lease lease;
 
-    private Actor(String server, PalisadeClient client, ManagedChannel channel) {
+    private Actor(String server, PalisadeClient client, ManagedChannel channel, @Nullable HttpTexts texts) {
+        this.texts = texts;
         this.server = server;
         this.client = client;
         this.objects = ObjectsGrpc.newBlockingStub(channel);
     }
 
     public static void main(String[] args) throws IOException, InterruptedException {
-        ManagedChannel channel = Grpc.newChannelBuilder(args[2], InsecureChannelCredentials.create())
+        HttpTexts texts = args[2].startsWith("http:") ? new HttpTexts(args[2]) : null;
+        // Without object storage the channel is never used.
+        ManagedChannel channel = Grpc.newChannelBuilder(
+                        texts == null ? args[2] : args[1], InsecureChannelCredentials.create())
                 .build();
         try (PalisadeClient client = PalisadeClient.builder()
                 .servers(args[1].split(","))
                 .owner(args[0])
                 .build()) {
-            new Actor(args[1], client, channel).run();
+            new Actor(args[1], client, channel, texts).run();
         } finally {
             channel.shutdownNow();
         }
@@ -79,8 +86,8 @@ public final class Actor {
                 case "acquire" -> acquire(words[1], options(words[2], words[3]));
                 case "acquire-claiming" ->
                     acquire(words[1], options(words[2], words[3]).claiming(objects.getChannel()));
-                case "read" -> call(() -> read(held().attach(objects), words[1], false));
-                case "look" -> call(() -> read(objects, words[1], true));
+                case "read" -> call(() -> read(words[1]));
+                case "look" -> call(() -> texts == null ? read(objects, words[1], true) : texts.look(words[1]));
                 case "write" -> write(words[1], words[2]);
                 case "prepare" -> prepare(words[1], words[2]);
                 case "release" -> say("released " + held().release());
@@ -135,8 +142,15 @@ public final class Actor {
         }
     }
 
+    private String read(String key) {
+        return texts == null ? read(held().attach(objects), key, false) : texts.read(held(), key);
+    }
+
     private void write(String key, String text) {
         call(() -> {
+            if (texts != null) {
+                return texts.write(held(), key, text);
+            }
             var reply = held().attach(objects)
                     .withDeadlineAfter(10, TimeUnit.SECONDS)
                     .put(PutObjectRequest.newBuilder()

@@ -25,7 +25,7 @@ import java.util.function.Predicate;
  * continued and killed. Every wait is bounded. One thread uses it; only {@link #send} is open to several.
  */
 public final class Child implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final String END = "\0end of output";
 
     private final String name;

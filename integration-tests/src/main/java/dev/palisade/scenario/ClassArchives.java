@@ -17,6 +17,7 @@ import java.util.Map;
 public final class ClassArchives {
     private static final String SERVER = "lock-server/target/palisade-server.jar";
     private static final String OBJECTS = "resource-guard/target/palisade-objects.jar";
+    static final String GATEWAY = "resource-guard/gateway/target/palisade-gateway.jar";
     private static final String COMMANDS = "client-sdk/cli/target/palisade.jar";
     static final String DEMO = "integration-tests/target/palisade-demo.jar";
 
@@ -47,6 +48,7 @@ public final class ClassArchives {
         List<String> jars = List.of(
                 Installation.jar(SERVER),
                 Installation.jar(OBJECTS),
+                Installation.jar(GATEWAY),
                 Installation.jar(COMMANDS),
                 Installation.jar(DEMO));
         for (String jar : jars) {
@@ -64,6 +66,10 @@ public final class ClassArchives {
                 Recorded objects = new Recorded(home, Installation.jar(OBJECTS), "--port", "0")) {
             String locks = server.address();
             String store = objects.address();
+            String file = home.gatewayFile(locks, store, true).toString();
+            try (Recorded gateway = new Recorded(home, Installation.jar(GATEWAY), "--config", file)) {
+                gateway.address();
+            }
             try (Recorded client = new Recorded(home, Installation.jar(DEMO), Actor.class, "warm-up", locks, store)) {
                 client.child.await(line -> line.equals("ready"));
                 client.child.ask("acquire warm-up 5000 0");

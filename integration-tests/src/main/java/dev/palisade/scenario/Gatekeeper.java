@@ -21,7 +21,7 @@ import java.util.function.Predicate;
  * what is held; {@link #heard} is open to several.
  */
 public final class Gatekeeper {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     private final Observed observed = new Observed();
     private final Map<String, Child> clients = new ConcurrentHashMap<>();

@@ -35,7 +35,7 @@ public final class Installation implements AutoCloseable {
         }
 
         /** Returns when {@code child} says that it is listening. */
-        static Service of(Child child) {
+        public static Service of(Child child) {
             String line = child.await(any -> any.contains(LISTENING), START_PATIENCE);
             return new Service(child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
         }
@@ -112,6 +112,36 @@ public final class Installation implements AutoCloseable {
     /** {@code palisade objects} with {@code options}; returns when it listens. */
     public Service objects(String... options) {
         return service("objects", Child.java("-jar", jar("resource-guard/target/palisade-objects.jar")), options);
+    }
+
+    /**
+     * {@code palisade gateway} on a free port, with a file that guards {@code /stock/ID} of that service; returns when it listens.
+     *
+     * @param guard false: it only observes
+     */
+    public Service gateway(Service server, String upstream, boolean guard) {
+        Path file = gatewayFile(server.address(), upstream, guard);
+        String jar = jar(ClassArchives.GATEWAY);
+        Child init = Child.start("gateway init", Child.java("-jar", jar, "init", file.toString()), Map.of());
+        if (init.awaitExit() != 0) {
+            throw new ScenarioFailed("palisade gateway init failed; it printed: " + init.remainingOutput());
+        }
+        List<String> command = Child.java("-jar", jar, "--config", file.toString());
+        return Service.of(Child.start("gateway", command, Map.of("PALISADE_HOME", home.toString())));
+    }
+
+    /** Writes the config file of a gateway on a free port. */
+    Path gatewayFile(String server, String upstream, boolean guard) {
+        try {
+            return Files.writeString(
+                    home.resolve("gateway.yaml"),
+                    "listen: 127.0.0.1:0\nprotects: stock\nmarks: marks\nkeyset: keys/sequencers.json\nobserve-only: "
+                            + !guard
+                            + "\nlock-servers: " + server + "\nupstream:\n  addresses: " + upstream
+                            + "\nroutes:\n  - path: /stock/{id}\n    lock: stock/{id}\n");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**

@@ -7,6 +7,7 @@ import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.redis.FencedRedis;
+import dev.palisade.guard.s3.FencedS3;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
@@ -41,7 +42,8 @@ class PublicApiTest {
         CLIENT(PalisadeClient.class),
         FAKE(FakePalisade.class),
         GUARD(Guard.class),
-        GUARD_REDIS(FencedRedis.class);
+        GUARD_REDIS(FencedRedis.class),
+        GUARD_S3(FencedS3.class);
 
         private final Class<?> one;
 

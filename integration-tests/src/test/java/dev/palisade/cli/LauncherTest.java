@@ -80,7 +80,7 @@ class LauncherTest {
     }
 
     private static Ran ended(Process process, Path output) throws Exception {
-        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         return new Ran(process.exitValue(), Files.readAllLines(output));
     }
 

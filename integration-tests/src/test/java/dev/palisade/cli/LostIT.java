@@ -79,7 +79,7 @@ class LostIT {
         running.palisade().kill();
         running.awaitCommandGone(KILL_AFTER.plus(SLACK));
         nextHolderMeetsNobody(running);
-        watchdog.onExit().get(10, TimeUnit.SECONDS);
+        watchdog.onExit().get(60, TimeUnit.SECONDS);
         shell.awaitNothingLeft();
     }
 
@@ -129,7 +129,7 @@ class LostIT {
             Awaitility.await().until(() -> next.describe(LOCK).waitersTotal() == 1);
             assertThat(shell.run("force-release", LOCK, "--why", "stuck").code())
                     .isZero();
-            assertThat(met.get(30, TimeUnit.SECONDS))
+            assertThat(met.get(60, TimeUnit.SECONDS))
                     .as("the command, when the next is granted")
                     .isFalse();
         }

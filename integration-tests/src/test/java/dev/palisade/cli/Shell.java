@@ -23,7 +23,7 @@ import org.awaitility.Awaitility;
 
 /** A lock server, and a shell in which {@code palisade} is run. What a test leaves running is killed at its end. */
 final class Shell implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofMinutes(2);
 
     /** Tells its own number and its child's, and ends by a SIGKILL only. */
     static final String STUBBORN =
@@ -32,7 +32,11 @@ final class Shell implements AutoCloseable {
 
     private final Installation installation = Installation.fresh();
     private final List<Child> children = new ArrayList<>();
-    private final Service server = installation.server();
+    private final Service server;
+
+    Shell(String... serverOptions) {
+        server = installation.server(serverOptions);
+    }
 
     /** A palisade that ended. */
     record Ran(int code, List<String> out, List<String> err) {}

@@ -90,6 +90,28 @@ class DemoIT {
     }
 
     @Test
+    void gatewayRefusesTheLateWriteToAServiceThatKnowsNoLocks() throws Exception {
+        DemoRun demo = DemoRun.of("gateway");
+
+        assertThat(demo.code()).as(demo.toString()).isZero();
+        List<String> tokens = tokens(demo.out());
+        assertThat(tokens).hasSize(2);
+        assertThat(demo.out())
+                .contains("TOKEN_STALE, token ..." + tokens.get(0) + " presented, ..." + tokens.get(1) + " is the mark")
+                .contains("in stock: 39");
+    }
+
+    @Test
+    void withoutTheGuardTheGatewayLosesTheUpdate() throws Exception {
+        DemoRun demo = DemoRun.of("gateway", "--unguarded");
+
+        assertThat(demo.code()).as(demo.toString()).isZero();
+        assertThat(demo.out())
+                .contains("GUARD OFF", "answers A: written", "in stock: 38", "B's sale is lost")
+                .doesNotContain("TOKEN_STALE");
+    }
+
+    @Test
     void wrongUsageIsToldInOneLine() throws Exception {
         DemoRun demo = DemoRun.of("--nonsense");
 

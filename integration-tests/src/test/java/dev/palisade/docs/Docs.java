@@ -20,11 +20,11 @@ final class Docs {
 
     private Docs() {}
 
-    /** README, CHANGELOG and every page below {@code docs}, as paths from the root. */
+    /** README, CHANGELOG, SECURITY and every page below {@code docs}, as paths from the root. */
     static List<String> pages() {
         try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
             return Stream.concat(
-                            Stream.of("README.md", "CHANGELOG.md"),
+                            Stream.of("README.md", "CHANGELOG.md", "SECURITY.md"),
                             docs.filter(page -> page.toString().endsWith(".md"))
                                     .map(page -> ROOT.relativize(page).toString())
                                     .sorted())

@@ -21,7 +21,10 @@ class PageCommandsTest {
     private static final Map<String, String> ELSEWHERE = Map.of(
             "server", "dev.palisade.server.ServerCommand",
             "keys", "dev.palisade.server.KeysCommand",
+            "users", "dev.palisade.server.UsersCommand",
+            "policy", "dev.palisade.server.PolicyCommand",
             "objects", "dev.palisade.guard.objects.Main",
+            "gateway", "dev.palisade.gateway.Main",
             "demo", "dev.palisade.demo.DemoCommand",
             "chaos", "dev.palisade.chaos.ChaosCommand",
             "bench", "dev.palisade.bench.BenchCommand");

@@ -6,8 +6,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * One step of a page's reader: a shell block, the output that the page shows, or a file that it gives. The comment above a shell
- * block is its class: {@code run}, {@code start} or {@code not run: REASON}.
+ * One step of a page's reader: a shell block, the output that the page shows, a file that it gives, SQL, or code. The comment above
+ * a shell block is its class: {@code run}, {@code start} or {@code not run: REASON}, above SQL the first or the last; above another
+ * block, {@code file: PATH} or {@code snippet: PATH}.
  *
  * @param kind class of the step
  * @param at page and line
@@ -24,13 +25,19 @@ record PageStep(Kind kind, String at, String name, String text, List<String> sho
         /** What the command that was started last prints then. */
         PRINTED,
         NOT_RUN,
-        FILE
+        FILE,
+        /** Statements for the database of the page's reader. */
+        SQL,
+        /** Code of the page's reader: the marked part of the example of that name. */
+        SNIPPET
     }
 
     private static final Pattern BLOCK = Pattern.compile(
             "^( *)(?:<!-- ([^\n]+) -->\n\\1)?```([a-z]*)\n(.*?)\n *```$", Pattern.MULTILINE | Pattern.DOTALL);
     private static final Pattern JAVA_CLASS = Pattern.compile("^public class (\\w+)", Pattern.MULTILINE);
     private static final String NOT_RUN = "not run: ";
+    private static final String GIVEN = "file: ";
+    private static final String EXAMPLE = "snippet: ";
 
     /**
      * The steps of a page, in order.
@@ -48,8 +55,10 @@ record PageStep(Kind kind, String at, String name, String text, List<String> sho
             String language = block.group(3);
             String text = block.group(4).stripIndent();
             Matcher javaClass = JAVA_CLASS.matcher(text);
-            if (language.equals("sh") || language.equals("cron")) {
-                steps.add(shell(at, marker, language, text));
+            if (language.equals("sh") || language.equals("cron") || language.equals("sql")) {
+                steps.add(executable(at, marker, language, text));
+            } else if (marker.startsWith(GIVEN)) {
+                steps.add(new PageStep(Kind.FILE, at, marker.substring(GIVEN.length()), text, List.of()));
             } else if (marker.equals("printed by the newest start")) {
                 steps.add(new PageStep(Kind.PRINTED, at, "", "", lines(text)));
             } else if (language.isEmpty()
@@ -62,6 +71,8 @@ record PageStep(Kind kind, String at, String name, String text, List<String> sho
             } else if (language.equals("java") && javaClass.find()) {
                 String path = "src/main/java/" + javaClass.group(1) + ".java";
                 steps.add(new PageStep(Kind.FILE, at, path, text, List.of()));
+            } else if (marker.startsWith(EXAMPLE)) {
+                steps.add(new PageStep(Kind.SNIPPET, at, marker.substring(EXAMPLE.length()), text, List.of()));
             }
             end = block.end();
         }
@@ -74,17 +85,18 @@ record PageStep(Kind kind, String at, String name, String text, List<String> sho
         return steps;
     }
 
-    private static PageStep shell(String at, String marker, String language, String text) {
+    private static PageStep executable(String at, String marker, String language, String text) {
+        boolean isShell = !language.equals("sql");
         if (marker.equals("run")) {
-            return new PageStep(Kind.RUN, at, language, text, List.of());
+            return new PageStep(isShell ? Kind.RUN : Kind.SQL, at, language, text, List.of());
         }
-        if (marker.equals("start")) {
+        if (isShell && marker.equals("start")) {
             return new PageStep(Kind.START, at, language, text, List.of());
         }
         if (marker.startsWith(NOT_RUN) && marker.length() > NOT_RUN.length()) {
             return new PageStep(Kind.NOT_RUN, at, marker.substring(NOT_RUN.length()), text, List.of());
         }
-        throw new IllegalArgumentException(at + ": this shell block has no class; write above it <!-- run -->,"
+        throw new IllegalArgumentException(at + ": this block has no class; write above it <!-- run -->,"
                 + " <!-- start --> (a service) or <!-- not run: REASON -->");
     }
 

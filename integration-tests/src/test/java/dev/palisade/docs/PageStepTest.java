@@ -29,7 +29,7 @@ class PageStepTest {
     @Test
     void testsThatRunAnOmittedBlockExist() throws IOException {
         Set<String> tests = new TreeSet<>();
-        for (String module : List.of("integration-tests", "lock-server")) {
+        for (String module : List.of("integration-tests", "lock-server", "resource-guard/gateway")) {
             try (Stream<Path> files = Files.walk(Docs.ROOT.resolve(module).resolve("src/test/java"))) {
                 files.map(file -> file.getFileName().toString().replace(".java", ""))
                         .forEach(tests::add);
@@ -80,6 +80,21 @@ class PageStepTest {
                 ```xml
                 <project/>
                 ```
+
+                <!-- file: gateway.yaml -->
+                ```yaml
+                protects: items
+                ```
+
+                <!-- run -->
+                ```sql
+                DELETE FROM marks
+                ```
+
+                <!-- snippet: examples/Guard.java -->
+                ```java
+                guard();
+                ```
                 """);
         assertThat(steps)
                 .extracting(PageStep::kind)
@@ -88,7 +103,10 @@ class PageStepTest {
                         PageStep.Kind.RUN,
                         PageStep.Kind.PRINTED,
                         PageStep.Kind.NOT_RUN,
-                        PageStep.Kind.FILE);
+                        PageStep.Kind.FILE,
+                        PageStep.Kind.FILE,
+                        PageStep.Kind.SQL,
+                        PageStep.Kind.SNIPPET);
         assertThat(steps.get(0).shown()).containsExactly("palisade server: listening on 127.0.0.1:7600");
         assertThat(steps.get(0).at()).isEqualTo("page.md:5");
         assertThat(steps.get(1).text()).isEqualTo("ls |\n  wc");
@@ -96,6 +114,10 @@ class PageStepTest {
         assertThat(steps.get(2).shown()).containsExactly("stopped");
         assertThat(steps.get(3).name()).isEqualTo("needs Docker");
         assertThat(steps.get(4).name()).isEqualTo("pom.xml");
+        assertThat(steps.get(5).name()).isEqualTo("gateway.yaml");
+        assertThat(steps.get(5).text()).isEqualTo("protects: items");
+        assertThat(steps.get(6).text()).isEqualTo("DELETE FROM marks");
+        assertThat(steps.get(7).name()).isEqualTo("examples/Guard.java");
     }
 
     @Test
@@ -107,6 +129,8 @@ class PageStepTest {
                     .hasMessageContaining("page.md:")
                     .hasMessageContaining("has no class");
         }
+        assertThatThrownBy(() -> PageStep.of("page.md", "<!-- start -->\n```sql\nSELECT 1\n```\n"))
+                .hasMessageContaining("has no class");
         assertThatThrownBy(() -> PageStep.of("page.md", "<!-- start -->\n```sh\nls\n```\n"))
                 .hasMessageContaining("shows its output");
     }

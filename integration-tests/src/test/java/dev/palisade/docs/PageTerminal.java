@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
+import dev.palisade.scenario.PlainHttpService;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -18,11 +22,16 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The folder and the terminals of one page's reader: the launcher of the checkout on the PATH, a home of its own, and ports that
- * nothing else uses in place of 7600 and 7610. Ends at {@link #close} what it has started. For one thread.
+ * nothing else uses in place of 7600, 7610, 7620 and 8080. Ends at {@link #close} what it has started. For one thread.
  */
 final class PageTerminal implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final String LISTENING = "palisade server: listening on ";
+
+    /** Addresses that pages name, of which a reader has one only. */
+    private static final String SERVICE = "127.0.0.1:8080";
+
+    private static final String GATEWAY = "127.0.0.1:7620";
 
     /** Programs of the reader that pages call. */
     private static final Map<String, String> PROGRAMS = Map.of(
@@ -34,20 +43,26 @@ final class PageTerminal implements AutoCloseable {
 
     private final Installation installation;
     private final Path folder;
+    private final ReaderProgram program;
     private final Map<String, String> environment = new HashMap<>();
     private final Deque<Child> started = new ArrayDeque<>();
     private String server = "";
+    private String service;
+    private String gateway = "";
 
-    PageTerminal(Path folder) throws IOException {
+    /** @param program runs the code and the SQL of the page */
+    PageTerminal(Path folder, ReaderProgram program) throws IOException {
         this.folder = folder;
+        this.program = program;
+        service = program.service();
         Path home = folder.resolve(".palisade");
         installation = Installation.at(home);
         Path launcher = Docs.ROOT.toRealPath().resolve("palisade");
         Files.createSymbolicLink(folder.resolve("palisade"), launcher);
         Path bin = Files.createDirectory(folder.resolve("bin"));
         Files.createSymbolicLink(bin.resolve("palisade"), launcher);
-        for (Map.Entry<String, String> program : PROGRAMS.entrySet()) {
-            Path file = Files.writeString(folder.resolve(program.getKey()), "#!/bin/sh\n" + program.getValue() + "\n");
+        for (Map.Entry<String, String> each : PROGRAMS.entrySet()) {
+            Path file = Files.writeString(folder.resolve(each.getKey()), "#!/bin/sh\n" + each.getValue() + "\n");
             Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
         }
         environment.put("PATH", bin + ":" + System.getenv("PATH"));
@@ -63,12 +78,14 @@ final class PageTerminal implements AutoCloseable {
     }
 
     /** Does what the page says, and checks what it says about the result. */
-    void take(PageStep step) throws IOException, InterruptedException {
+    void take(PageStep step) throws Exception {
         switch (step.kind()) {
             case FILE -> give(step);
             case RUN -> run(step);
             case START -> start(step);
             case PRINTED -> awaitShown(started.getLast(), step);
+            case SQL -> program.sql(step.text());
+            case SNIPPET -> program.run(step.name(), this);
             case NOT_RUN -> {}
         }
     }
@@ -128,14 +145,49 @@ final class PageTerminal implements AutoCloseable {
         }
     }
 
-    /** The page's text with the address of the lock server, which is started where the page has not done so yet. */
+    /** The page's text with the addresses of this reader's processes. */
     private String here(String text) {
+        return text.replace("127.0.0.1:7600", lockServer())
+                .replace("locks:7600", lockServer())
+                .replace(SERVICE, text.contains(SERVICE) ? service() : "")
+                .replace(GATEWAY, text.contains(GATEWAY) ? gateway() : "");
+    }
+
+    /** Address of the lock server, which is started at first use. */
+    String lockServer() {
         if (server.isEmpty()) {
-            Installation.Service service = installation.server();
-            started.add(service.child());
-            isAt(service.address());
+            Installation.Service locks = installation.server();
+            started.add(locks.child());
+            isAt(locks.address());
         }
-        return text.replace("127.0.0.1:7600", server).replace("locks:7600", server);
+        return server;
+    }
+
+    /** The reader's own service: one that knows nothing of locks. */
+    private String service() {
+        if (service.isEmpty()) {
+            Installation.Service plain = installation.service("service", PlainHttpService.class, List.of(), line -> {});
+            started.add(plain.child());
+            service = plain.address();
+        }
+        return service;
+    }
+
+    /** Address of the page's gateway. */
+    String gateway() {
+        if (gateway.isEmpty()) {
+            try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+                gateway = "127.0.0.1:" + free.getLocalPort();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+        return gateway;
+    }
+
+    /** The keys that the page's servers sign and verify with. */
+    Path keyset() {
+        return installation.home().resolve("keys").resolve("sequencers.json");
     }
 
     private void isAt(String address) {

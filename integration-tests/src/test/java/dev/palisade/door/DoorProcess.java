@@ -140,7 +140,7 @@ public final class DoorProcess implements Callable<Integer> {
     private static void stop(Server server, @Nullable Guard guard) {
         server.shutdown();
         try {
-            if (!server.awaitTermination(10, TimeUnit.SECONDS)) {
+            if (!server.awaitTermination(60, TimeUnit.SECONDS)) {
                 server.shutdownNow();
             }
         } catch (InterruptedException e) {

@@ -32,7 +32,7 @@ interface Stay {
 
             @Override
             public void outcomeUnknown() {
-                admission.outcomeUnknown();
+                var unused = admission.outcomeUnknown();
             }
         };
     }

@@ -7,10 +7,10 @@ import dev.palisade.guard.redis.RedisReply;
 import java.util.List;
 
 /** The guarded script of the Redis guide. */
-final class GuardARedisScript {
+public final class GuardARedisScript {
     private GuardARedisScript() {}
 
-    static boolean run(FencedRedis fenced, SignedSequencer sequencer) {
+    public static boolean run(FencedRedis fenced, SignedSequencer sequencer) {
         // snippet
         String take = """
                 local left = tonumber(redis.call('GET', KEYS[1]) or '0')

@@ -12,10 +12,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** The guarded write of the Redis guide. */
-final class GuardARedisWrite {
+public final class GuardARedisWrite {
     private GuardARedisWrite() {}
 
-    static long run(StatefulRedisConnection<String, String> connection, Path keyset, SignedSequencer sequencer)
+    public static long run(StatefulRedisConnection<String, String> connection, Path keyset, SignedSequencer sequencer)
             throws IOException {
         // snippet
         FencedRedis fenced =

@@ -12,10 +12,11 @@ import java.sql.SQLException;
 import javax.sql.DataSource;
 
 /** The README's second snippet. */
-final class GuardAWrite {
+public final class GuardAWrite {
     private GuardAWrite() {}
 
-    static void run(DataSource dataSource, Path keyset, SignedSequencer sequencer) throws IOException, SQLException {
+    public static void run(DataSource dataSource, Path keyset, SignedSequencer sequencer)
+            throws IOException, SQLException {
         // snippet
         FencedJdbc fenced =
                 FencedJdbc.create(dataSource, KeysetFile.open(keyset).verifier("palisade"));

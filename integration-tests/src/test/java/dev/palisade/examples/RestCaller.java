@@ -17,7 +17,7 @@ final class RestCaller {
     HttpResponse<String> setStatus(URI order, String status, SignedSequencer sequencer)
             throws IOException, InterruptedException {
         HttpRequest request = HttpRequest.newBuilder(order)
-                .header("Palisade-Sequencer", sequencer.toText())
+                .header("Fencing-Sequencer", sequencer.toText())
                 .PUT(BodyPublishers.ofString(status))
                 .build();
         return http.send(request, BodyHandlers.ofString());

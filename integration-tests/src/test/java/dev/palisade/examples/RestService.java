@@ -38,9 +38,9 @@ final class RestService {
     }
 
     private static SignedSequencer sequencer(HttpExchange exchange) {
-        String text = exchange.getRequestHeaders().getFirst("Palisade-Sequencer");
+        String text = exchange.getRequestHeaders().getFirst("Fencing-Sequencer");
         if (text == null) {
-            throw new Rejection(Reason.SEQUENCER_MISSING, "send the lease's sequencer as Palisade-Sequencer")
+            throw new Rejection(Reason.SEQUENCER_MISSING, "send the lease's sequencer as Fencing-Sequencer")
                     .asException();
         }
         return SignedSequencer.ofText(text);

@@ -30,7 +30,7 @@ import java.util.function.Function;
 
 /** A lock server, a storage behind a door, and a caller: for what happens at the door in a given order. */
 final class DoorHouse implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofMinutes(2);
 
     final Doored front;
     final Caller caller;

@@ -35,7 +35,7 @@ final class Doored implements Front {
     /** The promise on which the door stands: the storage applies nothing later than this after the door lost sight of it. */
     static final Duration UNKNOWN_OUTCOME_TIMEOUT = Duration.ofSeconds(3);
 
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     /** The door stops waiting for an answer. */
     private static final long LOSES_SIGHT_MILLIS = 500;

@@ -45,7 +45,9 @@ final class FaultRun {
         /** Behind a door: the storage is slow until the door has lost sight of a call and seen its end later. */
         SLOW_BACKEND,
         /** Behind a door: its connections to the storage break under a call. */
-        CUT_BACKEND
+        CUT_BACKEND,
+        /** Of several guards, one is stopped for longer than its place in the register is kept. */
+        FREEZE_GUARD
     }
 
     private final Random random;
@@ -96,7 +98,7 @@ final class FaultRun {
             case KILL_ANY_CLIENT -> fleet.replace(fleet.anyClient());
             case RESTART_SERVER -> fleet.restartServer();
             case RESTART_OBJECTS -> restartObjects();
-            case FREEZE_BACKEND, SLOW_BACKEND, CUT_BACKEND -> front.suffer(fault, gatekeeper);
+            case FREEZE_BACKEND, SLOW_BACKEND, CUT_BACKEND, FREEZE_GUARD -> front.suffer(fault, gatekeeper);
         }
     }
 

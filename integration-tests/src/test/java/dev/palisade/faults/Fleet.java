@@ -20,7 +20,7 @@ import java.util.Random;
  * What its clients say and wait for is the gatekeeper's. One thread uses it.
  */
 final class Fleet implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private static final String COUNTERS = "3";
     private static final String THREADS = "3";
@@ -39,6 +39,7 @@ final class Fleet implements AutoCloseable {
         this.front = front;
         this.random = random;
         this.server = installation.server();
+        front.locksAt(server);
         for (int i = 0; i < clientsTotal; i++) {
             startClient();
         }

@@ -9,7 +9,10 @@ import java.sql.SQLException;
 
 /** What clients write to, as a whole: a storage that guards itself, or one behind a door. One thread uses it. */
 interface Front extends AutoCloseable {
-    /** Where the clients call. Its address stays. */
+    /** Before the first client: the lock server, whose address stays. */
+    default void locksAt(Service server) {}
+
+    /** Where a client calls; another one for the next client perhaps. Its address stays. */
     Service service();
 
     /** kill -9 of the process that keeps the marks, and a restart on the same marks, with {@code between} in between. */

@@ -74,7 +74,6 @@ interface LockService extends AutoCloseable {
         @Override
         public void until(Condition wanted) {
             Awaitility.await()
-                    .atMost(Duration.ofSeconds(30))
                     .pollInterval(Duration.ofMillis(20))
                     .ignoreExceptions()
                     .until(wanted::isSo);

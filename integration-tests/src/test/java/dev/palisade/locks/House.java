@@ -15,7 +15,7 @@ import org.awaitility.Awaitility;
 
 /** A lock server, an object storage, actors, and an onlooker that asks the server who holds what. */
 final class House implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofMinutes(2);
 
     private final Installation installation = Installation.fresh();
     private final List<Child> children = new ArrayList<>();

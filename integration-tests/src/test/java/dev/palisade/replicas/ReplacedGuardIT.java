@@ -47,7 +47,7 @@ class ReplacedGuardIT {
         Guard fresh = guard(database);
         fresh.enter(signed(65), Access.WRITE, Binding.of("orders/42")).close();
         events.add("65 was in");
-        stopped.get(30, TimeUnit.SECONDS);
+        stopped.get(60, TimeUnit.SECONDS);
         assertThat(events).containsExactly("33 is stopped", "65 was in");
         assertThat(old.isServing()).isFalse();
         assertThat(old.refusal())

@@ -100,7 +100,7 @@ public final class ReplicaProcess implements Callable<Integer> {
     private static void stop(Server server, Guard guard) {
         server.shutdown();
         try {
-            if (!server.awaitTermination(10, TimeUnit.SECONDS)) {
+            if (!server.awaitTermination(60, TimeUnit.SECONDS)) {
                 server.shutdownNow();
             }
         } catch (InterruptedException e) {

@@ -29,7 +29,7 @@ import org.awaitility.core.ConditionFactory;
 final class Scene implements AutoCloseable {
     private static final AtomicInteger ACQUIRES = new AtomicInteger();
 
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofMinutes(2);
     /** What a busy machine may add to any time that is measured here. */
     static final Duration SLACK = Duration.ofMillis(1_500);
 

@@ -17,6 +17,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.lang.management.ManagementFactory;
 import java.net.SocketAddress;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +37,9 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
 
     /** How long a connection may take to send HTTP/2's preface, in milliseconds. */
     static final long HANDSHAKE_MILLIS = 10_000;
+
+    /** How long calls on a connection may take to end when all connections are ended, in milliseconds. */
+    private static final long CLOSE_MILLIS = 1_000;
 
     /** Descriptors of the reserve that connections on their way to be closed may take. */
     private static final int CLOSING_MAX = DESCRIPTORS_RESERVED / 2;
@@ -126,6 +130,30 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
             var unused = idle.close();
         }
         return true;
+    }
+
+    /**
+     * Ends every open connection, and after {@link #CLOSE_MILLIS} the calls that are still open on it. Clients that may come
+     * back do so at once, and keep their leases.
+     */
+    void closeAll() {
+        List<Connection> all;
+        synchronized (open) {
+            all = List.copyOf(open.values());
+        }
+        for (Connection each : all) {
+            var unused = each.channel.close();
+            var unusedEnd =
+                    each.channel.eventLoop().schedule(() -> end(each.channel), CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Not by gRPC's handler, which waits for open streams without a limit: a session's stream has no end of its own. */
+    private static void end(Channel channel) {
+        ChannelHandlerContext first = channel.pipeline().firstContext();
+        if (first != null) {
+            var unused = first.close();
+        }
     }
 
     private @Nullable Channel oldestIdle() {

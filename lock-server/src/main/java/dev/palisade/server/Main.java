@@ -8,14 +8,12 @@ import java.util.Arrays;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** The jar's entry: {@code server ...} or {@code keys ...}. */
+/** The jar's entry: {@code server ...}, {@code keys ...}, {@code users ...} or {@code policy ...}. */
 public final class Main {
     private Main() {}
 
     public static void main(String[] args) {
-        if (System.getProperty("logback.configurationFile") == null) {
-            System.setProperty("logback.configurationFile", "logback-server.xml");
-        }
+        ServerLog.setUp();
         LibraryLog.install((logger, level, message, failure) -> LoggerFactory.getLogger(logger)
                 .atLevel(level.intValue() >= 1_000 ? Level.ERROR : level.intValue() >= 900 ? Level.WARN : Level.INFO)
                 .setCause(failure)
@@ -27,9 +25,11 @@ public final class Main {
                 switch (command) {
                     case "server" -> Commands.run(new ServerCommand(), rest);
                     case "keys" -> Commands.run(new KeysCommand(), rest);
+                    case "users" -> Commands.run(new UsersCommand(), rest);
+                    case "policy" -> Commands.run(new PolicyCommand(), rest);
                     default -> {
                         System.err.println("palisade: '" + TerminalEscape.text(command)
-                                + "' is not a command of this jar; use server or keys");
+                                + "' is not a command of this jar; use server, keys, users or policy");
                         yield Commands.USAGE;
                     }
                 });

@@ -10,7 +10,9 @@ import dev.palisade.contract.cli.TerminalEscape;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.CallsInFlight;
+import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.contract.grpc.ReplyBudget;
+import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
@@ -19,8 +21,10 @@ import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.embedded.EmbeddedStore;
 import dev.palisade.server.store.redis.Loop;
+import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
+import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
@@ -28,6 +32,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -83,6 +88,8 @@ final class RunningServer {
         InetSocketAddress address = Listening.on(config.host, config.port);
         int connectionsMax = ConnectionLimit.fromOpenFiles();
         boolean makesKeyset = Files.notExists(config.keyset);
+        ReloadableTls tls = config.tls.load(Instant.now());
+        AccessControl access = config.access.load();
         KeysetFile keyset = openKeyset(config);
         SecureRandom random = new SecureRandom();
         Limits limits = Limits.DEFAULTS;
@@ -116,12 +123,21 @@ final class RunningServer {
         var unusedLook = timer.scheduleAtFixedRate(
                 logged(storeHealth), StoreHealth.LOOK_MILLIS, StoreHealth.LOOK_MILLIS, TimeUnit.MILLISECONDS);
         Transport transport = transport(opened.loop());
-        Server server = transport
-                .listen(address, new ConnectionLimit(connectionsMax, events), limits)
-                .intercept(new ReplyBudget(unsentBytesMax, after::after, events::refused))
-                .addService(ServerInterceptors.intercept(locks.service(), inFlight))
-                .addService(health.getHealthService())
-                .addService(ProtoReflectionServiceV1.newInstance())
+        ConnectionLimit connections = new ConnectionLimit(connectionsMax, events);
+        NettyServerBuilder builder = transport.listen(
+                address,
+                tls == null ? InsecureServerCredentials.create() : tls.serverCredentials(),
+                connections,
+                limits);
+        if (tls != null) {
+            builder.intercept(tls.clientVerification());
+        }
+        Server server = builder.intercept(new ReplyBudget(unsentBytesMax, after::after, events::refused))
+                .addService(ServerAccess.authenticated(
+                        ServerInterceptors.intercept(locks.service(), inFlight), access, events))
+                .addService(health.getHealthService()) // Open to all: orchestrators have no tokens.
+                .addService(ServerAccess.authenticated(
+                        ProtoReflectionServiceV1.newInstance().bindService(), access, events))
                 .build();
         try {
             server.start();
@@ -135,6 +151,14 @@ final class RunningServer {
         }
         RunningServer running =
                 new RunningServer(opened, timer, engine, locks, health, inFlight, server, transport, config.drain);
+        if (tls != null) {
+            tls.watch(events, connections::closeAll);
+            running.say(config.tls.shown());
+        }
+        if (access != null) {
+            ServerAccess.watch(access, events, locks::accessChanged);
+            access.shown().forEach(running::say);
+        }
         if (makesKeyset) {
             events.tellAlways("keyset_made", "path", keyset.path());
         }

@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.ServerTls;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -156,10 +158,20 @@ final class ServerCommand implements Callable<Integer> {
             description = "Lock names known at one time. Default: ${DEFAULT-VALUE}")
     int locksMax = 1_000_000;
 
+    @Mixin
+    final ServerTls tls = new ServerTls();
+
+    @Mixin
+    final ServerAccess access = new ServerAccess();
+
     @Option(
-            names = "--allow-remote",
+            names = "--insecure",
             description =
-                    "Listen on an address other machines can reach. Connections are neither encrypted nor authenticated.")
+                    "Listen on an address other machines can reach without TLS, or without --tls-client-ca and --users: "
+                            + "any of them can acquire and release every lock.")
+    boolean insecure;
+
+    @Option(names = "--allow-remote", hidden = true)
     boolean allowRemote;
 
     @Option(
@@ -185,13 +197,18 @@ final class ServerCommand implements Callable<Integer> {
                 !issuer.isEmpty() && issuer.length() <= 64 && issuer.chars().allMatch(c -> c > ' ' && c < 127),
                 "--issuer",
                 "is '" + issuer + "'; use 1 to 64 printable ASCII characters");
+        tls.check(java.util.Objects.requireNonNull(spec));
+        access.check(spec, tls.verifiesClients());
+        check(!allowRemote, "--allow-remote", "is now called --insecure");
         check(
-                allowRemote
+                insecure
+                        || tls.verifiesClients()
+                        || (tls.isOn() && access.hasUsers())
                         || isUnresolved(host)
                         || new InetSocketAddress(host, port).getAddress().isLoopbackAddress(),
                 "--host",
-                host + " can be reached by other machines and connections are not protected;"
-                        + " use 127.0.0.1, or add --allow-remote");
+                host + " can be reached by other machines and clients are not verified by TLS;"
+                        + " use 127.0.0.1, use --tls-cert with --tls-client-ca or --users, or add --insecure");
         check(
                 RedisStoreConfig.isPrefix(storePrefix),
                 "--store-prefix",

@@ -1,6 +1,7 @@
 package dev.palisade.server;
 
 import dev.palisade.server.core.Limits;
+import io.grpc.ServerCredentials;
 import io.grpc.netty.NettyServerBuilder;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -26,6 +27,8 @@ final class Transport implements AutoCloseable {
     static final int RESETS_MAX = 2_000;
 
     static final int RESETS_WINDOW_SECONDS = 10;
+    /** For TLS, after the first bytes came within {@link ConnectionLimit#HANDSHAKE_MILLIS}. */
+    static final long HANDSHAKE_MILLIS = 10_000;
     /** A connection without calls is closed after so long. */
     static final long IDLE_CONNECTION_MILLIS = 60_000;
 
@@ -59,8 +62,9 @@ final class Transport implements AutoCloseable {
                 kind == EpollServerSocketChannel.class ? EpollServerSocketChannel::new : NioServerSocketChannel::new);
     }
 
-    NettyServerBuilder listen(InetSocketAddress address, ConnectionLimit connections, Limits limits) {
-        return NettyServerBuilder.forAddress(address)
+    NettyServerBuilder listen(
+            InetSocketAddress address, ServerCredentials credentials, ConnectionLimit connections, Limits limits) {
+        return NettyServerBuilder.forAddress(address, credentials)
                 .bossEventLoopGroup(threads)
                 .workerEventLoopGroup(threads)
                 .channelFactory(() -> {
@@ -73,6 +77,7 @@ final class Transport implements AutoCloseable {
                 .maxInboundMetadataSize(HEADER_BYTES_MAX)
                 .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION_MAX)
                 .maxRstFramesPerWindow(RESETS_MAX, RESETS_WINDOW_SECONDS)
+                .handshakeTimeout(HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS)
                 .maxConnectionIdle(IDLE_CONNECTION_MILLIS, TimeUnit.MILLISECONDS)
                 // Past the longest lease: silence alone must not end one early.
                 .keepAliveTime(limits.ttlMaxMillis() + 60_000, TimeUnit.MILLISECONDS)

@@ -106,7 +106,31 @@ class CommandLineTest {
                     Misuse.usage("--locks-max", "server", "--locks-max", "0"),
                     Misuse.usage("--drain", "server", "--drain", "301s"),
                     Misuse.usage("--issuer", "server", "--issuer", "two words"),
-                    Misuse.usage("--allow-remote", "server", "--host", "0.0.0.0"),
+                    Misuse.usage("--insecure", "server", "--host", "0.0.0.0"),
+                    Misuse.usage("--allow-remote is now called --insecure", "server", "--allow-remote"),
+                    Misuse.usage("--users needs --policy too", "server", "--users", "users"),
+                    Misuse.usage("--policy needs --users or --tls-client-ca too", "server", "--policy", "policy"),
+                    Misuse.cannotStart(
+                            "no-policy does not exist",
+                            "server",
+                            "--port",
+                            "0",
+                            "--policy",
+                            "no-policy",
+                            "--users",
+                            "users"),
+                    Misuse.usage("--tls-cert needs --tls-key too", "server", "--tls-cert", "server.pem"),
+                    Misuse.usage("--tls-key needs --tls-cert too", "server", "--tls-key", "server.key"),
+                    Misuse.usage("--tls-client-ca needs --tls-cert too", "server", "--tls-client-ca", "ca.pem"),
+                    Misuse.cannotStart(
+                            "TLS file none.pem does not exist",
+                            "server",
+                            "--port",
+                            "0",
+                            "--tls-cert",
+                            "none.pem",
+                            "--tls-key",
+                            file.toString()),
                     Misuse.cannotStart("has no address", "server", "--host", "no-such-host.invalid"),
                     Misuse.usage("surplus", "server", "surplus"),
                     Misuse.usage("cannot read config file", "server", "--config", home + "/none.properties"),
@@ -123,13 +147,7 @@ class CommandLineTest {
                     Misuse.usage("not a command"),
                     Misuse.cannotStart("cannot listen on", "server", "--port", "" + taken.getLocalPort()),
                     Misuse.cannotStart(
-                            "has no address",
-                            "server",
-                            "--port",
-                            "0",
-                            "--allow-remote",
-                            "--host",
-                            "no-such-host.invalid"),
+                            "has no address", "server", "--port", "0", "--insecure", "--host", "no-such-host.invalid"),
                     Misuse.cannotStart("not a directory", "server", "--port", "0", "--data-dir", file.toString()),
                     Misuse.cannotStart("cannot be used", "server", "--port", "0", "--data-dir", file + "/below"),
                     Misuse.cannotStart("cannot be used", "server", "--port", "0", "--data-dir", "/proc/palisade"),
@@ -306,7 +324,7 @@ class CommandLineTest {
             assertThat(server.out().lines().toList()).endsWith("palisade server: stopping", "palisade server: stopped");
             assertThat(server.err().lines()).allMatch(line -> line.contains(" event="));
             await().until(() -> watched.contains(HealthCheckResponse.ServingStatus.NOT_SERVING));
-            assertThat(Rejections.ofThrowable(parked.get(5, TimeUnit.SECONDS))
+            assertThat(Rejections.ofThrowable(parked.get(60, TimeUnit.SECONDS))
                             .orElseThrow()
                             .reason())
                     .isEqualTo(Reason.OUTCOME_UNKNOWN);
@@ -410,7 +428,7 @@ class CommandLineTest {
                 .addCalls(
                         Call.newBuilder().setAcquire(AcquireRequest.newBuilder().setLock("x".repeat(2 << 20))))
                 .build());
-        Throwable failure = ended.get(10, TimeUnit.SECONDS);
+        Throwable failure = ended.get(60, TimeUnit.SECONDS);
         assertThat(Status.fromThrowable(failure).getCode())
                 .isIn(Status.Code.RESOURCE_EXHAUSTED, Status.Code.CANCELLED, Status.Code.UNKNOWN);
         assertThat(Rejections.ofThrowable(failure)).isEmpty();

@@ -25,7 +25,7 @@ final class Frames implements StreamObserver<ServerFrame> {
     }
 
     void await(Consumer<ServerFrame> expected) throws InterruptedException {
-        ServerFrame next = come.poll(20, TimeUnit.SECONDS);
+        ServerFrame next = come.poll(60, TimeUnit.SECONDS);
         assertThat(next).as("a frame").isNotNull();
         expected.accept(next);
     }

@@ -74,7 +74,7 @@ class HostileInputTest {
         // Behind a burst, a connection may be refused while the idle ones are still on their way out: it comes again.
         LocksGrpc.newBlockingStub(channel(port))
                 .withWaitForReady()
-                .withDeadlineAfter(20, TimeUnit.SECONDS)
+                .withDeadlineAfter(60, TimeUnit.SECONDS)
                 .describe(DescribeRequest.newBuilder().setLock("a").build());
         await().untilAsserted(() -> assertThat(files(server))
                 .as("descriptors that the journal may need stay free")
@@ -114,7 +114,7 @@ class HostileInputTest {
                 .build();
         try {
             ClientCalls.blockingUnaryCall(
-                    channel, method, CallOptions.DEFAULT.withDeadlineAfter(10, TimeUnit.SECONDS), new byte[] {
+                    channel, method, CallOptions.DEFAULT.withDeadlineAfter(60, TimeUnit.SECONDS), new byte[] {
                         -1, -1, -1, -1
                     });
             throw new AssertionError("answered");

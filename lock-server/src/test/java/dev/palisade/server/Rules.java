@@ -77,8 +77,9 @@ final class Rules {
                 "of the server, engine knows the port and core only",
                 knowsOnly(root, root + ".engine..", root + ".engine..", root + ".store", core));
         rules.put(
-                "of the server, rpc knows engine and core only",
-                knowsOnly(root, root + ".rpc..", root + ".rpc..", root + ".engine..", core));
+                "of the server, rpc knows engine, access and core only",
+                knowsOnly(root, root + ".rpc..", root + ".rpc..", root + ".engine..", root + ".access..", core));
+        rules.put("of the server, access knows itself only", knowsOnly(root, root + ".access..", root + ".access.."));
         rules.put("gRPC stays in rpc and the wiring", only("io.grpc..", root + ".rpc..", root));
         rules.put(
                 "the journal's library stays in the embedded store",

@@ -57,7 +57,7 @@ final class ServerProcess implements AutoCloseable {
 
     int port() {
         Awaitility.await()
-                .atMost(30, TimeUnit.SECONDS)
+                .atMost(120, TimeUnit.SECONDS)
                 .until(() -> LISTENING.matcher(out()).find() || !process.isAlive());
         Matcher listening = LISTENING.matcher(out());
         if (!listening.find()) {
@@ -67,7 +67,7 @@ final class ServerProcess implements AutoCloseable {
     }
 
     int exitCode() throws InterruptedException {
-        if (!process.waitFor(30, TimeUnit.SECONDS)) {
+        if (!process.waitFor(120, TimeUnit.SECONDS)) {
             throw new AssertionError("does not end: " + out() + err());
         }
         return process.exitValue();

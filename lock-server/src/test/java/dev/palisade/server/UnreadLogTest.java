@@ -56,12 +56,12 @@ class UnreadLogTest {
                 .as("and no room for the rest")
                 .isLessThan(LOCKS * HOLDERS_MAX * name.length());
 
-        AcquireReply reply = locks.withDeadlineAfter(20, TimeUnit.SECONDS)
+        AcquireReply reply = locks.withDeadlineAfter(60, TimeUnit.SECONDS)
                 .acquire(acquire("after", 1 + LOCKS * HOLDERS_MAX).build())
                 .get();
         assertThat(reply.hasGranted()).isTrue();
         server.toHandle().destroy();
-        assertThat(server.waitFor(20, TimeUnit.SECONDS)).as("ends").isTrue();
+        assertThat(server.waitFor(60, TimeUnit.SECONDS)).as("ends").isTrue();
         assertThat(server.exitValue()).isZero();
     }
 

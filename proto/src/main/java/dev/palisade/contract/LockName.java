@@ -12,9 +12,17 @@ public record LockName(String value) implements Comparable<LockName>, Serializab
     /** The longest name, in bytes of UTF-8. */
     public static final int BYTES_MAX = 256;
 
+    /** What the names begin with under which guards register. A user's lock has another name. */
+    public static final String RESERVED = "palisade/guards/";
+
     /** @throws RejectedException MALFORMED_REQUEST, naming what is wrong with the name */
     public LockName {
         value = Texts.checked("lock name", value, 1, BYTES_MAX);
+    }
+
+    /** Whether this name is one of a guard's registration. */
+    public boolean isReserved() {
+        return value.startsWith(RESERVED);
     }
 
     /** The token domain of this name, 0 to 255: CRC-16/XMODEM of its bytes, modulo 256 (protocol, Redis layout). */

@@ -1,8 +1,9 @@
 package dev.palisade.guard;
 
 import dev.palisade.contract.Sequencer;
-import dev.palisade.guard.Doorway.Call;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 /**
  * Leave to use the resources that were asked for, until it is closed. While it is open no call of a conflicting grant is
@@ -27,12 +28,13 @@ public final class Admission implements AutoCloseable {
         void close();
     }
 
-    private final List<Call> calls;
+    private final List<AdmittedCall> calls;
     private final Hold mine = new Hold();
     private int holds = 1;
     private boolean outcomeUnknown;
+    private CompletionStage<Void> announced = CompletableFuture.completedStage(null);
 
-    Admission(List<Call> calls) {
+    Admission(List<AdmittedCall> calls) {
         this.calls = calls;
     }
 
@@ -79,15 +81,43 @@ public final class Admission implements AutoCloseable {
      * In place of {@link #close()} when it cannot be told whether the work has ended: a timeout, a broken connection to the
      * backend. The resources stay closed to conflicting grants until {@link #close()} says that it has ended after all, or
      * until {@link Guard.Builder#unknownOutcomeTimeout} is over.
+     *
+     * <p>Answer the caller when the result completes. Until then a guard of another process, which shares the register, may
+     * admit the caller's next call beside this one: it would read what this one is about to change.
+     *
+     * <p>While a {@linkplain #retain() retention} is open the time-out has not begun, and the call counts as one whose {@linkplain
+     * #callerGone() caller has gone}: a write keeps later calls of its own grant out.
+     *
+     * @return completes when every guard of the resources keeps conflicting calls out: at once for a guard with marks of its
+     *     own, or while a retention is open; never later than the time-out above, and never with a failure
      */
-    public void outcomeUnknown() {
+    public CompletionStage<Void> outcomeUnknown() {
         synchronized (this) {
             if (mine.closed) {
-                return;
+                return announced;
             }
             outcomeUnknown = true;
         }
         mine.close();
+        callerGone(); // While a retention is open: the caller does not know the outcome of what it keeps.
+        synchronized (this) {
+            return announced;
+        }
+    }
+
+    /**
+     * The caller does not wait for the end of the work any more, for example because its connection has closed; the work runs
+     * on, and {@link #close()} or {@link #outcomeUnknown()} will say how it ended. Until then a write keeps later calls of the
+     * same grant out too: the caller does not know its outcome, may call again, and what it reads then has to stay. After the
+     * end this does nothing.
+     */
+    public void callerGone() {
+        synchronized (this) {
+            if (holds == 0) {
+                return;
+            }
+        }
+        calls.forEach(AdmittedCall::callerGone);
     }
 
     /** The work has ended. More calls of this do nothing. */
@@ -113,12 +143,15 @@ public final class Admission implements AutoCloseable {
             }
             unknown = outcomeUnknown;
         }
-        for (Call call : calls) {
-            if (unknown) {
-                call.outcomeUnknown();
-            } else {
-                call.ended();
-            }
+        if (!unknown) {
+            calls.forEach(AdmittedCall::ended);
+            return;
+        }
+        CompletableFuture<Void> all = CompletableFuture.allOf(calls.stream()
+                .map(call -> call.outcomeUnknown().toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
+        synchronized (this) {
+            announced = all.minimalCompletionStage();
         }
     }
 

@@ -117,6 +117,13 @@ class Door {
         }
     }
 
+    /** The caller waits for the end of the running call no longer; a write keeps later calls of its own grant out from now on. */
+    public void callerGone(Visit visit) {
+        if (visit.state() == State.RUNNING) {
+            occupants.callerGone(visit);
+        }
+    }
+
     /** Time has passed: quarantines may be over. */
     public void pass(long nowNanos) {
         closed = closed && closedUntilNanos - nowNanos > 0;

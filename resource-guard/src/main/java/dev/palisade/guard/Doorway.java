@@ -6,7 +6,6 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.guard.MarkStore.StoredMark;
 import java.lang.System.Logger.Level;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -18,14 +17,13 @@ import org.jspecify.annotations.Nullable;
  * One resource's {@link Door} among threads: the lock round it, the way of its marks to the store, the alarms. It decides
  * nothing. Whoever waited is told on the guard's executor, never on the thread of the call that made room.
  */
-final class Doorway {
+final class Doorway implements ResourceGate {
     /** A call at this doorway. */
-    static final class Call extends Visit {
+    static final class Call extends Visit implements AdmittedCall {
         private final Doorway doorway;
-        private final List<Runnable> onSuperseded = new ArrayList<>();
-        private boolean superseded;
+        private final StopRequest stop = new StopRequest();
         private boolean quarantined;
-        private final CompletableFuture<Call> answer;
+        private final CompletableFuture<AdmittedCall> answer;
         private Runnable alarm = () -> {};
 
         private Call(
@@ -33,14 +31,15 @@ final class Doorway {
                 Sequencer sequencer,
                 Access access,
                 long arrivedAtMillis,
-                CompletableFuture<Call> answer) {
+                CompletableFuture<AdmittedCall> answer) {
             super(sequencer, access, arrivedAtMillis);
             this.doorway = doorway;
             this.answer = answer;
         }
 
         /** The call has ended, with all it started. */
-        void ended() {
+        @Override
+        public void ended() {
             boolean known = doorway.change(() -> {
                 doorway.door.ended(this, doorway.house.time().nanos());
                 return quarantineOver();
@@ -51,7 +50,8 @@ final class Doorway {
         }
 
         /** Whether it has ended cannot be told any more, unless {@link #ended} says so later. */
-        void outcomeUnknown() {
+        @Override
+        public CompletionStage<Void> outcomeUnknown() {
             Time time = doorway.house.time();
             long nanos = doorway.house.quarantineNanos();
             long until = time.nanos() + nanos;
@@ -65,6 +65,15 @@ final class Doorway {
                 doorway.note("quarantine_began", this, "ends_in_ms", nanos / 1_000_000);
             }
             time.at(until, this::overdue);
+            return CompletableFuture.completedStage(null); // No other guard admits calls of this resource.
+        }
+
+        @Override
+        public void callerGone() {
+            boolean unused = doorway.change(() -> {
+                doorway.door.callerGone(this);
+                return false;
+            });
         }
 
         private void overdue() {
@@ -85,37 +94,16 @@ final class Doorway {
         }
 
         /** Runs {@code what} once if a newer grant waits for this call; at once if one does. */
-        void onSuperseded(Runnable what) {
-            synchronized (onSuperseded) {
-                if (!superseded) {
-                    onSuperseded.add(what);
-                    return;
-                }
-            }
-            what.run();
-        }
-
-        private void tellSuperseded() {
-            List<Runnable> told;
-            synchronized (onSuperseded) {
-                superseded = true;
-                told = List.copyOf(onSuperseded);
-                onSuperseded.clear();
-            }
-            for (Runnable what : told) {
-                try {
-                    what.run();
-                } catch (RuntimeException | Error e) {
-                    LOG.log(Level.ERROR, "what was to stop a superseded call threw; the call may go on", e);
-                }
-            }
+        @Override
+        public void onSuperseded(Runnable what) {
+            stop.onMade(what);
         }
     }
 
     private static final System.Logger LOG = System.getLogger(Doorway.class.getName());
 
     /** Of calls that nobody waits for. */
-    private static final CompletableFuture<Call> UNASKED = CompletableFuture.completedFuture(null);
+    private static final CompletableFuture<AdmittedCall> UNASKED = CompletableFuture.completedFuture(null);
 
     private final String resource;
     private final String issuer;
@@ -202,9 +190,10 @@ final class Doorway {
      *
      * @return null when this doorway was retired: there is a new one
      */
+    @Override
     @Nullable
-    CompletableFuture<Call> enter(Sequencer sequencer, Access access, long deadlineNanos) {
-        CompletableFuture<Call> answer = new CompletableFuture<>();
+    public CompletableFuture<AdmittedCall> enter(Sequencer sequencer, Access access, long deadlineNanos) {
+        CompletableFuture<AdmittedCall> answer = new CompletableFuture<>();
         Call call = new Call(this, sequencer, access, house.time().millis(), answer);
         boolean arrived = change(() -> arrive(call, deadlineNanos));
         if (!arrived) {
@@ -238,7 +227,8 @@ final class Doorway {
     }
 
     /** What a guard that only observes does: compares and raises, keeps nobody waiting. */
-    Optional<Rejection> observe(Sequencer sequencer, Access access) {
+    @Override
+    public Optional<Rejection> observe(Sequencer sequencer, Access access) {
         Call call = new Call(this, sequencer, access, house.time().millis(), UNASKED);
         return change(() -> door.observe(call));
     }
@@ -316,7 +306,7 @@ final class Doorway {
             hand(() -> tell(call), () -> turnAway(call));
         }
         for (Visit visit : superseded) {
-            Runnable told = ((Call) visit)::tellSuperseded;
+            Runnable told = ((Call) visit).stop::make;
             hand(told, told);
         }
         return result;

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * neither can be known, a barrier token of the lock service. Bounded: when there are too many marks, the base of the
  * domain with the most idle ones is raised to the middle of these and those below are dropped. Those in use are kept.
  */
-final class Doorways {
+final class Doorways implements ResourceGates {
     /** Whose tokens, and of which domain. */
     private record Domain(String issuer, int number) {
         static Domain of(Sequencer sequencer) {
@@ -74,8 +74,15 @@ final class Doorways {
         return doorway;
     }
 
+    @Override
+    public @Nullable AdmittedCall enterAtOnce(Binding binding, Sequencer sequencer, Access access) {
+        Doorway doorway = known(binding, sequencer);
+        return doorway == null ? null : doorway.startAtOnce(sequencer, access);
+    }
+
     /** The doorway of a resource, from what is kept of it. The stage fails with a {@link RejectedException}. */
-    synchronized CompletionStage<Doorway> open(Binding binding, Sequencer sequencer) {
+    @Override
+    public synchronized CompletionStage<Doorway> open(Binding binding, Sequencer sequencer) {
         String resource = binding.resource();
         Doorway known = known(binding, sequencer);
         if (known != null) {
@@ -96,12 +103,14 @@ final class Doorways {
     }
 
     /** Whether no call waits, runs or is quarantined anywhere. */
-    boolean areIdle() {
+    @Override
+    public boolean areIdle() {
         return open.values().stream().allMatch(Doorway::isIdle);
     }
 
     /** Whether calls that an earlier process or another guard let in have ended. */
-    synchronized boolean isWaitOver() {
+    @Override
+    public synchronized boolean isWaitOver() {
         return closedUntilNanos - house.time().nanos() <= 0;
     }
 
@@ -109,12 +118,14 @@ final class Doorways {
      * Whether nothing can be known here of earlier grants yet: the store is new, and no base mark was asked for. What begins
      * like this starts from tokens that are fresh when the first call comes.
      */
-    synchronized boolean isUnused() {
+    @Override
+    public synchronized boolean isUnused() {
         return !complete && kept.isEmpty() && bases.isEmpty() && open.isEmpty() && opening.isEmpty();
     }
 
     /** Whether it is known that no guard admitted anything before: the store was made so and keeps nothing yet. */
-    synchronized boolean isNeverUsed() {
+    @Override
+    public synchronized boolean isNeverUsed() {
         return complete && kept.isEmpty() && bases.isEmpty() && open.isEmpty() && opening.isEmpty();
     }
 
@@ -125,7 +136,8 @@ final class Doorways {
      *
      * @return fails with a {@link RejectedException}; raise again then, before anything is admitted
      */
-    CompletionStage<Void> raiseAll() {
+    @Override
+    public CompletionStage<Void> raiseAll() {
         long untilNanos = house.time().nanos() + house.quarantineNanos();
         List<Doorway> busy = new ArrayList<>();
         CompletionStage<Void> forgotten;
@@ -152,7 +164,8 @@ final class Doorways {
     }
 
     /** Calls that another guard let in may be running for &#916; from now on; for resources that are not open yet. */
-    synchronized void waitForOthers() {
+    @Override
+    public synchronized void waitForOthers() {
         closedUntilNanos = house.time().nanos() + house.quarantineNanos();
     }
 
@@ -162,7 +175,8 @@ final class Doorways {
      *
      * @return whether they are unused
      */
-    synchronized boolean waitForOthersIfUnused() {
+    @Override
+    public synchronized boolean waitForOthersIfUnused() {
         boolean unused = isUnused();
         if (unused) {
             waitForOthers();
@@ -171,12 +185,14 @@ final class Doorways {
     }
 
     /** Asks every call that runs anywhere to stop. */
-    void stopAll() {
+    @Override
+    public void stopAll() {
         open.values().forEach(Doorway::stopAll);
     }
 
     /** The mark of {@code resource}; empty when none is remembered. */
-    synchronized Optional<StoredMark> mark(String resource) {
+    @Override
+    public synchronized Optional<StoredMark> mark(String resource) {
         Doorway doorway = open.get(resource);
         return doorway == null ? Optional.ofNullable(kept.get(resource)) : Optional.of(doorway.stored());
     }

@@ -4,7 +4,6 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
-import dev.palisade.guard.Doorway.Call;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -19,14 +18,14 @@ import org.jspecify.annotations.Nullable;
  * wait for each other. Whatever ends it early, it leaves the doorways that it has passed.
  */
 final class Entering extends CompletableFuture<Admission> {
-    private final Doorways doorways;
+    private final ResourceGates gates;
     private final House house;
     private final Sequencer sequencer;
     private final Access access;
     private final long deadlineNanos;
     private final List<Binding> resources;
     /** Left by whoever ends this early, while another thread may still add to it. */
-    private final List<Call> passed = new CopyOnWriteArrayList<>();
+    private final List<AdmittedCall> passed = new CopyOnWriteArrayList<>();
 
     private final AtomicInteger due = new AtomicInteger();
 
@@ -36,13 +35,13 @@ final class Entering extends CompletableFuture<Admission> {
     private volatile boolean late;
 
     Entering(
-            Doorways doorways,
+            ResourceGates gates,
             House house,
             Sequencer sequencer,
             Access access,
             long deadlineNanos,
             List<Binding> resources) {
-        this.doorways = doorways;
+        this.gates = gates;
         this.house = house;
         this.sequencer = sequencer;
         this.access = access;
@@ -113,7 +112,7 @@ final class Entering extends CompletableFuture<Admission> {
         }
         Binding resource = resources.get(passed.size());
         try {
-            doorways.open(resource, sequencer).whenComplete((doorway, failure) -> {
+            gates.open(resource, sequencer).whenComplete((doorway, failure) -> {
                 if (failure != null) {
                     fail(failure);
                 } else if (isDone()) {
@@ -128,8 +127,8 @@ final class Entering extends CompletableFuture<Admission> {
     }
 
     /** @param doorway null, or retired by now: it is opened again */
-    private void enter(@Nullable Doorway doorway) {
-        CompletableFuture<Call> entering;
+    private void enter(@Nullable ResourceGate doorway) {
+        CompletableFuture<AdmittedCall> entering;
         try {
             entering = doorway == null ? null : doorway.enter(sequencer, access, deadlineNanos);
         } catch (RuntimeException | Error e) {
@@ -180,6 +179,6 @@ final class Entering extends CompletableFuture<Admission> {
     }
 
     private void leave() {
-        passed.forEach(Call::ended);
+        passed.forEach(AdmittedCall::ended);
     }
 }

@@ -66,9 +66,10 @@ final class FenceTable {
                 + dialect.nowMillis() + " ELSE s_raised_at_millis END, s_token = GREATEST(s_token, ?), n = ?"
                 + " WHERE resource = ? AND " + ADMITS_SHARED;
         this.insertExclusive = dialect.insertUnlessPresent(
+                "palisade_fence",
                 "(resource, x_token, n, x_grant, x_raised_at_millis) VALUES (?, ?, ?, ?, " + dialect.nowMillis() + ")");
         String shared = "(resource, s_token, n, s_raised_at_millis) VALUES (?, ?, ?, " + dialect.nowMillis() + ")";
-        this.insertShared = dialect.insertUnlessPresent(shared);
+        this.insertShared = dialect.insertUnlessPresent("palisade_fence", shared);
         this.insertOrShare = dialect.insertOrShare(shared);
     }
 

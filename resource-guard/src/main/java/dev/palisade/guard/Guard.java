@@ -8,7 +8,6 @@ import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.Texts;
 import dev.palisade.contract.crypto.SequencerVerifier;
-import dev.palisade.guard.Doorway.Call;
 import dev.palisade.guard.MarkStore.StoredMark;
 import java.time.Duration;
 import java.util.Arrays;
@@ -32,8 +31,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A guard at the door: lets calls in, one grant at a time for each resource, and refuses what carries a stale sequencer.
  * For backends that cannot compare tokens in their own transaction; where they can, {@link FencedJdbc} is the better
- * choice. What it rests on, see {@code docs/concepts/fencing.md}: one guard process per resource, no other way to
- * the backend, and the end of every call known, or over after {@link Builder#unknownOutcomeTimeout}.
+ * choice. What it rests on, see {@code docs/concepts/fencing.md}: one guard process per resource, or several
+ * that share one register ({@link MarkStore#shared}), no other way to the backend, and the end of every call known, or over after {@link Builder#unknownOutcomeTimeout}.
  *
  * <p>Refusals, and calls it lost sight of, are told to the {@link System.Logger} {@code dev.palisade.guard.events} at level INFO,
  * a bounded number of lines a second, by the thread of the call: a handler of that log must not block. Turn its level up to
@@ -44,7 +43,7 @@ import org.jspecify.annotations.Nullable;
 public final class Guard implements AutoCloseable {
     private final SequencerVerifier verifier;
     private final @Nullable LockService lockService;
-    private final Doorways doorways;
+    private final ResourceGates doorways;
     private final House house;
     private final MarkOwnership ownership;
     private final GuardRegistrations registrations;
@@ -69,16 +68,40 @@ public final class Guard implements AutoCloseable {
         EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
         this.refusals = new RefusalCounters(events, observeOnly);
         this.house = new House(builder.marks, time, executor, events, unknownOutcomeTimeout.toNanos());
+        SharedRegister register = builder.marks instanceof SharedRegister shared ? shared : null;
+        if (register != null) {
+            register.join(new SharedRegister.Member(
+                    time::nanos,
+                    unknownOutcomeTimeout,
+                    builder.takeOverAfterLease,
+                    GuardRegistrations.process(),
+                    (event, message) -> house.warn(event, new Rejection(Reason.MARK_UNAVAILABLE, message))));
+        }
         long openedNanos = time.nanos();
         KeptMarks kept = builder.marks.open();
-        long now = time.nanos();
-        long closedUntil = kept.closedInOrder() ? now : now + unknownOutcomeTimeout.toNanos();
-        this.doorways = new Doorways(kept, closedUntil, lockService, builder.maxMarks, house);
+        this.doorways = register != null
+                ? new SharedGates(kept, register, lockService, house)
+                : doorways(kept, builder.maxMarks);
         this.registrations = new GuardRegistrations(lockService, observeOnly, kept.registrations(), house, doorways);
-        this.ownership = new MarkOwnership(house, doorways, openedNanos, registrations);
+        long delta = unknownOutcomeTimeout.toNanos();
+        this.ownership = register != null
+                ? new MarkOwnership(
+                        house,
+                        doorways,
+                        openedNanos,
+                        registrations,
+                        register.leaseNanos(),
+                        register.leaseNanos() + delta)
+                : new MarkOwnership(house, doorways, openedNanos, registrations, delta / 2, delta);
         this.isNamed = !builder.protecting.isEmpty();
         ownership.start();
         builder.protecting.forEach(registrations::add);
+    }
+
+    private Doorways doorways(KeptMarks kept, int maxMarks) {
+        long now = house.time().nanos();
+        long closedUntil = kept.closedInOrder() ? now : now + house.quarantineNanos();
+        return new Doorways(kept, closedUntil, lockService, maxMarks, house);
     }
 
     /**
@@ -145,8 +168,7 @@ public final class Guard implements AutoCloseable {
                 return CompletableFuture.completedFuture(new Admission(List.of()));
             }
             if (resources.length == 1 && check == Check.LOCAL) {
-                Doorway doorway = doorways.known(resources[0], sequencer);
-                Call call = doorway == null ? null : doorway.startAtOnce(sequencer, access);
+                AdmittedCall call = doorways.enterAtOnce(resources[0], sequencer, access);
                 if (call != null) {
                     admitted.increment();
                     return CompletableFuture.completedFuture(new Admission(List.of(call)));
@@ -378,6 +400,7 @@ public final class Guard implements AutoCloseable {
         int maxMarks = MAX_MARKS_DEFAULT;
         int maxWaitingCalls = MAX_WAITING_CALLS_DEFAULT;
         boolean observeOnly;
+        boolean takeOverAfterLease;
         List<String> protecting = List.of();
         Consumer<String> eventLines = RefusalCounters::log;
 
@@ -443,6 +466,17 @@ public final class Guard implements AutoCloseable {
         }
 
         /**
+         * Lets this guard end the calls of another guard of its {@link MarkStore#shared shared register} whose lease was not
+         * renewed, &#916; after the lease has ended. &#916; must then cover the longest pause of a guard and, together with it, the
+         * time in which its calls end: a process or a virtual machine that is stopped for longer in the middle of a call, and
+         * then goes on, applies a late write. Without this, such calls keep their resources closed until an operator ends them.
+         */
+        public Builder takeOverAfterLease() {
+            takeOverAfterLease = true;
+            return this;
+        }
+
+        /**
          * How many marks are kept at most, a few hundred bytes each. With more resources than that, the oldest grants' marks give
          * way, and holders of such grants are refused as stale and have to acquire again.
          *
@@ -497,8 +531,16 @@ public final class Guard implements AutoCloseable {
          * Opens the mark store and the guard.
          *
          * @throws RejectedException MARK_UNAVAILABLE, when the store is damaged or another process has it
+         * @throws IllegalStateException when two options exclude one another
          */
         public Guard build() {
+            if (takeOverAfterLease && !marks.isShared()) {
+                throw new IllegalStateException("takeOverAfterLease needs the register of MarkStore.shared");
+            }
+            if (observeOnly && marks.isShared()) {
+                throw new IllegalStateException(
+                        "a guard that only observes keeps no register: give it MarkStore.memory() meanwhile");
+            }
             return new Guard(this);
         }
 

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * store arbitrates. Calls are held back until the lock service has answered once. Never what safety rests on.
  */
 final class GuardRegistration {
-    static final String PREFIX = "palisade/guards/";
+    static final String PREFIX = LockName.RESERVED;
     static final Duration TTL = Duration.ofSeconds(10);
 
     private static final String GUARDING = "guard with marks ";
@@ -50,8 +50,9 @@ final class GuardRegistration {
      * A registration that the marks may be behind of.
      *
      * @param lease this guard's; null: another process has the name
+     * @param observed that process only observes
      */
-    private record Unproven(LeaseReply.@Nullable Granted lease, long token) {}
+    private record Unproven(LeaseReply.@Nullable Granted lease, long token, boolean observed) {}
 
     private final LockName lock;
     private final String name;
@@ -60,7 +61,7 @@ final class GuardRegistration {
     private final boolean observes;
     private final LockService service;
     private final House house;
-    private final Doorways doorways;
+    private final ResourceGates doorways;
     private final MarkContinuity continuity;
     private final long sharedNanosMax;
     private final SessionId session;
@@ -103,7 +104,7 @@ final class GuardRegistration {
             @Nullable Long whole,
             LockService service,
             House house,
-            Doorways doorways) {
+            ResourceGates doorways) {
         this.lock = new LockName(PREFIX + name);
         this.name = name;
         this.owner = owner;
@@ -276,7 +277,7 @@ final class GuardRegistration {
         try {
             proved = registration.lease() != null
                     ? continuity.registered(registration.token(), hold)
-                    : continuity.registeredBeside(registration.token(), hold);
+                    : continuity.registeredBeside(registration.token(), registration.observed(), hold);
         } catch (RuntimeException e) {
             proved = CompletableFuture.failedStage(e);
         }
@@ -335,7 +336,7 @@ final class GuardRegistration {
                     return 0;
                 }
             } else {
-                unproven = new Unproven(granted, token);
+                unproven = new Unproven(granted, token, false);
                 if (state == State.UNREACHABLE) {
                     holdBack("it was not registered meanwhile");
                 }
@@ -354,7 +355,7 @@ final class GuardRegistration {
         } else if (observes || continuity.mayGoOnBeside(token)) {
             become(State.SHARED);
         } else {
-            unproven = new Unproven(null, token);
+            unproven = new Unproven(null, token, holder.get().purpose().startsWith(OBSERVING));
         }
         return RENEW_NANOS;
     }
@@ -374,7 +375,7 @@ final class GuardRegistration {
             sharedSinceNanos = now;
             sharedTooLong = false;
         }
-        if (now - sharedSinceNanos <= sharedNanosMax) {
+        if (house.store().isShared() || now - sharedSinceNanos <= sharedNanosMax) {
             return Optional.empty();
         }
         Rejection copy = otherGuard(holder, "already protects '" + name + "' with a copy of these marks");

@@ -18,7 +18,7 @@ final class GuardRegistrations {
     private final boolean observes;
     private final Map<String, Long> kept;
     private final House house;
-    private final Doorways doorways;
+    private final ResourceGates doorways;
     private final Map<String, GuardRegistration> byName = new LinkedHashMap<>();
     private CompletableFuture<Void> answered = CompletableFuture.completedFuture(null);
     private boolean warned;
@@ -27,7 +27,11 @@ final class GuardRegistrations {
 
     /** @param kept by name, the token that is kept with the marks */
     GuardRegistrations(
-            @Nullable LockService service, boolean observes, Map<String, Long> kept, House house, Doorways doorways) {
+            @Nullable LockService service,
+            boolean observes,
+            Map<String, Long> kept,
+            House house,
+            ResourceGates doorways) {
         this.kept = Map.copyOf(kept);
         this.service = service;
         this.observes = observes;
@@ -91,7 +95,7 @@ final class GuardRegistrations {
     }
 
     /** Names this process to people, as host and process id. */
-    private static String process() {
+    static String process() {
         String host = System.getenv("HOSTNAME");
         try {
             host = host == null ? InetAddress.getLocalHost().getHostName() : host;

@@ -29,8 +29,8 @@ final class H2Dialect extends SqlDialect {
 
     /** A duplicate ends the statement only, not the transaction. */
     @Override
-    String insertUnlessPresent(String columnsAndValues) {
-        return "INSERT INTO palisade_fence " + columnsAndValues;
+    String insertUnlessPresent(String table, String columnsAndValues) {
+        return "INSERT INTO " + table + " " + columnsAndValues;
     }
 
     /** The transaction's: H2 has no other. Before a call waits for its row, not after. */

@@ -55,7 +55,7 @@ final class JdbcMarkStore extends MarkStore {
     /** Makes the store {@link KeptMarks#complete}: {@link MarkStore#createNeverUsed(DataSource)}. */
     void createNeverUsed() {
         transact(tables -> {
-            if (tables.lockOwner() != null || holdsMarks(tables)) {
+            if (tables.lockOwner() != null || tables.holdsMarks()) {
                 throw Unavailable.because(
                         "the tables palisade_marks hold a mark store already and keep it; leave out its" + " creation");
             }
@@ -81,10 +81,14 @@ final class JdbcMarkStore extends MarkStore {
         if (before == null) {
             tables.insertOwner(self);
             before = self;
-            if (holdsMarks(tables)) {
+            if (tables.holdsMarks()) {
                 throw Unavailable.because(
                         "palisade_marks_owner has no row but there are marks: the tables are damaged; " + START_ANEW);
             }
+        } else if (before.isShared()) {
+            throw Unavailable.because(
+                    "the tables palisade_marks hold a register that several guards share; open it with"
+                            + " MarkStore.shared: a guard with marks of its own beside them would let late writes through");
         } else {
             String marksId = before.marksId().isEmpty() ? self.marksId() : before.marksId();
             self = new Owner(self.id(), before.complete(), false, marksId);
@@ -97,10 +101,6 @@ final class JdbcMarkStore extends MarkStore {
             throw Unavailable.because(
                     "a row of palisade_marks holds no mark (" + Unavailable.oneLine(e) + "); " + START_ANEW, e);
         }
-    }
-
-    private static boolean holdsMarks(MarkTables tables) throws SQLException {
-        return !tables.marks().isEmpty() || !tables.bases().isEmpty();
     }
 
     @Override

@@ -52,13 +52,13 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
         long token = sequencer.token().value();
         if (sequencer.mode() == Mode.SHARED) {
             return token > exclusiveToken
-                    ? admitted(new Mark(exclusiveToken, exclusiveGrant, Math.max(sharedToken, token)))
+                    ? admitted(raisedBy(sequencer))
                     : new Verdict.Refused(stale(resource, sequencer));
         }
         boolean newer = token > exclusiveToken;
         boolean same = token == exclusiveToken && sequencer.grant().equals(exclusiveGrant);
         return token > sharedToken && (newer || same)
-                ? admitted(new Mark(token, sequencer.grant(), sharedToken))
+                ? admitted(raisedBy(sequencer))
                 : new Verdict.Refused(stale(resource, sequencer));
     }
 
@@ -79,6 +79,14 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
         long when = refusesByShared(sequencer) ? sharedAtMillis : exclusiveAtMillis;
         Rejection rejection = refused.rejection();
         return Optional.of(when == 0 ? rejection : rejection.with(Rejection.SUPERSEDED_AT_MILLIS, Long.toString(when)));
+    }
+
+    /** This mark as an admitted call of {@code sequencer} leaves it; asks not whether it is admitted. */
+    public Mark raisedBy(Sequencer sequencer) {
+        long token = sequencer.token().value();
+        return sequencer.mode() == Mode.SHARED
+                ? new Mark(exclusiveToken, exclusiveGrant, Math.max(sharedToken, token))
+                : new Mark(token, sequencer.grant(), sharedToken);
     }
 
     /**
@@ -143,7 +151,7 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
         metadata.put(Rejection.APPLIED, "no");
         String what = "token " + sequencer.token() + " of grant " + sequencer.grant() + " on '" + resource + "'";
         String why = byBase
-                ? " is older than this guard's base mark " + markToken + ": it remembers nobody from before that"
+                ? " is older than this guard's base mark " + markToken + ", from before which it remembers no grant"
                 : " was superseded by token " + markToken + " of "
                         + (bySharedOne ? "a SHARED grant" : "grant " + exclusiveGrant);
         String message = what + why + "; nothing was applied: acquire again, read again, redo";

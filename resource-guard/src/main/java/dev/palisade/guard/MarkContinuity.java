@@ -5,6 +5,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,7 @@ final class MarkContinuity {
     private final LockName lock;
     private final LockService service;
     private final House house;
-    private final Doorways doorways;
+    private final ResourceGates doorways;
 
     /** Token of the registration up to which the marks are whole; 0: they missed grants; null: never registered. */
     private @Nullable Long whole;
@@ -37,7 +38,12 @@ final class MarkContinuity {
 
     /** @param whole what is kept with the marks; null: nothing */
     MarkContinuity(
-            String name, LockName lock, @Nullable Long whole, LockService service, House house, Doorways doorways) {
+            String name,
+            LockName lock,
+            @Nullable Long whole,
+            LockService service,
+            House house,
+            ResourceGates doorways) {
         this.name = name;
         this.lock = lock;
         this.whole = whole;
@@ -80,13 +86,20 @@ final class MarkContinuity {
      * @return completes when that is durable; fails with a {@link RejectedException}, and is asked again then
      */
     CompletionStage<Void> registered(long token, Runnable hold) {
-        Long before;
-        synchronized (this) {
-            before = whole;
-        }
+        return refreshed().thenCompose(before -> registered(before.orElse(null), token, hold));
+    }
+
+    private CompletionStage<Void> registered(@Nullable Long before, long token, Runnable hold) {
         if (before == null && doorways.waitForOthersIfUnused()) {
             // A new store starts from fresh tokens. Until now another guard may have had the name, with calls that run.
             return keep(token);
+        }
+        if (before != null && before == token) {
+            // Kept by a commit whose reply was lost, so the marks were made whole before.
+            synchronized (this) {
+                whole = token;
+            }
+            return CompletableFuture.completedStage(null);
         }
         boolean fresh = before == null && doorways.isNeverUsed();
         if (!fresh && (before == null || before == 0)) {
@@ -107,17 +120,50 @@ final class MarkContinuity {
     }
 
     /** The same beside the registration {@code token} of another process, which may admit grants that these marks miss. */
-    CompletionStage<Void> registeredBeside(long token, Runnable hold) {
-        Long before;
-        synchronized (this) {
-            before = whole;
+    CompletionStage<Void> registeredBeside(long token, boolean observes, Runnable hold) {
+        return refreshed().thenCompose(before -> registeredBeside(before.orElse(null), token, observes, hold));
+    }
+
+    private CompletionStage<Void> registeredBeside(@Nullable Long before, long token, boolean observes, Runnable hold) {
+        if (house.store().isShared()) {
+            if (before != null && before == token) {
+                goOnBeside(token);
+                return CompletableFuture.completedStage(null);
+            }
+            if (!observes) {
+                return CompletableFuture.failedStage(notKept(token));
+            }
+            return raise(before, token, "it is of a guard that only observes", hold)
+                    .thenCompose(raised -> keep(token))
+                    .thenAccept(kept -> goOnBeside(token));
         }
         return raise(before, token, "it is not this guard's, and not kept with its marks", hold)
-                .thenAccept(raised -> {
-                    synchronized (this) {
-                        beside = token;
-                    }
-                });
+                .thenAccept(raised -> goOnBeside(token));
+    }
+
+    private synchronized void goOnBeside(long token) {
+        beside = token;
+    }
+
+    /** What is kept with the marks. Guards that share them take turns in having the name, so they read it anew. */
+    private CompletionStage<Optional<Long>> refreshed() {
+        if (house.store().isShared()) {
+            return house.store().registration(name);
+        }
+        synchronized (this) {
+            return CompletableFuture.completedStage(Optional.ofNullable(whole));
+        }
+    }
+
+    /** The guard that has the name keeps its registration in the register before it admits anything. */
+    private RejectedException notKept(long token) {
+        return new Rejection(
+                        Reason.MARK_UNAVAILABLE,
+                        "registration " + token + " of '" + name
+                                + "' is not in this guard's shared register yet; if this"
+                                + " stays so, the guard that has the name uses a copy of the register, and two of them let"
+                                + " late writes through: give all guards one database")
+                .asException();
     }
 
     private CompletionStage<Void> raise(@Nullable Long before, long token, String why, Runnable hold) {

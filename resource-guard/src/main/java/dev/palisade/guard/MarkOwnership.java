@@ -8,8 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Periodic check that a guard still owns its marks (protocol, the guard). A successor admits calls &#916; after it took the
  * marks over, so this guard has to know before: every &#916;/4 it asks the store. When the marks are lost, and when no
- * answer came for &#916;/2, it refuses every call and stops those that run. Marks that are lost stay lost; a store that
- * answers again resumes the service. Stores that nobody else can take are not asked, and reported when they fail.
+ * answer came for &#916;/2, it refuses every call and stops those that run. In a shared register the same renews the guard's
+ * lease, whose length takes the place of &#916;/2. Marks that are lost stay lost; a store that answers again resumes the
+ * service. Stores that nobody else can take are not asked, and reported when they fail.
  */
 final class MarkOwnership {
     /** Steps of the check within its period: how much later than due a repeated question or an alarm may come. */
@@ -19,10 +20,10 @@ final class MarkOwnership {
     private static final long STEP_NANOS_MIN = 10_000_000;
 
     private final House house;
-    private final Doorways doorways;
+    private final ResourceGates doorways;
     private final GuardRegistrations registrations;
-    private final long unknownEndsNanos;
     private final long stepNanos;
+    private final long successorNanos;
 
     /** When the newest question was asked that the store answered with yes. */
     private long confirmedNanos;
@@ -34,13 +35,21 @@ final class MarkOwnership {
     /**
      * @param openedNanos before the store was opened
      * @param registrations suspended while the marks are unconfirmed, ended when they are lost
+     * @param silenceNanos without a confirmation for so long the guard refuses every call; it asks twice as often
+     * @param successorNanos how long after a confirmation another guard may admit calls beside those of this one
      */
-    MarkOwnership(House house, Doorways doorways, long openedNanos, GuardRegistrations registrations) {
+    MarkOwnership(
+            House house,
+            ResourceGates doorways,
+            long openedNanos,
+            GuardRegistrations registrations,
+            long silenceNanos,
+            long successorNanos) {
         this.house = house;
         this.doorways = doorways;
         this.registrations = registrations;
-        this.unknownEndsNanos = house.quarantineNanos();
-        this.stepNanos = Math.max(STEP_NANOS_MIN, unknownEndsNanos / 4 / STEPS);
+        this.successorNanos = successorNanos;
+        this.stepNanos = Math.max(STEP_NANOS_MIN, silenceNanos / 2 / STEPS);
         this.confirmedNanos = openedNanos;
     }
 
@@ -127,7 +136,7 @@ final class MarkOwnership {
         if (lost) {
             var unused = registrations.end(true);
             doorways.stopAll();
-            house.time().at(confirmedNanos + unknownEndsNanos, this::warnOfRunningCalls);
+            house.time().at(confirmedNanos + successorNanos, this::warnOfRunningCalls);
         }
     }
 

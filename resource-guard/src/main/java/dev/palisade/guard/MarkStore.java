@@ -3,9 +3,11 @@ package dev.palisade.guard;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import javax.sql.DataSource;
@@ -21,6 +23,9 @@ import javax.sql.DataSource;
 public abstract class MarkStore implements AutoCloseable {
     /** The bound on a statement of {@link #jdbc(DataSource)}. */
     public static final Duration STATEMENT_TIMEOUT_DEFAULT = Duration.ofSeconds(5);
+
+    /** How long a guard of {@link #shared(DataSource)} may be out of touch with the database. */
+    public static final Duration SHARED_LEASE_DEFAULT = Duration.ofSeconds(10);
 
     MarkStore() {}
 
@@ -74,14 +79,104 @@ public abstract class MarkStore implements AutoCloseable {
         return new JdbcMarkStore(dataSource, statementTimeout);
     }
 
+    /** {@link #shared(DataSource, Duration)} with {@link #SHARED_LEASE_DEFAULT}. */
+    public static MarkStore shared(DataSource dataSource) {
+        return shared(dataSource, SHARED_LEASE_DEFAULT);
+    }
+
     /**
-     * Creates the tables for {@link #jdbc} unless they exist; the same DDL ships beside this class as {@code
-     * palisade_marks.sql}.
+     * Keeps marks, and a register of running calls, in a database that several guards share: each replica of a service has a
+     * guard with a store of its own over the same tables of PostgreSQL, MySQL or MariaDB. Each call costs two transactions, one to
+     * enter and one to leave. The tables are the caller's to make: {@link #createTables}. Commits must be durable when they are
+     * answered, as for {@link #jdbc(DataSource, Duration)}.
+     *
+     * <p>Give it a pool; up to five connections are used at a time, and one is enough. A call that the register cannot be asked
+     * about waits, and is refused with MARK_UNAVAILABLE. The entries of a guard that was killed keep their resources closed to
+     * other grants until an operator ends them, or {@link Guard.Builder#takeOverAfterLease}.
+     *
+     * @param lease how long a guard may be out of touch with the database, 1 s to 5 min: after that it admits nothing and asks
+     *     its calls to stop. Renewed twice as often
+     * @throws IllegalArgumentException out of that range
+     */
+    public static MarkStore shared(DataSource dataSource, Duration lease) {
+        return SharedRegister.of(dataSource, lease, STATEMENT_TIMEOUT_DEFAULT);
+    }
+
+    /**
+     * {@link #shared(DataSource, Duration)} in the fields of another store: each replica's guard has a mark store of its own over
+     * the same fields. A call costs two steps, one to enter and one to leave; a step is one {@link SharedFields#compareAndSet},
+     * and one more for each time that another guard was faster. Use the module of the store, such as {@code palisade-guard-redis},
+     * to get one.
+     *
+     * @param lease as there
+     * @throws IllegalArgumentException out of its range
+     */
+    public static MarkStore shared(SharedFields fields, Duration lease) {
+        return SharedRegister.of(fields, lease);
+    }
+
+    /**
+     * {@link #createNeverUsed(Path)} in a register of fields.
+     *
+     * @throws RejectedException MARK_UNAVAILABLE: there is a register already, or it cannot be made
+     */
+    public static void createNeverUsed(SharedFields fields) {
+        new FieldRegister(fields).createNeverUsed();
+    }
+
+    /**
+     * The fields of one register, outside of a database: texts by name, in a store that compares and sets several of them in one
+     * atomic step. For modules that bring such a store; applications pass it on. Safe for use by many threads; every call
+     * blocks for a bounded time.
+     */
+    public interface SharedFields {
+        /**
+         * Whether the store can be relied on as it is set now; called when a guard opens, and again when it finds that fields may
+         * have been lost.
+         *
+         * @return warnings for an operator, each in one line: what a crash of the store would forget
+         * @throws RejectedException MARK_UNAVAILABLE, when the store may lose single fields unnoticed
+         */
+        Collection<String> inspect();
+
+        /**
+         * Sets {@code changes} if the store is still {@code process} and each field of {@code expected} has that value. Sent at most
+         * once; whoever gets an {@link IOException} may not count on either outcome, now or later.
+         *
+         * @param process a {@link Reply#process}; empty: any
+         * @param expected values by field; empty: there is no such field
+         * @param changes values by field; empty: deleted
+         * @throws RejectedException MARK_UNAVAILABLE: certainly nothing was set
+         * @throws IOException it may be set, or be set later
+         */
+        Reply compareAndSet(String process, Map<String, String> expected, Map<String, String> changes)
+                throws IOException;
+
+        /** What an operator runs to delete a field, in one line. */
+        String commandToDelete(String field);
+
+        /**
+         * A reply.
+         *
+         * @param process names this run of the store and this history of its data, without spaces: another one after each
+         *     restart, failover or restore that may have lost fields
+         * @param done whether the changes were set
+         * @param values if it was the right process and they were not set: the value of each expected field, empty if there is none
+         */
+        record Reply(String process, boolean done, Map<String, String> values) {}
+    }
+
+    /**
+     * Creates the tables for {@link #jdbc} and {@link #shared(DataSource)} unless they exist, those of the latter where the
+     * database can hold them; the same DDL ships beside this class as {@code palisade_marks.sql}, {@code palisade_register.sql}
+     * and {@code palisade_register_mysql.sql}.
      *
      * @throws RejectedException MARK_UNAVAILABLE, in one line
      */
     public static void createTables(DataSource dataSource) {
-        new JdbcMarkStore(dataSource, STATEMENT_TIMEOUT_DEFAULT).createTables();
+        if (!JdbcRegister.createTables(dataSource, STATEMENT_TIMEOUT_DEFAULT)) {
+            new JdbcMarkStore(dataSource, STATEMENT_TIMEOUT_DEFAULT).createTables();
+        }
     }
 
     /**
@@ -154,6 +249,16 @@ public abstract class MarkStore implements AutoCloseable {
      * with different ones have separate marks. Known once {@link #open} has returned.
      */
     abstract String id();
+
+    /** Whether several guards use the store side by side, each for its own calls: {@link #shared}. */
+    boolean isShared() {
+        return false;
+    }
+
+    /** What {@link #putRegistration} kept last under {@code name}; only asked of a store that {@link #isShared}. */
+    CompletionStage<Optional<Long>> registration(String name) {
+        throw new IllegalStateException("one guard has this store and knows its registrations");
+    }
 
     /** Why the store takes nothing more until it is opened anew; empty while it does. Does not block. */
     abstract Optional<Rejection> failure();

@@ -32,7 +32,18 @@ final class MarkTables {
     private final int seconds;
 
     /** @param complete see {@link KeptMarks}, as the other */
-    record Owner(String id, boolean complete, boolean closedInOrder, String marksId) {}
+    record Owner(String id, boolean complete, boolean closedInOrder, String marksId) {
+        /** In place of a guard: all guards of a {@link SharedRegister}. */
+        private static final String SHARED = "shared";
+
+        boolean isShared() {
+            return id.equals(SHARED);
+        }
+
+        Owner shared() {
+            return new Owner(SHARED, complete, false, marksId);
+        }
+    }
 
     private interface Bind<T> {
         void to(PreparedStatement statement, T value) throws SQLException;
@@ -47,7 +58,7 @@ final class MarkTables {
     void create() throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.setQueryTimeout(seconds);
-            statement.execute(ddl());
+            statement.execute(ddl("palisade_marks.sql"));
         }
     }
 
@@ -88,6 +99,10 @@ final class MarkTables {
                 throw new SQLException("palisade_marks_owner has lost its row");
             }
         }
+    }
+
+    boolean holdsMarks() throws SQLException {
+        return !marks().isEmpty() || !bases().isEmpty();
     }
 
     /** @throws IllegalArgumentException or RejectedException when a row holds no mark */
@@ -254,8 +269,8 @@ final class MarkTables {
         }
     }
 
-    static String ddl() {
-        try (InputStream ddl = Objects.requireNonNull(MarkTables.class.getResourceAsStream("palisade_marks.sql"))) {
+    static String ddl(String resource) {
+        try (InputStream ddl = Objects.requireNonNull(MarkTables.class.getResourceAsStream(resource))) {
             return new String(ddl.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -3,6 +3,7 @@ package dev.palisade.guard;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.sql.Statement;
 import java.util.concurrent.ForkJoinPool;
 import javax.sql.DataSource;
 
@@ -23,7 +24,22 @@ final class MarkTransaction implements AutoCloseable {
         isolationBefore = connection.getTransactionIsolation();
         networkTimeoutBefore = boundNetwork(connection, seconds);
         connection.setAutoCommit(false);
-        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        if (isolationBefore != Connection.TRANSACTION_READ_COMMITTED) {
+            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        }
+        boundIdleTime(connection, seconds);
+    }
+
+    /**
+     * A process that is stopped between two statements keeps its locks, and with them every other guard out. PostgreSQL then ends
+     * its connection; the other databases have no such bound for one transaction.
+     */
+    private static void boundIdleTime(Connection connection, int seconds) throws SQLException {
+        if (connection.getMetaData().getDatabaseProductName().equals("PostgreSQL")) {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("SET LOCAL idle_in_transaction_session_timeout = " + seconds * 1000L);
+            }
+        }
     }
 
     static MarkTransaction begin(DataSource dataSource, int seconds) throws SQLException {
@@ -63,7 +79,9 @@ final class MarkTransaction implements AutoCloseable {
             if (!committed) {
                 connection.rollback();
             }
-            connection.setTransactionIsolation(isolationBefore);
+            if (isolationBefore != Connection.TRANSACTION_READ_COMMITTED) {
+                connection.setTransactionIsolation(isolationBefore);
+            }
             connection.setAutoCommit(autoCommitBefore);
             if (networkTimeoutBefore >= 0) {
                 connection.setNetworkTimeout(ForkJoinPool.commonPool(), networkTimeoutBefore);

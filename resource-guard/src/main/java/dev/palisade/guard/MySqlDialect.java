@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -90,8 +91,8 @@ final class MySqlDialect extends SqlDialect {
 
     /** Not a plain INSERT, whose duplicate leaves a shared lock: two that waited for a third would be in each other's way. */
     @Override
-    String insertUnlessPresent(String columnsAndValues) {
-        return "INSERT INTO palisade_fence " + columnsAndValues + " ON DUPLICATE KEY UPDATE resource = resource";
+    String insertUnlessPresent(String table, String columnsAndValues) {
+        return "INSERT INTO " + table + " " + columnsAndValues + " ON DUPLICATE KEY UPDATE resource = resource";
     }
 
     @Override
@@ -167,6 +168,34 @@ final class MySqlDialect extends SqlDialect {
     @Override
     boolean locksBeforeItCompares() {
         return true;
+    }
+
+    @Override
+    void requireDurableCommits(Connection connection) throws SQLException {
+        Map<String, String> variables = new HashMap<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SHOW GLOBAL VARIABLES WHERE Variable_name IN"
+                        + " ('innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog')")) {
+            while (row.next()) {
+                variables.put(row.getString(1).toLowerCase(Locale.ROOT), row.getString(2));
+            }
+        }
+        requireDurableCommits(variables);
+    }
+
+    /** With a binary log, recovery rolls back what is prepared and not in it: then its sync makes a commit durable. */
+    static void requireDurableCommits(Map<String, String> variables) throws SQLException {
+        if (!"1".equals(variables.get("innodb_flush_log_at_trx_commit"))) {
+            throw new SQLException("innodb_flush_log_at_trx_commit is not 1; set it", "0A000");
+        }
+        if (isOn(variables.get("log_bin")) && !"1".equals(variables.get("sync_binlog"))) {
+            throw new SQLException("the binary log is on and sync_binlog is not 1; set it", "0A000");
+        }
+    }
+
+    @Override
+    List<String> registerDdl() {
+        return List.of("palisade_register_mysql.sql");
     }
 
     @Override

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Occupants {
     private @Nullable Visit newest;
-    private int lostWrites;
+    private int unheardWrites;
 
     boolean isEmpty() {
         return newest == null;
@@ -27,14 +27,24 @@ final class Occupants {
 
     /** {@code visit}, one of these, is quarantined. */
     void lose(Visit visit, long untilNanos) {
-        visit.quarantine(untilNanos);
-        lostWrites += visit.access() == Access.WRITE ? 1 : 0;
+        change(visit, () -> visit.quarantine(untilNanos));
+    }
+
+    /** Whoever called {@code visit}, one of these, does not wait for its end. */
+    void callerGone(Visit visit) {
+        change(visit, visit::forgetCaller);
+    }
+
+    private void change(Visit visit, Runnable change) {
+        unheardWrites -= visit.isUnheardWrite() ? 1 : 0;
+        change.run();
+        unheardWrites += visit.isUnheardWrite() ? 1 : 0;
     }
 
     /** Whether somebody may start now who could not before: otherwise who is left stands in the same way as before. */
     boolean remove(Visit visit) {
-        boolean lostWrite = visit.state() == Visit.State.QUARANTINED && visit.access() == Access.WRITE;
-        lostWrites -= lostWrite ? 1 : 0;
+        boolean unheard = visit.isUnheardWrite();
+        unheardWrites -= unheard ? 1 : 0;
         Visit before = visit.before;
         Visit after = visit.after;
         if (before == null) {
@@ -47,12 +57,12 @@ final class Occupants {
         }
         visit.before = null;
         visit.after = null;
-        return newest == null || (lostWrite && lostWrites == 0);
+        return newest == null || (unheard && unheardWrites == 0);
     }
 
     /**
      * Whether {@code visit} must not run beside these calls: they are of another grant, not all of it SHARED, or one of its own
-     * was lost sight of and may still write. Whoever is told OUTCOME_UNKNOWN reads again, and what it reads has to stay.
+     * may still write, and its caller does not know its end. That one reads again, and what it reads has to stay.
      */
     boolean conflictWith(Visit visit) {
         if (newest == null) {
@@ -60,7 +70,7 @@ final class Occupants {
         }
         boolean bothShared =
                 visit.sequencer().mode() == Mode.SHARED && newest.sequencer().mode() == Mode.SHARED;
-        return lostWrites > 0 || (!bothShared && !isOfSameGrant(newest, visit));
+        return unheardWrites > 0 || (!bothShared && !isOfSameGrant(newest, visit));
     }
 
     private static boolean isOfSameGrant(Visit one, Visit other) {

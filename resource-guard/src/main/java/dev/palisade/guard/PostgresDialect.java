@@ -6,6 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 
 /** Dialect of PostgreSQL. Stateless. */
 final class PostgresDialect extends SqlDialect {
@@ -30,8 +31,8 @@ final class PostgresDialect extends SqlDialect {
 
     /** A duplicate would abort the transaction; under a snapshot that cannot see the row this still is 40001. */
     @Override
-    String insertUnlessPresent(String columnsAndValues) {
-        return "INSERT INTO palisade_fence " + columnsAndValues + " ON CONFLICT DO NOTHING";
+    String insertUnlessPresent(String table, String columnsAndValues) {
+        return "INSERT INTO " + table + " " + columnsAndValues + " ON CONFLICT DO NOTHING";
     }
 
     /** When the statement arrived, before it waited for its row; a joined transaction may be much older. */
@@ -66,6 +67,18 @@ final class PostgresDialect extends SqlDialect {
             statement.setString(1, before.substring(0, space));
             statement.setString(2, before.substring(space + 1));
             statement.execute();
+        }
+    }
+
+    @Override
+    List<String> registerDdl() {
+        return List.of("palisade_marks.sql", "palisade_register.sql");
+    }
+
+    @Override
+    void requireDurableCommits(Connection connection) throws SQLException {
+        if (one(connection, "SHOW synchronous_commit").equals("off")) {
+            throw new SQLException("synchronous_commit is off; turn it on for this account or database", "0A000");
         }
     }
 

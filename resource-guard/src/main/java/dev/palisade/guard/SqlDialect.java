@@ -5,8 +5,11 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Differences between the databases that {@link FencedJdbc} knows, one subclass each. Never decides which call is admitted.
@@ -28,16 +31,17 @@ abstract class SqlDialect {
     abstract int isolation(Mode mode);
 
     /**
-     * An INSERT into palisade_fence that leaves the transaction usable when the row is there: it then changes nothing, or fails
+     * An INSERT that leaves the transaction usable when the row is there: it then changes nothing, or fails
      * with 23505.
      *
+     * @param table a table with the key {@code resource}
      * @param columnsAndValues such as {@code (resource) VALUES (?)}
      */
-    abstract String insertUnlessPresent(String columnsAndValues);
+    abstract String insertUnlessPresent(String table, String columnsAndValues);
 
     /** The same for a SHARED reader that holds on to the row: where an INSERT locks a row that is there, by its shared lock. */
     String insertOrShare(String columnsAndValues) {
-        return insertUnlessPresent(columnsAndValues);
+        return insertUnlessPresent("palisade_fence", columnsAndValues);
     }
 
     /** Whether the count of {@link #insertUnlessPresent} tells an inserted row from one that was there. */
@@ -72,6 +76,23 @@ abstract class SqlDialect {
      */
     boolean locksBeforeItCompares() {
         return false;
+    }
+
+    /** Where the DDL of a shared register is, beside this class; empty: the database cannot hold one. */
+    List<String> registerDdl() {
+        return List.of();
+    }
+
+    /** @throws SQLException in one line, when a crash of the database may take back what it has committed */
+    void requireDurableCommits(Connection connection) throws SQLException {}
+
+    /** The first column of the one row of {@code query}. */
+    static String one(Connection connection, String query) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(query)) {
+            row.next();
+            return row.getString(1);
+        }
     }
 
     /** Where the DDL of the table is, beside this class. */

@@ -32,6 +32,7 @@ class Visit {
     private @Nullable Rejection rejection;
     private long quarantinedUntilNanos;
     private boolean askedToStop;
+    private boolean callerGone;
 
     /** The neighbours among a door's {@link Occupants}: a list without nodes, since each call is in one list at most. */
     @Nullable
@@ -101,6 +102,15 @@ class Visit {
     final void quarantine(long untilNanos) {
         state = State.QUARANTINED;
         quarantinedUntilNanos = untilNanos;
+    }
+
+    final void forgetCaller() {
+        callerGone = true;
+    }
+
+    /** Whether it may still write although its caller does not wait for its end: that one may call again. */
+    final boolean isUnheardWrite() {
+        return access == Access.WRITE && (callerGone || state == State.QUARANTINED);
     }
 
     final boolean isOverdue(long nowNanos) {

@@ -6,6 +6,7 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Sequencer;
+import dev.palisade.guard.StepSearch.Step;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * marks late, a backend where each call that was let in takes effect once, at some time before it has ended, a guard that
  * may be killed, and time. It judges by what the backend saw.
  */
-final class DoorWorld {
+final class DoorWorld implements StepSearch.World {
     /** A call of a scenario, such as X34 WRITE. */
     record Spec(Mode mode, Sequencer sequencer, Access access) {
         Spec(Mode mode, long token, Access access) {
@@ -38,14 +39,6 @@ final class DoorWorld {
     /** Makes the door under test: ours, or one with a bug. */
     interface Maker {
         Door make(Mark saved, long now, long closedUntil);
-    }
-
-    /** One thing that can happen next. */
-    record Step(String what, int call) {
-        @Override
-        public String toString() {
-            return call < 0 ? what : what + "(" + call + ")";
-        }
     }
 
     private static final long DELTA = 10;
@@ -106,11 +99,13 @@ final class DoorWorld {
         this.door = maker.make(disk, now, now);
     }
 
-    Optional<String> violation() {
+    @Override
+    public Optional<String> violation() {
         return Optional.ofNullable(violation);
     }
 
-    List<Step> possible() {
+    @Override
+    public List<Step> possible() {
         List<Step> steps = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
             Call call = calls.get(i);
@@ -152,12 +147,13 @@ final class DoorWorld {
         return steps;
     }
 
-    void take(Step step) {
+    @Override
+    public void take(Step step) {
         switch (step.what()) {
             case "save" -> save();
             case "crash" -> crash();
             case "pass" -> pass();
-            default -> take(step.what(), calls.get(step.call()));
+            default -> take(step.what(), calls.get(step.which()));
         }
         settle();
     }
@@ -284,8 +280,8 @@ final class DoorWorld {
                 .isPresent();
     }
 
-    /** Two worlds with equal fingerprints have the same future. */
-    Object fingerprint() {
+    @Override
+    public Object fingerprint() {
         return new Fingerprint(
                 disk,
                 door.mark(),

@@ -100,7 +100,7 @@ abstract class FencedJdbcContract {
     @AfterEach
     void noThreadIsLeft() throws InterruptedException {
         threads.shutdownNow();
-        assertThat(threads.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
     }
 
     @Test
@@ -158,7 +158,7 @@ abstract class FencedJdbcContract {
             Future<Mark> older = threads.submit(() -> fenced.claim(grants.shared(LOCK, 5), ORDER));
             awaitAWaiter();
             mine.commit();
-            assertThat(older.get(30, TimeUnit.SECONDS).sharedToken()).isEqualTo(6);
+            assertThat(older.get(60, TimeUnit.SECONDS).sharedToken()).isEqualTo(6);
         }
         assertThat(supersededAt(() -> write(4, 40))).isEqualTo(6_000);
     }
@@ -225,14 +225,14 @@ abstract class FencedJdbcContract {
             uninterruptibly(goOn);
             return set(330).run(connection);
         }));
-        assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(inside.await(60, TimeUnit.SECONDS)).isTrue();
         Future<Long> second =
                 threads.submit(() -> fenced.read(grants.exclusive(LOCK, 34), ORDER, FencedJdbcContract::select));
         awaitAWaiter();
         assertThat(second.isDone()).isFalse();
         goOn.countDown();
-        assertThat(first.get(30, TimeUnit.SECONDS)).isEqualTo(1);
-        assertThat(second.get(30, TimeUnit.SECONDS))
+        assertThat(first.get(60, TimeUnit.SECONDS)).isEqualTo(1);
+        assertThat(second.get(60, TimeUnit.SECONDS))
                 .as("sees the write it waited for")
                 .isEqualTo(330);
         refused(() -> write(33, 331), Reason.TOKEN_STALE);
@@ -247,12 +247,12 @@ abstract class FencedJdbcContract {
             uninterruptibly(goOn);
             return set(340).run(connection);
         }));
-        assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(inside.await(60, TimeUnit.SECONDS)).isTrue();
         Future<Optional<Reason>> older = threads.submit(() -> reasonOf(() -> write(33, 330)));
         awaitAWaiter();
         goOn.countDown();
-        newer.get(30, TimeUnit.SECONDS);
-        assertThat(older.get(30, TimeUnit.SECONDS)).contains(Reason.TOKEN_STALE);
+        newer.get(60, TimeUnit.SECONDS);
+        assertThat(older.get(60, TimeUnit.SECONDS)).contains(Reason.TOKEN_STALE);
         assertThat(value()).isEqualTo(340);
     }
 
@@ -284,13 +284,13 @@ abstract class FencedJdbcContract {
             uninterruptibly(goOn);
             return set(30).run(connection);
         }));
-        assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(inside.await(60, TimeUnit.SECONDS)).isTrue();
         Future<Long> reader =
                 threads.submit(() -> fenced.read(grants.shared(LOCK, 5), ORDER, FencedJdbcContract::select));
         awaitAWaiter();
         goOn.countDown();
-        writer.get(30, TimeUnit.SECONDS);
-        assertThat(reader.get(30, TimeUnit.SECONDS)).isEqualTo(30);
+        writer.get(60, TimeUnit.SECONDS);
+        assertThat(reader.get(60, TimeUnit.SECONDS)).isEqualTo(30);
     }
 
     @Test
@@ -300,11 +300,11 @@ abstract class FencedJdbcContract {
         fenced.read(grants.shared(LOCK, 5), ORDER, connection -> {
             // Nothing but the check was read so far: what it saw must hold for the data too.
             writer[0] = threads.submit(() -> write(6, 60));
-            await().atMost(Duration.ofSeconds(30)).until(() -> writer[0].isDone() || waiters() > 0);
+            await().until(() -> writer[0].isDone() || waiters() > 0);
             assertThat(select(connection)).isZero();
             return 0;
         });
-        writer[0].get(30, TimeUnit.SECONDS);
+        writer[0].get(60, TimeUnit.SECONDS);
         assertThat(value()).isEqualTo(60);
     }
 
@@ -320,21 +320,21 @@ abstract class FencedJdbcContract {
             uninterruptibly(goOn);
             return select(connection);
         }));
-        assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(inside.await(60, TimeUnit.SECONDS)).isTrue();
         FencedJdbc patient = fenced.withLockWait(Duration.ofSeconds(60));
         Future<Mark> writer = threads.submit(() -> patient.claim(grants.exclusive(LOCK, 6), ORDER));
-        await().atMost(Duration.ofSeconds(30)).until(() -> writer.isDone() || waiters() > 0);
+        await().until(() -> writer.isDone() || waiters() > 0);
         Future<Optional<Reason>> later =
                 threads.submit(() -> reasonOf(() -> patient.read(grants.shared(LOCK, 5), ORDER, connection -> {
                     overtaken.set(!writer.isDone());
                     return select(connection);
                 })));
-        await().atMost(Duration.ofSeconds(30)).until(() -> later.isDone() || waiters() > 1);
+        await().until(() -> later.isDone() || waiters() > 1);
         goOn.countDown();
-        assertThat(writer.get(30, TimeUnit.SECONDS).exclusiveToken()).isEqualTo(6);
-        assertThat(later.get(30, TimeUnit.SECONDS)).contains(Reason.TOKEN_STALE);
+        assertThat(writer.get(60, TimeUnit.SECONDS).exclusiveToken()).isEqualTo(6);
+        assertThat(later.get(60, TimeUnit.SECONDS)).contains(Reason.TOKEN_STALE);
         assertThat(overtaken).isFalse();
-        assertThat(reader.get(30, TimeUnit.SECONDS)).isZero();
+        assertThat(reader.get(60, TimeUnit.SECONDS)).isZero();
     }
 
     @Test
@@ -347,7 +347,7 @@ abstract class FencedJdbcContract {
             awaitAWaiter();
             assertThat(select(mine)).isEqualTo(before);
             mine.commit();
-            writer.get(30, TimeUnit.SECONDS);
+            writer.get(60, TimeUnit.SECONDS);
         }
     }
 
@@ -452,20 +452,20 @@ abstract class FencedJdbcContract {
             uninterruptibly(goOn);
             return set(30).run(connection);
         }));
-        assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(inside.await(60, TimeUnit.SECONDS)).isTrue();
         try (Connection mine = open()) {
             mine.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
             Future<Fence> newer =
                     threads.submit(() -> fenced.check(mine, grants.exclusive(LOCK, 4), ORDER, Access.WRITE));
             awaitAWaiter();
             goOn.countDown();
-            older.get(30, TimeUnit.SECONDS);
+            older.get(60, TimeUnit.SECONDS);
             if (takesSnapshotBehindTheLock()) {
-                newer.get(30, TimeUnit.SECONDS);
+                newer.get(60, TimeUnit.SECONDS);
                 assertThat(select(mine)).as("sees the write it waited for").isEqualTo(30);
             } else {
                 // Its snapshot is older than the write it waited for.
-                assertThatThrownBy(() -> newer.get(30, TimeUnit.SECONDS))
+                assertThatThrownBy(() -> newer.get(60, TimeUnit.SECONDS))
                         .hasCauseInstanceOf(SQLTransactionRollbackException.class);
             }
             mine.rollback();
@@ -609,7 +609,7 @@ abstract class FencedJdbcContract {
             firsts.add(threads.submit(() -> fenced.claim(grants.exclusive("fresh", 7), Binding.of("fresh"))));
         }
         for (Future<?> first : firsts) {
-            first.get(30, TimeUnit.SECONDS);
+            first.get(60, TimeUnit.SECONDS);
         }
         assertThat(fenced.mark("fresh").exclusiveToken()).isEqualTo(7);
     }
@@ -762,7 +762,7 @@ abstract class FencedJdbcContract {
     }
 
     void awaitAWaiter() {
-        await().atMost(Duration.ofSeconds(30)).until(() -> waiters() > 0);
+        await().until(() -> waiters() > 0);
     }
 
     Connection open() throws SQLException {

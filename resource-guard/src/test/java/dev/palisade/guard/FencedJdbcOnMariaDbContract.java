@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.mariadb.MariaDbServer;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -158,8 +159,8 @@ abstract class FencedJdbcOnMariaDbContract extends FencedJdbcContract {
         AtomicInteger runs = new AtomicInteger();
         Future<Integer> up = threads.submit(() -> crossed("up", 1, 2, both, runs));
         Future<Integer> down = threads.submit(() -> crossed("down", 2, 1, both, runs));
-        up.get(30, TimeUnit.SECONDS);
-        down.get(30, TimeUnit.SECONDS);
+        up.get(60, TimeUnit.SECONDS);
+        down.get(60, TimeUnit.SECONDS);
         assertThat(runs).as("one of them was rolled back").hasValueGreaterThan(2);
         assertThat(value()).isEqualTo(2);
     }

@@ -144,12 +144,12 @@ class FencedJdbcOnPostgresTest extends FencedJdbcContract {
                     }
                 });
             }
-            assertThat(running.await(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(running.await(60, TimeUnit.SECONDS)).isTrue();
             write.run();
         } finally {
             stop.set(true);
             readers.shutdown();
-            assertThat(readers.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(readers.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
         }
     }
 }

@@ -14,7 +14,7 @@ import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(30)
+@Timeout(120)
 class GroupCommitTest {
     private final Semaphore steps = new Semaphore(0);
     private final CountDownLatch firstStep = new CountDownLatch(1);

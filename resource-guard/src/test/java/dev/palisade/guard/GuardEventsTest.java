@@ -113,7 +113,7 @@ class GuardEventsTest {
     @Test
     void aCallThatWasLostSightOfIsToldWhenItBeginsToCountAndWhenItsTimeIsOver() {
         Admission lost = admitted(write(33));
-        lost.outcomeUnknown();
+        var ignored = lost.outcomeUnknown();
         lost.outcomeUnknown();
         String of = " lock=orders/42 resource=orders/42 token=33 ";
         assertThat(lines).containsExactly("event=quarantine_began" + of + "ends_in_ms=30000");
@@ -125,7 +125,7 @@ class GuardEventsTest {
     @Test
     void aCallWhoseEndIsKnownAfterAllIsToldAsThatAndOnce() {
         Admission lost = admitted(write(33));
-        lost.outcomeUnknown();
+        var ignored = lost.outcomeUnknown();
         lost.close();
         time.pass(DELTA);
         assertThat(lines).hasSize(2).last().asString().endsWith("end=known");

@@ -168,8 +168,47 @@ class GuardTest {
     }
 
     @Test
+    void aWriteWhoseCallerHasGoneKeepsItsOwnGrantOutUntilItHasEnded() {
+        Admission writing = admitted(write(33));
+        CompletableFuture<Admission> beside = write(33);
+        admitted(beside).close();
+        writing.callerGone();
+        writing.callerGone();
+        time.pass(DELTA);
+        CompletableFuture<Admission> again = read(33, Mode.EXCLUSIVE);
+        assertThat(again).as("it is still seen to run").isNotDone();
+        writing.close();
+        admitted(again).close();
+        assertThat(guard.stats().waiting()).isZero();
+    }
+
+    @Test
+    void aWriteWhoseCallerHasGoneAndWhoseOutcomeIsUnknownIsWaitedForForDelta() {
+        Admission writing = admitted(write(33));
+        writing.callerGone();
+        time.pass(DELTA);
+        var unused = writing.outcomeUnknown();
+        time.pass(DELTA.minus(WAIT).plusMillis(1));
+        CompletableFuture<Admission> again = read(33, Mode.EXCLUSIVE);
+        assertThat(again).isNotDone();
+        time.pass(WAIT.minusMillis(1));
+        admitted(again).close();
+        admitted(write(33)).close();
+    }
+
+    @Test
+    void aReadWhoseCallerHasGoneKeepsItsOwnGrantInAndOneThatHasEndedDoesNothing() {
+        Admission reading = admitted(read(33, Mode.EXCLUSIVE));
+        reading.callerGone();
+        admitted(write(33)).close();
+        reading.close();
+        reading.callerGone();
+        admitted(write(34)).close();
+    }
+
+    @Test
     void aCallThatWasLostSightOfKeepsOthersOutUntilItsTimeIsOver() {
-        admitted(write(33)).outcomeUnknown();
+        var ignored = admitted(write(33)).outcomeUnknown();
         CompletableFuture<Admission> next = write(34);
         store.sync();
         assertThat(refused(write(33)).reason()).isEqualTo(Reason.TOKEN_STALE);
@@ -182,7 +221,7 @@ class GuardTest {
     @Test
     void aCallThatWasLostSightOfIsOverWhenItIsKnownToBe() {
         Admission lost = admitted(write(33));
-        lost.outcomeUnknown();
+        var ignored = lost.outcomeUnknown();
         CompletableFuture<Admission> next = write(34);
         store.sync();
         assertThat(next).isNotDone();
@@ -192,7 +231,7 @@ class GuardTest {
 
     @Test
     void aHolderWhoseWriteWasLostSightOfWaitsForItsEndTooSoThatWhatItReadsAgainStays() {
-        admitted(write(33)).outcomeUnknown();
+        var ignored = admitted(write(33)).outcomeUnknown();
         CompletableFuture<Admission> reread = read(33, Mode.EXCLUSIVE);
         assertThat(reread).isNotDone();
         time.pass(WAIT);
@@ -202,8 +241,21 @@ class GuardTest {
     }
 
     @Test
+    void aWriteThatWasLostSightOfWhileItsWorkIsRetainedKeepsItsHolderOut() {
+        Admission lost = admitted(write(33));
+        Retention work = lost.retain();
+        var ignored = lost.outcomeUnknown();
+        CompletableFuture<Admission> reread = read(33, Mode.EXCLUSIVE);
+        assertThat(reread).isNotDone();
+        lost.close();
+        assertThat(reread).as("the work has not ended").isNotDone();
+        work.close();
+        assertThat(reread).isCompleted();
+    }
+
+    @Test
     void aReadThatWasLostSightOfIsNotInItsHoldersWay() {
-        admitted(read(33, Mode.EXCLUSIVE)).outcomeUnknown();
+        var ignored = admitted(read(33, Mode.EXCLUSIVE)).outcomeUnknown();
         assertThat(write(33)).isCompleted();
     }
 

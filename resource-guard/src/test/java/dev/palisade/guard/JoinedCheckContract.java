@@ -58,7 +58,7 @@ abstract class JoinedCheckContract {
     @AfterEach
     void noThreadIsLeft() throws InterruptedException {
         threads.shutdownNow();
-        assertThat(threads.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
     }
 
     final FencedJdbc fenced() throws SQLException {
@@ -141,7 +141,7 @@ abstract class JoinedCheckContract {
             Future<Fence> older = checkElsewhere(33, Connection.TRANSACTION_READ_COMMITTED);
             awaitAWaiter();
             newer.commit();
-            assertThatThrownBy(() -> older.get(30, TimeUnit.SECONDS))
+            assertThatThrownBy(() -> older.get(60, TimeUnit.SECONDS))
                     .cause()
                     .isInstanceOfSatisfying(
                             RejectedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.TOKEN_STALE));
@@ -155,7 +155,7 @@ abstract class JoinedCheckContract {
             Future<Fence> older = checkElsewhere(33, Connection.TRANSACTION_READ_COMMITTED);
             awaitAWaiter();
             newer.rollback();
-            assertThat(older.get(30, TimeUnit.SECONDS).sequencer().token().value())
+            assertThat(older.get(60, TimeUnit.SECONDS).sequencer().token().value())
                     .isEqualTo(33);
         }
         assertThat(fenced().mark("orders/42").exclusiveToken()).isEqualTo(33);
@@ -170,14 +170,14 @@ abstract class JoinedCheckContract {
             awaitAWaiter();
             older.commit();
             if (takesSnapshotBehindTheLock()) {
-                newer.get(30, TimeUnit.SECONDS);
+                newer.get(60, TimeUnit.SECONDS);
             } else {
-                assertThatThrownBy(() -> newer.get(30, TimeUnit.SECONDS))
+                assertThatThrownBy(() -> newer.get(60, TimeUnit.SECONDS))
                         .as("its snapshot is older than what the other wrote")
                         .hasCauseInstanceOf(SQLTransactionRollbackException.class);
             }
         }
-        checkElsewhere(34, isolation).get(30, TimeUnit.SECONDS);
+        checkElsewhere(34, isolation).get(60, TimeUnit.SECONDS);
         assertThat(fenced().mark("orders/42").exclusiveToken()).isEqualTo(34);
     }
 
@@ -219,7 +219,7 @@ abstract class JoinedCheckContract {
                         return true;
                     },
                     mine);
-            assertThat(mineRefused || refused.get(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(mineRefused || refused.get(60, TimeUnit.SECONDS)).isTrue();
         }
     }
 
@@ -258,7 +258,7 @@ abstract class JoinedCheckContract {
     }
 
     private void awaitAWaiter() {
-        await().atMost(Duration.ofSeconds(30)).until(() -> {
+        await().until(() -> {
             try (Connection connection = dataSource.getConnection()) {
                 return FencedJdbcContract.number(connection, waitersSql()) > 0;
             }

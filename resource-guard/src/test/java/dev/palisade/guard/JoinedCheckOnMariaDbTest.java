@@ -1,5 +1,6 @@
 package dev.palisade.guard;
 
+import dev.palisade.mariadb.MariaDbServer;
 import java.io.IOException;
 import java.sql.SQLException;
 import javax.sql.DataSource;

@@ -181,7 +181,7 @@ class MarkContinuityTest {
     }
 
     private static void admitted(Guard guard, long token) throws Exception {
-        write(guard, token).get(30, TimeUnit.SECONDS).close();
+        write(guard, token).get(60, TimeUnit.SECONDS).close();
     }
 
     private static Rejection refusedInTime(Guard guard, long token) {

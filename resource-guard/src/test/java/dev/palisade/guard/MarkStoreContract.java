@@ -49,7 +49,7 @@ abstract class MarkStoreContract {
     }
 
     static void await(CompletionStage<Void> stage) throws Exception {
-        stage.toCompletableFuture().get(30, TimeUnit.SECONDS);
+        stage.toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
 
     static void assertUnavailable(ThrowingCallable call, String... words) {

@@ -1,6 +1,7 @@
 package dev.palisade.guard;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
@@ -49,5 +50,19 @@ class MySqlDialectTest {
         single.put("wsrep_on", "OFF");
         assertThat(MySqlDialect.of(MYSQL, null)).isNotNull();
         assertThat(MySqlDialect.of(single, "jdbc:mysql://db/shop")).isNotNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,OFF,0,true", "1,ON,1,true", "1,ON,0,false", "1,ON,100,false", "2,OFF,1,false", "0,ON,1,false"})
+    void commitIsDurableWhenAllLogsOfItAreSynced(String flush, String binaryLog, String sync, boolean durable) {
+        Map<String, String> variables =
+                Map.of("innodb_flush_log_at_trx_commit", flush, "log_bin", binaryLog, "sync_binlog", sync);
+        if (durable) {
+            assertThatCode(() -> MySqlDialect.requireDurableCommits(variables)).doesNotThrowAnyException();
+        } else {
+            assertThatThrownBy(() -> MySqlDialect.requireDurableCommits(variables))
+                    .hasMessageEndingWith("is not 1; set it")
+                    .hasMessageNotContaining("\n");
+        }
     }
 }

@@ -18,7 +18,8 @@ import picocli.CommandLine.Model.CommandSpec;
 /** The verbs of {@code palisade}. A command is made only when it is the one that runs: start-up time. */
 final class Verbs {
     /** Those that other jars have; the launcher knows which. */
-    static final List<String> ELSEWHERE = List.of("server", "objects", "keys", "demo", "chaos", "bench");
+    static final List<String> ELSEWHERE =
+            List.of("server", "objects", "gateway", "keys", "users", "policy", "demo", "chaos", "bench");
 
     private static final int LENGTH_MAX = 80;
 

@@ -213,7 +213,7 @@ class CommandLineTest {
                 .contains("complete -F")
                 .contains(
                         "run describe list history watch acquire renew release request-release force-release sessions status check completion "
-                                + "version server objects keys demo chaos bench")
+                                + "version server objects gateway keys users policy demo chaos bench")
                 .contains("'--lock-delay'");
         assertThat(run("completion", "zsh").out()).contains("bashcompinit");
     }

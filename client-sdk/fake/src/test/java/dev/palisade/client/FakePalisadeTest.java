@@ -102,7 +102,7 @@ class FakePalisadeTest {
                 .singleElement()
                 .satisfies(by -> assertThat(by.owner()).isEqualTo("b"));
         held.close();
-        assertThat(granted.get(10, TimeUnit.SECONDS).isValid()).isTrue();
+        assertThat(granted.get(60, TimeUnit.SECONDS).isValid()).isTrue();
     }
 
     @Test

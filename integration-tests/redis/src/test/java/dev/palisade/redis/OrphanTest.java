@@ -38,7 +38,7 @@ class OrphanTest {
 
             jvm.destroyForcibly();
 
-            assertThat(redis.onExit().get(20, TimeUnit.SECONDS).isAlive()).isFalse();
+            assertThat(redis.onExit().get(60, TimeUnit.SECONDS).isAlive()).isFalse();
         } finally {
             jvm.destroyForcibly();
         }

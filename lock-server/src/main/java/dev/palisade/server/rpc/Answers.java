@@ -53,6 +53,7 @@ final class Answers {
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
     private static final Set<Reason> NOTED = EnumSet.of(
             Reason.MALFORMED_REQUEST,
+            Reason.PERMISSION_DENIED,
             Reason.SEQUENCER_INVALID,
             Reason.QUEUE_FULL,
             Reason.LIMIT_EXCEEDED,

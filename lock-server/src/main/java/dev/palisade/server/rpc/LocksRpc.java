@@ -1,5 +1,7 @@
 package dev.palisade.server.rpc;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Message;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
@@ -120,6 +122,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         engine.endParked();
     }
 
+    /** After the policy or the users changed: ends the streams of clients whose rights are others now. Nothing of theirs is freed at once. */
+    public void accessChanged() {
+        streams.accessChanged();
+    }
+
     /** Bytes that wait to be sent on all streams. */
     long unsentBytes() {
         return streams.unsentBytes();
@@ -133,9 +140,10 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void acquire(AcquireRequest request, StreamObserver<AcquireReply> out) {
         unary(
+                request,
                 out,
                 () -> {
-                    SessionId session = ProtoCodec.session(request.getSessionId());
+                    SessionId session = session(request.getSessionId());
                     LockEngine.Asked asked = codec.acquire(request, session, request.getOwner());
                     CompletableFuture<Answer> call = engine.acquireParked(asked);
                     // A caller that hangs up, or whose deadline passes, leaves the queue.
@@ -150,12 +158,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void accept(AcceptRequest request, StreamObserver<AcceptReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.execute(new Accept(
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.grant(request.getGrantId()),
                         ProtoCodec.token(request.getToken()),
-                        ProtoCodec.session(request.getSessionId()),
+                        session(request.getSessionId()),
                         0)),
                 answer -> answers.accept(ProtoCodec.lock(request.getLock()), answer));
     }
@@ -163,47 +172,51 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void renew(RenewRequest request, StreamObserver<RenewReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.execute(new Renew(
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.grant(request.getGrantId()),
                         ProtoCodec.token(request.getToken()),
-                        ProtoCodec.session(request.getSessionId()))),
+                        session(request.getSessionId()))),
                 answers::renew);
     }
 
     @Override
     public void release(ReleaseRequest request, StreamObserver<ReleaseReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.release(new Release(
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.grant(request.getGrantId()),
                         ProtoCodec.token(request.getToken()),
-                        ProtoCodec.session(request.getSessionId()))),
+                        session(request.getSessionId()))),
                 answers::release);
     }
 
     @Override
     public void leave(LeaveRequest request, StreamObserver<LeaveReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.leave(
                         ProtoCodec.lock(request.getLock()),
-                        new RequestId(ProtoCodec.session(request.getSessionId()), request.getRequestId())),
+                        new RequestId(session(request.getSessionId()), request.getRequestId())),
                 answers::leave);
     }
 
     @Override
     public void resume(ResumeRequest request, StreamObserver<ResumeReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.resume(
                         new Resume(
                                 ProtoCodec.lock(request.getLock()),
                                 ProtoCodec.grant(request.getGrantId()),
                                 ProtoCodec.token(request.getToken()),
-                                ProtoCodec.session(request.getSessionId()),
+                                session(request.getSessionId()),
                                 ProtoCodec.within(
                                         "session_gen", request.getSessionGen(), 1, ProtoCodec.SESSION_GEN_MAX)),
                         codec.shown(request, request.getOwner())),
@@ -212,12 +225,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     @Override
     public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
-        unary(out, () -> engine.execute(new Describe(ProtoCodec.lock(request.getLock()))), answers::describe);
+        unary(request, out, () -> engine.execute(new Describe(ProtoCodec.lock(request.getLock()))), answers::describe);
     }
 
     @Override
     public void requestRelease(RequestReleaseRequest request, StreamObserver<RequestReleaseReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.execute(new RequestRelease(
                         ProtoCodec.lock(request.getLock()),
@@ -229,6 +243,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void forceRelease(ForceReleaseRequest request, StreamObserver<ForceReleaseReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.execute(new ForceRelease(
                         ProtoCodec.lock(request.getLock()),
@@ -241,6 +256,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void checkSequencer(CheckSequencerRequest request, StreamObserver<CheckSequencerReply> out) {
         unary(
+                request,
                 out,
                 () -> engine.checkSequencer(
                         SignedSequencer.of(request.getSequencer().toByteArray())),
@@ -249,30 +265,33 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     @Override
     public void barrier(BarrierRequest request, StreamObserver<BarrierReply> out) {
-        unary(out, () -> engine.execute(new Barrier(ProtoCodec.lock(request.getLock()))), answers::barrier);
+        unary(request, out, () -> engine.execute(new Barrier(ProtoCodec.lock(request.getLock()))), answers::barrier);
     }
 
     @Override
     public void list(ListRequest request, StreamObserver<ListReply> out) {
         unary(
+                request,
                 out,
                 () -> {
                     String prefix = ProtoCodec.prefix(request.getPrefix());
                     String after = PageToken.name(request.getPageToken(), request.getPrefix());
                     int size = ProtoCodec.pageSize(request.getPageSize());
-                    return listings.list(() -> engine.list(prefix, after, size), Answers::list);
+                    VisibleLocks visible = new VisibleLocks(Caller.KEY.get().visible(prefix), engine);
+                    return listings.list(() -> visible.page(after, size), Answers::list);
                 },
                 reply -> reply);
     }
 
     @Override
     public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
-        unary(out, () -> engine.history(ProtoCodec.lock(request.getLock())), Answers::history);
+        unary(request, out, () -> engine.history(ProtoCodec.lock(request.getLock())), Answers::history);
     }
 
     @Override
     public void sessions(SessionsRequest request, StreamObserver<SessionsReply> out) {
         unary(
+                request,
                 out,
                 () -> CompletableFuture.completedFuture(engine.sessions(
                         PageToken.fingerprint(request.getPageToken()), ProtoCodec.pageSize(request.getPageSize()))),
@@ -281,11 +300,17 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     @Override
     public void store(StoreRequest request, StreamObserver<StoreReply> out) {
-        unary(out, () -> CompletableFuture.completedFuture(engine.store()), Answers::store);
+        unary(request, out, () -> CompletableFuture.completedFuture(engine.store()), Answers::store);
     }
 
-    private <A, T> void unary(StreamObserver<T> out, Supplier<CompletionStage<A>> submit, Function<A, T> encode) {
+    private static SessionId session(ByteString id) {
+        return Caller.KEY.get().session(ProtoCodec.session(id));
+    }
+
+    private <A, T> void unary(
+            Message request, StreamObserver<T> out, Supplier<CompletionStage<A>> submit, Function<A, T> encode) {
         try {
+            Caller.KEY.get().require(request);
             var unused = submit.get().whenComplete((answer, failure) -> {
                 if (failure != null) {
                     out.onError(Rejections.toStatus(

@@ -58,6 +58,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final Outbox outbox;
     private final KeepAlives keepAlives;
     private final Context context = Context.current();
+    private final Caller caller = Caller.KEY.get();
     // Only set by the transport's thread of this stream.
     private volatile @Nullable Session session;
 
@@ -86,6 +87,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void onNext(ClientFrame frame) {
+        if (session == null) {
+            accessChanged(); // What changed while the stream was opened.
+        }
         if (outbox.isEnded()) {
             return;
         }
@@ -139,7 +143,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 .setTtlMaxMillis(limits.ttlMaxMillis())
                 .setCallsInFlightMax(callsInFlightMax));
         Session attached = engine.attach(
-                ProtoCodec.session(hello.getSessionId()),
+                caller.session(ProtoCodec.session(hello.getSessionId())),
                 hello.getSessionGen(),
                 ProtoCodec.text("owner", hello.getOwner()),
                 hello.getKeepLeasesOnDisconnect(),
@@ -156,6 +160,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         try {
             switch (call.getCallCase()) {
                 case ACQUIRE -> {
+                    caller.require(call.getAcquire());
                     LockEngine.Asked asked = codec.acquire(call.getAcquire(), attached.id(), attached.owner());
                     answer(call, engine.acquire(attached, asked), (reply, answer) -> {
                         if (answer instanceof Answer.WaitEnded over) {
@@ -165,6 +170,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     });
                 }
                 case ACCEPT -> {
+                    caller.require(call.getAccept());
                     LockName name = ProtoCodec.lock(call.getAccept().getLock());
                     GrantId grant = ProtoCodec.grant(call.getAccept().getGrantId());
                     answer(
@@ -176,7 +182,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                     ProtoCodec.token(call.getAccept().getToken())),
                             (reply, answer) -> reply.setAccept(answers.accept(name, answer)));
                 }
-                case RENEW ->
+                case RENEW -> {
+                    caller.require(call.getRenew());
                     answer(
                             call,
                             engine.renew(
@@ -185,7 +192,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                     ProtoCodec.grant(call.getRenew().getGrantId()),
                                     ProtoCodec.token(call.getRenew().getToken())),
                             (reply, answer) -> reply.setRenew(answers.renew(answer)));
-                case RELEASE ->
+                }
+                case RELEASE -> {
+                    caller.require(call.getRelease());
                     answer(
                             call,
                             engine.release(new Release(
@@ -194,14 +203,18 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                     ProtoCodec.token(call.getRelease().getToken()),
                                     attached.id())),
                             (reply, answer) -> reply.setRelease(answers.release(answer)));
-                case LEAVE ->
+                }
+                case LEAVE -> {
+                    caller.require(call.getLeave());
                     answer(
                             call,
                             engine.leave(
                                     ProtoCodec.lock(call.getLeave().getLock()),
                                     new RequestId(attached.id(), call.getLeave().getRequestId())),
                             (reply, answer) -> reply.setLeave(answers.leave(answer)));
-                case RESUME ->
+                }
+                case RESUME -> {
+                    caller.require(call.getResume());
                     answer(
                             call,
                             engine.resume(
@@ -211,7 +224,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                     ProtoCodec.token(call.getResume().getToken()),
                                     codec.shown(call.getResume(), attached.owner())),
                             (reply, answer) -> reply.setResume(answers.resume(answer)));
-                case DESCRIBE ->
+                }
+                case DESCRIBE -> {
+                    caller.require(call.getDescribe());
                     answer(
                             call,
                             engine.execute(new Describe(
@@ -220,6 +235,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                 requireRoom();
                                 reply.setDescribe(answers.describe(answer));
                             });
+                }
                 case CALL_NOT_SET ->
                     throw RejectedException.malformed(
                             "call " + call.getCallId() + " names no command this server knows");
@@ -388,6 +404,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     /** Bytes that wait to be sent. */
     long unsentBytes() {
         return outbox.unsentBytes();
+    }
+
+    /** Ends if its client's rights changed. */
+    void accessChanged() {
+        Rejection withdrawn = caller.withdrawn();
+        if (withdrawn != null) {
+            end(withdrawn);
+        }
     }
 
     /** Says no more, and lets the session go into its grace. */

@@ -150,6 +150,11 @@ final class Streams {
         late.forEach(SessionStream::endNobodys);
     }
 
+    /** Ends the streams of clients whose rights are others now. */
+    void accessChanged() {
+        open.forEach(SessionStream::accessChanged);
+    }
+
     /** Ends every stream, after what it has to say, and those that come from now on. */
     void stop() {
         stopping = true;

@@ -22,6 +22,7 @@ import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
@@ -32,6 +33,7 @@ import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
+import io.grpc.ServerInterceptors;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
 import io.grpc.stub.ClientCallStreamObserver;
@@ -84,15 +86,30 @@ final class Served implements AutoCloseable {
 
     /** On the real store. */
     Served(Path directory) throws Exception {
-        this(served -> open(directory, served));
+        this(directory, UNSENT_BYTES_MAX);
+    }
+
+    /** On the real store, where that many bytes may wait to be sent over all streams. */
+    Served(Path directory, long unsentBytesMax) throws Exception {
+        this(served -> open(directory, served), unsentBytesMax);
     }
 
     /** On a store that the test has in its hand. */
     Served(LockStore store) throws Exception {
-        this(served -> store);
+        this(served -> store, UNSENT_BYTES_MAX);
     }
 
-    private Served(Function<Served, LockStore> opened) throws Exception {
+    /** On the real store, with authentication. */
+    Served(Path directory, AccessControl access) throws Exception {
+        this(served -> open(directory, served), UNSENT_BYTES_MAX, access);
+    }
+
+    private Served(Function<Served, LockStore> opened, long unsentBytesMax) throws Exception {
+        this(opened, unsentBytesMax, null);
+    }
+
+    private Served(Function<Served, LockStore> opened, long unsentBytesMax, @Nullable AccessControl access)
+            throws Exception {
         store = opened.apply(this);
         Timer after = (millis, task) -> {
             var unused = timer.schedule(task, millis, TimeUnit.MILLISECONDS);
@@ -113,7 +130,7 @@ final class Served implements AutoCloseable {
                 Limits.DEFAULTS,
                 "test",
                 CALLS_IN_FLIGHT_MAX,
-                UNSENT_BYTES_MAX,
+                unsentBytesMax,
                 (millis, task) -> {
                     if (millis == Streams.LOOK_MILLIS) {
                         looks.add(task);
@@ -125,7 +142,11 @@ final class Served implements AutoCloseable {
         String name = InProcessServerBuilder.generateName();
         server = InProcessServerBuilder.forName(name)
                 .executor(calls)
-                .addService(rpc.service())
+                .addService(
+                        access == null
+                                ? rpc.service()
+                                : ServerInterceptors.intercept(
+                                        rpc.service(), new Authentication(access, engine.events())))
                 .build()
                 .start();
         channel = InProcessChannelBuilder.forName(name).build();
@@ -149,7 +170,7 @@ final class Served implements AutoCloseable {
     }
 
     LocksGrpc.LocksBlockingStub unary() {
-        return LocksGrpc.newBlockingStub(channel).withDeadlineAfter(20, TimeUnit.SECONDS);
+        return LocksGrpc.newBlockingStub(channel).withDeadlineAfter(60, TimeUnit.SECONDS);
     }
 
     static ByteString session(long number) {
@@ -314,7 +335,7 @@ final class Served implements AutoCloseable {
 
     static <T extends @Nullable Object> T get(CompletableFuture<T> future) {
         try {
-            return future.get(20, TimeUnit.SECONDS);
+            return future.get(60, TimeUnit.SECONDS);
         } catch (Exception e) {
             throw new AssertionError("not answered", e);
         }

@@ -14,6 +14,7 @@ import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,13 +33,21 @@ class UnreadRepliesTest {
 
     private Served served;
 
+    @TempDir
+    Path directory;
+
     @BeforeEach
-    void serve(@TempDir Path directory) throws Exception {
-        served = new Served(directory);
+    void serve() throws Exception {
+        served = serve(Served.UNSENT_BYTES_MAX);
+    }
+
+    private Served serve(long unsentBytesMax) throws Exception {
+        Served served = new Served(Files.createTempDirectory(directory, "data"), unsentBytesMax);
         Served.Stream holder = served.stream(1, 1);
         for (int i = 1; i <= HOLDERS; i++) {
             holder.granted(acquire("big", i, 0).setMode(Mode.SHARED).setPurpose("p".repeat(256)));
         }
+        return served;
     }
 
     @AfterEach
@@ -75,7 +84,10 @@ class UnreadRepliesTest {
     }
 
     @Test
-    void descriptionsThatAreNotReadAreRefusedAfterTheFirst() {
+    void descriptionsThatAreNotReadAreRefusedAfterTheFirst() throws Exception {
+        served.close();
+        // Much more than one stream's bound, which would end the stream before the first refusal.
+        served = serve(16L << 20);
         Served.Stream deaf = served.new Stream(10, 1, false);
         for (int frames = 0; frames < 4; frames++) {
             ClientFrame.Builder frame = ClientFrame.newBuilder();
@@ -106,7 +118,7 @@ class UnreadRepliesTest {
         assertThat(encoders).hasSize(ListExecutor.LISTINGS_MAX);
         encoders.forEach(Runnable::run);
         for (Future<ListReply> page : pages) {
-            assertThat(page.get(20, TimeUnit.SECONDS).getLocksCount()).isEqualTo(1);
+            assertThat(page.get(60, TimeUnit.SECONDS).getLocksCount()).isEqualTo(1);
         }
         served.encoders = Runnable::run;
         assertThat(served.unary().list(all).getLocksCount()).isEqualTo(1);

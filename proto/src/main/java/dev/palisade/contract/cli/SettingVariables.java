@@ -19,14 +19,19 @@ final class SettingVariables {
 
     /** Read or written by our processes and launcher, and settings of no single command. */
     private static final Set<String> COMMON = Set.of(
+            "PALISADE_CACERT",
+            "PALISADE_CERT",
             "PALISADE_CONFIG",
             "PALISADE_HOME",
             "PALISADE_JAVA_OPTS",
+            "PALISADE_KEY",
             "PALISADE_LEASE",
             "PALISADE_LOCK",
             "PALISADE_SEQUENCER",
             "PALISADE_SERVER",
-            "PALISADE_TOKEN");
+            "PALISADE_TLS",
+            "PALISADE_TOKEN",
+            "PALISADE_TOKEN_FILE");
 
     /** Of the faults that our own tests inject. */
     private static final String OF_TESTS = PREFIX + "TEST_";

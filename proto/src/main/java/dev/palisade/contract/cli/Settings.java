@@ -21,15 +21,17 @@ import picocli.CommandLine.ParameterException;
  * Where an option's value comes from when it is not on the command line: the environment, then a file in Java's
  * properties format. Option {@code --data-dir} of {@code palisade server} is {@code PALISADE_SERVER_DATA_DIR} in the
  * environment and {@code server.data-dir} in the file; the file is {@code --config}, else {@code PALISADE_CONFIG}.
- * {@code --server}, where the lock server is, means the same to all that have it: {@code PALISADE_SERVER}, {@code server}.
+ * {@code --server}, where the lock server is, and the TLS options for calling it mean the same to all commands that have them:
+ * {@code PALISADE_SERVER}, {@code server}.
  */
 public final class Settings implements IDefaultValueProvider {
     /** Names the file, beside {@code --config}. */
     public static final String CONFIG_VARIABLE = "PALISADE_CONFIG";
 
     private static final String CONFIG = "--config";
-    private static final String SHARED_BY_ALL = "--server";
-    private static final String SHARED_KEY = "server";
+
+    /** Keys of settings that belong to no single command. */
+    static final Set<String> SHARED_KEYS = Set.of("server", "tls", "cacert", "cert", "key", "token-file");
 
     /** Whose settings may stand in one file: every command of the launcher. */
     static final Set<String> COMMANDS = Set.of(
@@ -48,12 +50,18 @@ public final class Settings implements IDefaultValueProvider {
             "check",
             "server",
             "objects",
+            "gateway",
             "keys",
+            "users",
+            "policy",
             "demo",
             "chaos",
             "bench",
             "completion",
             "version");
+
+    /** A command whose {@code --config} names a file of its own format, which it reads itself. */
+    public interface OwnConfigFile {}
 
     private final SettingsFile file;
     private final Map<String, String> environment;
@@ -70,7 +78,8 @@ public final class Settings implements IDefaultValueProvider {
      *     exist (up to ten are named), or when a value that counts is of the wrong kind
      */
     public static void apply(CommandLine commandLine, String[] args, Map<String, String> environment) {
-        String path = configPath(args, environment);
+        boolean own = commandLine.getCommand() instanceof OwnConfigFile;
+        String path = configPath(own ? new String[0] : args, environment);
         SettingsFile file;
         try {
             file = path == null ? SettingsFile.NONE : SettingsFile.read(path);
@@ -150,14 +159,15 @@ public final class Settings implements IDefaultValueProvider {
 
     /** A verb of a verb has the settings of the one it belongs to: {@code objects log} reads {@code objects.data-dir}. */
     private static String key(CommandSpec command, OptionSpec option) {
-        if (option.longestName().equals(SHARED_BY_ALL)) {
-            return SHARED_KEY;
+        String name = option.longestName().substring(2);
+        if (SHARED_KEYS.contains(name)) {
+            return name;
         }
         CommandSpec verb = command;
         for (CommandSpec parent = verb.parent(); parent != null && parent.parent() != null; parent = parent.parent()) {
             verb = parent;
         }
-        return verb.name() + "." + option.longestName().substring(2);
+        return verb.name() + "." + name;
     }
 
     private static @Nullable String configPath(String[] args, Map<String, String> environment) {
@@ -179,7 +189,7 @@ public final class Settings implements IDefaultValueProvider {
         TreeSet<String> known = keys(spec).collect(Collectors.toCollection(TreeSet::new));
         List<String> problems = new ArrayList<>(SettingVariables.misspelt(environment, spec.name(), known));
         file.entries().forEach((key, entry) -> {
-            if (key.equals(SHARED_KEY)) {
+            if (SHARED_KEYS.contains(key)) {
                 return; // Stands in the file of those too that ask no lock server.
             }
             String command = command(key);

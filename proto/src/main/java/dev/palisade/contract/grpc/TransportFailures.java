@@ -33,6 +33,12 @@ public final class TransportFailures {
             return network(network.get());
         }
         Status status = Status.fromThrowable(failure);
+        if (status.getCode() == Status.Code.UNAVAILABLE) {
+            Optional<String> handshake = TlsFailures.cause(failure);
+            if (handshake.isPresent()) {
+                return handshake.get();
+            }
+        }
         String detail = detail(status);
         return switch (status.getCode()) {
             case DEADLINE_EXCEEDED -> "timed out";

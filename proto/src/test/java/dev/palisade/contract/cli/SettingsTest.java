@@ -58,6 +58,35 @@ class SettingsTest {
         assertThat(parse(environment, "--data-dir", "flag").dataDir).isEqualTo("flag");
     }
 
+    @Command(name = "gateway")
+    static final class Gateway implements Runnable, Settings.OwnConfigFile {
+        @Option(names = "--config")
+        @Nullable
+        Path config;
+
+        @Option(names = "--verbose-log", defaultValue = "built-in")
+        String verboseLog = "";
+
+        @Override
+        public void run() {}
+    }
+
+    /** A file in another format is none of settings; that of the environment still is. */
+    @Test
+    void commandWithAConfigFileOfItsOwnGetsItUnread() throws Exception {
+        Path own = Files.writeString(directory.resolve("gateway.yaml"), "routes:\n  - path: /items\n");
+        Gateway gateway = new Gateway();
+        CommandLine commandLine = new CommandLine(gateway);
+        String[] args = {"--config", own.toString()};
+        Settings.apply(
+                commandLine,
+                args,
+                Map.of("PALISADE_CONFIG", file("gateway.verbose-log=file\n").toString()));
+        commandLine.parseArgs(args);
+        assertThat(gateway.config).isEqualTo(own);
+        assertThat(gateway.verboseLog).isEqualTo("file");
+    }
+
     @Command(name = "describe")
     static final class Describe implements Runnable {
         @Option(names = "--server", defaultValue = "built-in")

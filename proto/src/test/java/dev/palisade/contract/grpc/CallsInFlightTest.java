@@ -54,7 +54,7 @@ class CallsInFlightTest {
             Thread.onSpinWait();
         }
         call.onComplete();
-        assertThat(waiting.get(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(waiting.get(60, TimeUnit.SECONDS)).isTrue();
     }
 
     private boolean none() throws InterruptedException {

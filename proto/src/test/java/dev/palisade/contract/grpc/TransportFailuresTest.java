@@ -7,6 +7,9 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
+import java.security.cert.CertificateException;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
 
 class TransportFailuresTest {
@@ -51,5 +54,23 @@ class TransportFailuresTest {
                 .isEqualTo("its reply cannot be read; it may not be a lock server (http2 exception)");
         assertThat(TransportFailures.cause(unavailable(new IOException("Connection reset by peer"))))
                 .isEqualTo("UNAVAILABLE Connection reset by peer");
+    }
+
+    @Test
+    void failedHandshakesAreInPlainWords() {
+        assertThat(TransportFailures.cause(unavailable(new SSLHandshakeException("PKIX path building failed: x.Y:"
+                        + " unable to find valid certification path to requested target"))))
+                .isEqualTo(
+                        "its certificate was issued by an authority that is not trusted here; name the authority's file");
+        assertThat(TransportFailures.cause(unavailable(new SSLHandshakeException("General OpenSslEngine problem")
+                        .initCause(new CertificateException("No subject alternative DNS name matching a found.")))))
+                .isEqualTo("its certificate is for another host name than the one that was called");
+        assertThat(TransportFailures.cause(
+                        unavailable(new SSLException("error:10000412:SSL routines:SSLV3_ALERT_BAD_CERTIFICATE"))))
+                .isEqualTo("it wants a client certificate of an authority that it trusts");
+        assertThat(TransportFailures.cause(Status.UNAVAILABLE
+                        .withDescription("Network closed for unknown reason")
+                        .asRuntimeException()))
+                .isEqualTo("it closed the connection; if it listens with TLS, call it with TLS");
     }
 }

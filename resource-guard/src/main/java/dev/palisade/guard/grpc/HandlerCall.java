@@ -31,16 +31,18 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
         this.deliver = deliver;
     }
 
-    /** Closes the call for the handler, who sees it as cancelled. False when it is closed already. */
-    boolean stop(Status status, Metadata trailers) {
-        synchronized (this) {
-            if (closed || stopped) {
-                return false;
-            }
-            stopped = true;
-            delegate().close(status, trailers);
-            return true;
+    /** From now on the handler sees the call as cancelled, and {@link #end} closes it. False when it is closed already. */
+    synchronized boolean stop() {
+        if (closed || stopped) {
+            return false;
         }
+        stopped = true;
+        return true;
+    }
+
+    /** Tells the caller of a call that was stopped. */
+    synchronized void end(Status status, Metadata trailers) {
+        delegate().close(status, trailers);
     }
 
     boolean isStopped() {

@@ -8,6 +8,8 @@ import io.grpc.ServerCallHandler;
 import io.grpc.Status;
 import io.grpc.SynchronizationContext;
 import java.lang.System.Logger.Level;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,14 +85,20 @@ final class Handling<Q, R> {
         }
     }
 
-    /** The last thing that the handler is told; if it has not closed its call by then, nobody sees it end. */
+    /** The last thing that the handler is told; if it has not closed its call by then, its end is not seen. */
     void cancel() {
-        if (!over) {
-            over = true;
-            run(() -> listener.onCancel(), true);
-            context.cancel(null);
-            stay.unwatched();
+        var unused = lost();
+    }
+
+    /** Completes when what the caller does next cannot run beside a handler whose end is not seen. */
+    private CompletionStage<Void> lost() {
+        if (over) {
+            return CompletableFuture.completedStage(null);
         }
+        over = true;
+        run(() -> listener.onCancel(), true);
+        context.cancel(null);
+        return stay.unwatched();
     }
 
     /**
@@ -98,9 +106,24 @@ final class Handling<Q, R> {
      * From any thread.
      */
     void stop(Status status, Metadata trailers) {
-        if (call.stop(status, trailers)) {
+        if (call.stop()) {
+            call.end(status, trailers);
             context.cancel(status.asRuntimeException());
             turns.execute(this::cancel);
+        }
+    }
+
+    /** The handler threw. The caller hears of it when the guard keeps out what must not run beside the rest of it. */
+    private void failed(Throwable failure) {
+        Status status = Status.UNKNOWN
+                .withDescription("Application error processing RPC")
+                .withCause(failure);
+        Metadata trailers = Status.trailersFromThrowable(failure);
+        if (call.stop()) {
+            context.cancel(status.asRuntimeException());
+            turns.execute(() -> {
+                var unused = lost().thenRun(() -> call.end(status, trailers == null ? new Metadata() : trailers));
+            });
         }
     }
 
@@ -128,12 +151,7 @@ final class Handling<Q, R> {
             context.run(handlersCode);
         } catch (RuntimeException | Error e) {
             LOG.log(Level.ERROR, "the handler of " + call.getMethodDescriptor().getFullMethodName() + " threw", e);
-            Metadata trailers = Status.trailersFromThrowable(e);
-            stop(
-                    Status.UNKNOWN
-                            .withDescription("Application error processing RPC")
-                            .withCause(e),
-                    trailers == null ? new Metadata() : trailers);
+            failed(e);
         } finally {
             if (guarded) {
                 stay.returned();

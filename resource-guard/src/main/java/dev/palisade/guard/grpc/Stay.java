@@ -1,6 +1,8 @@
 package dev.palisade.guard.grpc;
 
 import dev.palisade.guard.Admission;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 /**
  * How long a handler's admission lasts: until the handler has closed its call <em>and</em> has come back from the callback
@@ -28,7 +30,7 @@ final class Stay {
         synchronized (this) {
             inHandler = false;
         }
-        settle();
+        var unused = settle();
     }
 
     /** The handler has closed its call. */
@@ -36,30 +38,30 @@ final class Stay {
         synchronized (this) {
             closed = true;
         }
-        settle();
+        var unused = settle();
     }
 
-    /** Nothing more will be told to the handler. */
-    void unwatched() {
+    /** Nothing more will be told to the handler. Completes when what its caller does next cannot run beside it. */
+    CompletionStage<Void> unwatched() {
         synchronized (this) {
             outOfSight = true;
         }
-        settle();
+        return settle();
     }
 
     /** Not under the lock: whoever waits for this call may be let in, and run, on this thread. */
-    private void settle() {
+    private CompletionStage<Void> settle() {
         boolean over;
         synchronized (this) {
             if (inHandler || !(closed || outOfSight)) {
-                return;
+                return CompletableFuture.completedStage(null);
             }
             over = closed;
         }
-        if (over) {
-            admission.close();
-        } else {
-            admission.outcomeUnknown();
+        if (!over) {
+            return admission.outcomeUnknown();
         }
+        admission.close();
+        return CompletableFuture.completedStage(null);
     }
 }

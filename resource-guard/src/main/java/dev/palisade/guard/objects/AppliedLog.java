@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The table {@code applied}: one row per call that was applied, written in the same transaction as its data and its mark,
  * so that anyone can check afterwards that tokens never fell. Per resource its order is the order of application. Never
- * holds a refused call, nor an unfenced read; never shortened here.
+ * holds a refused call, nor an unfenced read; shortened by {@link LogRetention} only.
  */
 final class AppliedLog {
     private AppliedLog() {}

@@ -19,7 +19,9 @@ import picocli.CommandLine.Spec;
 /** {@code palisade objects log}: prints the applied-log of a stopped storage. Opens the database read-only. */
 @Command(
         name = "log",
-        description = "Prints what was applied, in order: one line per call. The storage must be stopped.")
+        description =
+                "Prints what was applied, in order: one line per call, after one line about dropped ones. The storage"
+                        + " must be stopped.")
 final class LogCommand implements Callable<Integer> {
     @SuppressWarnings("UnusedVariable")
     @Option(
@@ -47,6 +49,9 @@ final class LogCommand implements Callable<Integer> {
                 Connection connection = DriverManager.getConnection(data.jdbcUrlReadOnly(), "", "")) {
             PrintWriter out =
                     java.util.Objects.requireNonNull(spec).commandLine().getOut();
+            LogRetention.Dropped.read(connection, false)
+                    .filter(dropped -> dropped.rows() > 0)
+                    .ifPresent(dropped -> out.println(json ? json(dropped) : line(dropped)));
             AppliedLog.readAll(connection, row -> out.println(json ? json(row) : line(row)));
             out.flush();
             return 0;
@@ -54,6 +59,19 @@ final class LogCommand implements Callable<Integer> {
             throw new CannotStart("database in " + directory + " cannot be read: "
                     + String.valueOf(e.getMessage()).lines().findFirst().orElse(""));
         }
+    }
+
+    private static String line(LogRetention.Dropped dropped) {
+        return "dropped: %d older calls up to number %d, applied until %s (--log-age-max, --log-rows-max)"
+                .formatted(dropped.rows(), dropped.lastSeq(), dropped.lastAt());
+    }
+
+    private static String json(LogRetention.Dropped dropped) {
+        JsonObject object = new JsonObject();
+        object.addProperty("dropped", dropped.rows());
+        object.addProperty("last_seq", dropped.lastSeq());
+        object.addProperty("last_at", dropped.lastAt());
+        return object.toString();
     }
 
     private static String line(AppliedLog.Row row) {

@@ -7,6 +7,7 @@ import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.LibraryLog;
 import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.OutOfMemoryExit;
+import dev.palisade.contract.cli.ServerTls;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
@@ -16,12 +17,14 @@ import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -122,6 +125,21 @@ public final class Main implements Callable<Integer> {
     private Duration lockWait = Duration.ZERO;
 
     @Option(
+            names = "--log-age-max",
+            paramLabel = "TIME",
+            defaultValue = "720h",
+            converter = DurationOption.class,
+            description = "How long the applied-log keeps a call (${DEFAULT-VALUE}).")
+    private Duration logAgeMax = Duration.ZERO;
+
+    @Option(
+            names = "--log-rows-max",
+            paramLabel = "N",
+            defaultValue = "10000000",
+            description = "How many calls the applied-log keeps at most (${DEFAULT-VALUE}).")
+    private long logRowsMax;
+
+    @Option(
             names = "--drain",
             paramLabel = "TIME",
             defaultValue = "10s",
@@ -136,9 +154,16 @@ public final class Main implements Callable<Integer> {
             description = "enforce, or off: admit everything, for demonstrations only (${DEFAULT-VALUE}).")
     private String guard = "";
 
+    @Mixin
+    private final ServerTls tls = new ServerTls();
+
     @Option(
-            names = "--allow-remote",
-            description = "Allow an address that other machines reach, in plaintext and without authentication.")
+            names = "--insecure",
+            description = "Allow an address that other machines reach, though not every client is verified"
+                    + " (--tls-client-ca).")
+    private boolean insecure;
+
+    @Option(names = "--allow-remote", hidden = true)
     private boolean allowRemote;
 
     @Spec
@@ -168,10 +193,12 @@ public final class Main implements Callable<Integer> {
         GuardSwitch guardSwitch = guardSwitch();
         LockTemplate template = checked(() -> LockTemplate.parse(lockTemplate));
         ObjectLimits limits = checked(() -> new ObjectLimits(objectBytesMax, lockWait));
+        checked(() -> new LogRetention(logAgeMax, logRowsMax));
         if (drain.compareTo(Duration.ofMinutes(5)) > 0) {
             throw misuse(named("--drain") + " is " + DurationOption.text(drain) + "; use 0s to 5m");
         }
         refusePasswordOnTheCommandLine();
+        tls.check(command());
         InetSocketAddress address = address();
         KeysetFile keys = keys();
         if (jdbcUrl != null) {
@@ -201,12 +228,24 @@ public final class Main implements Callable<Integer> {
             @Nullable DataDirectory data)
             throws CannotStart, InterruptedException {
         ObjectsServer.Options options = new ObjectsServer.Options(
-                address, url, jdbcUser, jdbcPassword, issuer, template, limits, guardSwitch == GuardSwitch.ENFORCE);
+                address,
+                tls.load(Instant.now()),
+                url,
+                jdbcUser,
+                jdbcPassword,
+                issuer,
+                template,
+                limits,
+                new LogRetention(logAgeMax, logRowsMax),
+                guardSwitch == GuardSwitch.ENFORCE);
         ObjectsServer server = ObjectsServer.start(options, keys.verifier(issuer));
         if (data != null) {
             data.markMade();
         }
         StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
+        if (options.tls() != null) {
+            command().commandLine().getOut().println("palisade objects: " + tls.shown());
+        }
         announce(server, url, template, keys, guardSwitch);
         stop.await();
         Ending.of(server, drain);
@@ -244,11 +283,17 @@ public final class Main implements Callable<Integer> {
         if (port < 0 || port > 65_535) {
             throw misuse(named("--port") + " is " + port + "; use 0 to 65535");
         }
+        if (allowRemote) {
+            throw misuse(named("--allow-remote") + " is now called --insecure");
+        }
         InetSocketAddress address = new InetSocketAddress(host, port);
-        if (!address.isUnresolved() && !address.getAddress().isLoopbackAddress() && !allowRemote) {
+        if (!address.isUnresolved()
+                && !address.getAddress().isLoopbackAddress()
+                && !insecure
+                && !tls.verifiesClients()) {
             throw misuse(named("--host") + " " + host
-                    + " would serve other machines in plaintext and without authentication;"
-                    + " use a loopback address, or say --allow-remote");
+                    + " would serve other machines and not verify them; use a loopback address, verify clients with"
+                    + " --tls-client-ca, or say --insecure");
         }
         return Listening.on(host, port);
     }

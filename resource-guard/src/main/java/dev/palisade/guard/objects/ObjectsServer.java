@@ -6,10 +6,12 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.CallsInFlight;
+import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.contract.grpc.ReplyBudget;
 import dev.palisade.contract.grpc.RequestDecoder;
 import dev.palisade.guard.FencedJdbc;
 import io.grpc.BindableService;
+import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
@@ -22,8 +24,10 @@ import java.net.InetSocketAddress;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,6 +46,7 @@ final class ObjectsServer {
     private static final int MESSAGE_SLACK_BYTES = 64 << 10;
 
     private final HikariDataSource pool;
+    private final LogCleanup cleanup;
     private final BoundedExecutor executor;
     private final HealthStatusManager health;
     private final CallsInFlight inFlight;
@@ -49,25 +54,30 @@ final class ObjectsServer {
 
     private ObjectsServer(
             HikariDataSource pool,
+            LogCleanup cleanup,
             BoundedExecutor executor,
             HealthStatusManager health,
             CallsInFlight inFlight,
             Server server) {
         this.pool = pool;
+        this.cleanup = cleanup;
         this.executor = executor;
         this.health = health;
         this.inFlight = inFlight;
         this.server = server;
     }
 
+    /** @param tls null: in plaintext */
     record Options(
             InetSocketAddress address,
+            @Nullable ReloadableTls tls,
             String jdbcUrl,
             String jdbcUser,
             String jdbcPassword,
             String issuer,
             LockTemplate template,
             ObjectLimits limits,
+            LogRetention retention,
             boolean guardOn) {}
 
     /** @throws CannotStart in one line, when the database or the port cannot be used */
@@ -88,7 +98,16 @@ final class ObjectsServer {
             Calls calls = new Calls(executor, events);
             CallsInFlight inFlight = new CallsInFlight();
             HealthStatusManager health = new HealthStatusManager();
-            Server server = NettyServerBuilder.forAddress(options.address())
+            NettyServerBuilder builder = NettyServerBuilder.forAddress(
+                    options.address(),
+                    options.tls() == null
+                            ? InsecureServerCredentials.create()
+                            : options.tls().serverCredentials());
+            if (options.tls() != null) {
+                builder.intercept(options.tls().clientVerification());
+                options.tls().watch(events, () -> {}); // Every call is verified by the authorities of its time.
+            }
+            Server server = builder
                     // Handlers only submit, so they may run on the event loop; JDBC runs on the bounded executor.
                     .directExecutor()
                     .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION_MAX)
@@ -105,7 +124,9 @@ final class ObjectsServer {
                     .start();
             health.setStatus("palisade.v1.Objects", ServingStatus.SERVING);
             health.setStatus("palisade.v1.Guard", ServingStatus.SERVING);
-            return new ObjectsServer(pool, executor, health, inFlight, server);
+            LogCleanup cleanup = new LogCleanup(pool, options.retention());
+            cleanup.start(Instant::now);
+            return new ObjectsServer(pool, cleanup, executor, health, inFlight, server);
         } catch (SQLException e) {
             pool.close();
             throw new CannotStart("database " + withoutSecrets(options.jdbcUrl()) + " cannot be used: " + cause(e));
@@ -185,6 +206,7 @@ final class ObjectsServer {
      * @return false when that takes longer than {@code wait}: it goes on, and nothing that was answered depends on it
      */
     boolean close(Duration wait) throws InterruptedException {
+        cleanup.close();
         Thread closing = new Thread(pool::close, "palisade-objects-closing");
         closing.setDaemon(true);
         closing.start();

@@ -37,6 +37,9 @@ final class Schema {
             statement.execute("CREATE TABLE IF NOT EXISTS palisade_objects_setting "
                     + "(name VARCHAR(64) NOT NULL PRIMARY KEY, setting VARCHAR(512) NOT NULL)");
         }
+        if (LogRetention.Dropped.read(connection, false).isEmpty()) {
+            insert(connection, LogRetention.Dropped.SETTING, LogRetention.Dropped.NONE.toString());
+        }
     }
 
     /**
@@ -61,11 +64,25 @@ final class Schema {
                 }
             }
         }
+        insert(connection, name, value);
+    }
+
+    private static void insert(Connection connection, String name, String value) throws SQLException {
         try (PreparedStatement insert =
                 connection.prepareStatement("INSERT INTO palisade_objects_setting (name, setting) VALUES (?, ?)")) {
             insert.setString(1, name);
             insert.setString(2, value);
             insert.executeUpdate();
+        }
+    }
+
+    /** Changes what is stored under {@code name}. */
+    static void set(Connection connection, String name, String value) throws SQLException {
+        try (PreparedStatement update =
+                connection.prepareStatement("UPDATE palisade_objects_setting SET setting = ? WHERE name = ?")) {
+            update.setString(1, value);
+            update.setString(2, name);
+            update.executeUpdate();
         }
     }
 }

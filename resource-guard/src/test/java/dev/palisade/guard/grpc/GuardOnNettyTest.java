@@ -68,8 +68,8 @@ class GuardOnNettyTest {
 
     @AfterEach
     void stop() throws Exception {
-        channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
-        server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+        channel.shutdownNow().awaitTermination(60, TimeUnit.SECONDS);
+        server.shutdownNow().awaitTermination(60, TimeUnit.SECONDS);
         var unused = oneLoop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         guard.close();
     }
@@ -117,7 +117,7 @@ class GuardOnNettyTest {
         floor.work = item -> {
             blocked.countDown();
             try {
-                assertThat(goOn.await(10, TimeUnit.SECONDS)).isTrue();
+                assertThat(goOn.await(60, TimeUnit.SECONDS)).isTrue();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
@@ -126,7 +126,7 @@ class GuardOnNettyTest {
         as(33).put(Served.item("blocks"), blocking);
         Awaitility.await().atMost(SOON).until(() -> guard.stats().waiting() == 1);
         marks.sync();
-        assertThat(blocked.await(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(blocked.await(60, TimeUnit.SECONDS)).isTrue();
         Answer read = new Answer();
         as(33).get(Served.item("beside"), read);
         assertThat(read.end).succeedsWithin(SOON);

@@ -21,6 +21,9 @@ final class HandMadeCall extends ServerCall<Item, Done> {
 
     Metadata trailers = new Metadata();
 
+    /** How it was closed, each time. */
+    final List<Status.Code> ends = new ArrayList<>();
+
     HandMadeCall(MethodDescriptor<Item, Done> method) {
         this.method = method;
     }
@@ -40,6 +43,7 @@ final class HandMadeCall extends ServerCall<Item, Done> {
     public void close(Status status, Metadata trailers) {
         this.status = status;
         this.trailers = trailers;
+        ends.add(status.getCode());
     }
 
     @Override

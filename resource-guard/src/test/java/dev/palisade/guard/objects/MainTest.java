@@ -24,6 +24,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -105,6 +108,38 @@ class MainTest {
     }
 
     @Test
+    void oldCallsAreDroppedAndTheLogSaysSo() throws Exception {
+        try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0")) {
+            process.port();
+            assertThat(process.stop().code()).isZero();
+        }
+        try (DataDirectory data = DataDirectory.holdExisting(home.resolve("objects"));
+                Connection connection = DriverManager.getConnection(data.jdbcUrl(), "", "");
+                Statement statement = connection.createStatement()) {
+            statement.execute("INSERT INTO applied (applied_at, resource, operation, object_key, mode, token, grant_id,"
+                    + " version, size_bytes, sha256)"
+                    + " VALUES (TIMESTAMP '2020-01-01 00:00:00', 'a', 'PUT', 'a', '', 0, '', 1, 0, '')");
+        }
+        assertThat(run("log").out()).singleElement().asString().contains("PUT a ");
+        try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0")) {
+            process.port();
+            process.awaitError("old calls of the applied-log were dropped");
+            assertThat(process.stop().code()).isZero();
+        }
+        assertThat(run("log").out())
+                .singleElement()
+                .asString()
+                .startsWith("dropped: 1 older calls up to number ")
+                .contains("applied until 2020-01-01")
+                .endsWith("(--log-age-max, --log-rows-max)");
+        assertThat(run("log", "--json").out())
+                .singleElement()
+                .asString()
+                .startsWith("{\"dropped\":1,\"last_seq\":")
+                .contains("\"last_at\":\"2020-01-01");
+    }
+
+    @Test
     void withTheGuardOffItSaysSoLoudly() throws Exception {
         try (ObjectsProcess process = ObjectsProcess.launch(home, "--port", "0", "--guard", "off")) {
             process.port();
@@ -118,12 +153,17 @@ class MainTest {
                 Arguments.of(List.of("--port", "70000"), "--port is 70000"),
                 Arguments.of(List.of("--port", "x"), "--port"),
                 Arguments.of(List.of("--bogus"), "--bogus"),
-                Arguments.of(List.of("--host", "0.0.0.0"), "--allow-remote"),
+                Arguments.of(List.of("--host", "0.0.0.0"), "--insecure"),
+                Arguments.of(List.of("--allow-remote"), "--allow-remote is now called --insecure"),
+                Arguments.of(List.of("--tls-cert", "server.pem"), "--tls-cert needs --tls-key too"),
                 Arguments.of(List.of("--guard", "maybe"), "use enforce or off"),
                 Arguments.of(List.of("--lock-template", "{name}"), "'{name}'"),
                 Arguments.of(List.of("--object-bytes-max", "16777217"), "--object-bytes-max"),
                 Arguments.of(List.of("--lock-wait", "5"), "'5' is not a time"),
                 Arguments.of(List.of("--lock-wait", "90m"), "--lock-wait"),
+                Arguments.of(List.of("--log-age-max", "59m"), "--log-age-max is 59m"),
+                Arguments.of(List.of("--log-age-max", "87601h"), "use 1h to 87600h"),
+                Arguments.of(List.of("--log-rows-max", "999"), "--log-rows-max is 999"),
                 Arguments.of(
                         List.of("--port", "0", "--jdbc-url", "jdbc:mysql://127.0.0.1/x"),
                         "jdbc:postgresql: or jdbc:h2:"),
@@ -157,6 +197,8 @@ class MainTest {
         "--lock-template, {key}",
         "--object-bytes-max, 1048576",
         "--lock-wait, 5s",
+        "--log-age-max, 720h",
+        "--log-rows-max, 10000000",
         "--guard, enforce",
         "--jdbc-user, ''",
         "--jdbc-password, ''",
@@ -178,7 +220,7 @@ class MainTest {
     void aProcessTellsMisuseTheSameWay() throws Exception {
         ObjectsProcess.Ended ended = run("--host", "0.0.0.0");
         assertThat(ended.code()).isEqualTo(2);
-        assertThat(ended.err()).singleElement().asString().contains("--allow-remote");
+        assertThat(ended.err()).singleElement().asString().contains("--insecure");
         assertThat(ended.out()).isEmpty();
     }
 

@@ -1,6 +1,7 @@
 package dev.palisade.guard.objects;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -68,6 +69,12 @@ final class ObjectsProcess implements AutoCloseable {
         }
         List<String> out = lines.join();
         return new Ended(process.exitValue(), out, Files.readAllLines(errors));
+    }
+
+    /** Waits for a line with this text on standard error. */
+    void awaitError(String text) {
+        await().atMost(60, TimeUnit.SECONDS)
+                .until(() -> Files.readString(errors).contains(text));
     }
 
     /** SIGTERM. */

@@ -406,7 +406,7 @@ abstract class ObjectsServiceContract {
         for (int i = 0; i < 2; i++) {
             executor.submit(() -> {
                 try {
-                    release.await(30, TimeUnit.SECONDS);
+                    release.await(60, TimeUnit.SECONDS);
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                 }

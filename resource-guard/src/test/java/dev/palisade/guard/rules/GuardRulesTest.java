@@ -42,7 +42,13 @@ class GuardRulesTest {
             "GuardStats",
             "Door",
             "Visit",
-            "Occupants");
+            "Occupants",
+            "RegisterDecision",
+            "RegisteredCall");
+
+    /** The differences between databases. */
+    private static final DescribedPredicate<JavaClass> DIALECTS =
+            part("dialect", "H2Dialect", "MySqlDialect", "PostgresDialect", "SqlDialect", "SqlFailure");
 
     /** The check inside a transaction of the storage. */
     private static final DescribedPredicate<JavaClass> STORAGE = part(
@@ -54,13 +60,8 @@ class GuardRulesTest {
             "FenceTable",
             "FencedJdbc",
             "GuardedConnection",
-            "H2Dialect",
-            "MySqlDialect",
             "OwnTransaction",
-            "PostgresDialect",
-            "SpringTransactions",
-            "SqlDialect",
-            "SqlFailure");
+            "SpringTransactions");
 
     /** The stores of marks, and all that only they use. */
     private static final DescribedPredicate<JavaClass> MARK_STORES = part(
@@ -68,9 +69,13 @@ class GuardRulesTest {
             "BaseMark",
             "Change",
             "ChangeCodec",
+            "FieldGuesses",
+            "FieldRegister",
+            "FieldRows",
             "FileMarkStore",
             "GroupCommit",
             "JdbcMarkStore",
+            "JdbcRegister",
             "KeptMarks",
             "MarkDirectory",
             "MarkLog",
@@ -80,12 +85,19 @@ class GuardRulesTest {
             "MarkTransaction",
             "Marks",
             "MemoryMarkStore",
+            "RegisterHeader",
+            "RegisterRows",
+            "RegisterStore",
+            "RegisterTables",
+            "ResourceRow",
+            "SharedRegister",
             "Unavailable");
 
     /** The guard in front of a backend, and its registration. It may use all of the others but the storage. */
     private static final DescribedPredicate<JavaClass> DOOR = part(
             "door",
             "Admission",
+            "AdmittedCall",
             "Check",
             "Doorway",
             "Doorways",
@@ -97,7 +109,14 @@ class GuardRulesTest {
             "LockService",
             "MarkContinuity",
             "MarkOwnership",
+            "ResourceGate",
+            "ResourceGates",
             "ServingState",
+            "SharedCall",
+            "SharedGate",
+            "SharedGates",
+            "SharedStep",
+            "StopRequest",
             "SystemTime",
             "Time");
 
@@ -132,22 +151,29 @@ class GuardRulesTest {
     private static final ArchRule STORAGE_DRAGS_NOTHING_IN = classes()
             .that(STORAGE)
             .should()
-            .onlyDependOnClassesThat(STORAGE.or(CORE)
+            .onlyDependOnClassesThat(STORAGE.or(DIALECTS)
+                    .or(CORE)
                     .or(resideInAnyPackage(
                             "dev.palisade.contract",
                             "dev.palisade.contract.crypto",
                             "java..",
                             "javax.sql",
                             "org.jspecify.annotations")));
+    private static final ArchRule DIALECTS_KNOW_THE_DRIVER_API_ONLY = classes()
+            .that(DIALECTS)
+            .should()
+            .onlyDependOnClassesThat(DIALECTS.or(
+                    resideInAnyPackage("dev.palisade.contract", "java..", "javax.sql", "org.jspecify.annotations")));
     private static final ArchRule MARK_STORES_DRAG_NOTHING_IN = classes()
             .that(MARK_STORES)
             .should()
             .onlyDependOnClassesThat(MARK_STORES
+                    .or(DIALECTS)
                     .or(CORE)
                     .or(resideInAnyPackage(
                             "dev.palisade.contract", "java..", "javax.sql", "org.jspecify.annotations")));
     private static final ArchRule DOOR_KNOWS_NO_STORAGE =
-            noClasses().that(DOOR).should().dependOnClassesThat(STORAGE);
+            noClasses().that(DOOR).should().dependOnClassesThat(STORAGE.or(DIALECTS));
     private static final ArchRule GRPC_ONLY_AT_THE_EDGE = noClasses()
             .that()
             .resideOutsideOfPackages("..objects..", "..grpc..")
@@ -199,6 +225,11 @@ class GuardRulesTest {
     @Test
     void storageDragsNothingIn() {
         holdsAndSees(STORAGE_DRAGS_NOTHING_IN, "KnowsADriver");
+    }
+
+    @Test
+    void dialectsKnowTheDriverApiOnly() {
+        holdsAndSees(DIALECTS_KNOW_THE_DRIVER_API_ONLY, "OpensADatabase");
     }
 
     @Test

@@ -31,6 +31,8 @@ class PublicTypesTest {
             "LockService$LeaseRequest",
             "Mark",
             "MarkStore",
+            "MarkStore$SharedFields",
+            "MarkStore$SharedFields$Reply",
             "MarkStore$StoredMark",
             "grpc.GrpcLockService",
             "grpc.GuardInterceptor",

@@ -3,6 +3,7 @@ package dev.palisade.cli.call;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.contract.cli.Commands.Failed;
 import io.grpc.Channel;
+import io.grpc.ChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
@@ -35,7 +36,7 @@ final class Connections implements AutoCloseable {
 
     // Netty 4.2 deprecates this group for a class that Netty 4.1, inside older grpc-netty-shaded, does not have.
     @SuppressWarnings("deprecation")
-    static Connections to(String addresses, Duration timeout) throws Failed {
+    static Connections to(String addresses, ChannelCredentials credentials, Duration timeout) throws Failed {
         List<String> parts = new ArrayList<>();
         for (String part : addresses.split(",", -1)) {
             parts.add(checked(part.strip()));
@@ -45,11 +46,10 @@ final class Connections implements AutoCloseable {
         long share = timeout.dividedBy(parts.size()).toMillis();
         List<ManagedChannel> channels = new ArrayList<>();
         for (String part : parts) {
-            channels.add(NettyChannelBuilder.forTarget("dns:///" + part)
+            channels.add(NettyChannelBuilder.forTarget("dns:///" + part, credentials)
                     .eventLoopGroup(group)
                     .channelType(NioSocketChannel.class)
                     .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) Math.max(1, share))
-                    .usePlaintext()
                     .directExecutor()
                     .disableRetry()
                     .keepAliveTime(PING_EVERY_SECONDS, TimeUnit.SECONDS)

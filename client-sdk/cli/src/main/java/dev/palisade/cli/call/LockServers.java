@@ -11,6 +11,7 @@ import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.LocksGrpc.LocksBlockingStub;
+import io.grpc.ChannelCredentials;
 import io.grpc.Deadline;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -37,11 +38,13 @@ public final class LockServers implements AutoCloseable {
      * Starts the time.
      *
      * @param addresses {@code host:port}, several separated by commas
+     * @param credentials for each of them
      * @param timeout of all calls together, until {@link #restartTime}
      * @param clock for {@link #pause} and {@link #nanos}; deadlines of calls are always in real time
      */
-    public LockServers(String addresses, Duration timeout, RetryClock clock) throws Failed {
-        this.connections = Connections.to(addresses, timeout);
+    public LockServers(String addresses, ChannelCredentials credentials, Duration timeout, RetryClock clock)
+            throws Failed {
+        this.connections = Connections.to(addresses, credentials, timeout);
         this.timeout = timeout;
         this.clock = clock;
         this.deadline = after(timeout);
@@ -138,6 +141,13 @@ public final class LockServers implements AutoCloseable {
         Rejection rejection = Rejections.ofThrowable(failure).orElse(null);
         if (rejection == null) {
             Status.Code code = failure.getStatus().getCode();
+            if (code == Status.Code.UNAUTHENTICATED) { // Of the token's file, or of a proxy in between.
+                throw new Failed(
+                        ExitCodes.REJECTED,
+                        code.name(),
+                        code + ": "
+                                + Plain.text(String.valueOf(failure.getStatus().getDescription())));
+            }
             boolean isFinal = TransportFailures.isRefusedConnection(failure)
                     || code == Status.Code.UNIMPLEMENTED
                     || code == Status.Code.INTERNAL

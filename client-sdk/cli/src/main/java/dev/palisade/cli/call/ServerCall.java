@@ -56,7 +56,8 @@ public final class ServerCall {
 
     /** @throws Failed in one line, with its exit code, when no server could decide or one rejected the request */
     public <T> T with(Calls<T> calls) throws Failed {
-        try (LockServers servers = new LockServers(service.address(), timeout(), RetryClock.SYSTEM)) {
+        try (LockServers servers =
+                new LockServers(service.address(), service.credentials(command()), timeout(), RetryClock.SYSTEM)) {
             return calls.on(servers);
         }
     }

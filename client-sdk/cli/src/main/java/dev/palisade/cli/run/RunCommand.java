@@ -9,6 +9,7 @@ import dev.palisade.client.AcquireOptions;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Version;
 import java.nio.file.Path;
@@ -174,7 +175,7 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws InterruptedException {
+    public Integer call() throws Failed, InterruptedException {
         List<String> line = checkedCommand();
         try {
             new LockName(name);
@@ -212,7 +213,7 @@ public final class RunCommand implements Callable<Integer> {
                     timeout);
             Teller teller = new Teller(System.err, quiet, Clock.system(ZoneId.systemDefault()));
             return new LockedRun(request, teller)
-                    .run(service.client(timeout.minus(LockedRun.noticeAfter(timeout)))
+                    .run(service.client(Objects.requireNonNull(spec), timeout.minus(LockedRun.noticeAfter(timeout)))
                             .build());
         } catch (RejectedException e) {
             throw misuse(e.rejection().message());

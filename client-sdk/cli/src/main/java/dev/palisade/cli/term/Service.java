@@ -1,16 +1,22 @@
 package dev.palisade.cli.term;
 
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Settings;
+import dev.palisade.contract.grpc.BearerTokenFile;
+import io.grpc.ChannelCredentials;
+import io.grpc.CompositeChannelCredentials;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
-/** The options of every verb that calls a lock server: its address, the time limit, and the settings file. */
+/** The options of every verb that calls a lock server: its address, TLS, the time limit, and the settings file. */
 public final class Service {
     /** Where {@code palisade server} listens unless told otherwise. */
     public static final String DEFAULT = "127.0.0.1:7600";
@@ -25,6 +31,16 @@ public final class Service {
             description =
                     "The lock server; several, separated by commas, are tried in turn. Also $PALISADE_SERVER. Default: ${DEFAULT-VALUE}")
     String address = DEFAULT;
+
+    @Mixin
+    final ClientTls tls = new ClientTls();
+
+    @Option(
+            names = "--token-file",
+            paramLabel = "FILE",
+            description = "Holds the token to call with, as palisade users add prints it. Also $PALISADE_TOKEN_FILE")
+    @Nullable
+    Path tokenFile;
 
     @Option(
             names = "--timeout",
@@ -52,10 +68,30 @@ public final class Service {
         return timeout;
     }
 
+    /**
+     * How the lock server is called: in plaintext, or with TLS and these files; with a token, if there is one.
+     *
+     * @throws Failed in one line, when a file cannot be used
+     */
+    public ChannelCredentials credentials(CommandSpec command) throws Failed {
+        ChannelCredentials connection = tls.credentials(command);
+        if (tokenFile == null) {
+            return connection;
+        }
+        BearerTokenFile token = BearerTokenFile.at(tokenFile);
+        try {
+            token.check();
+        } catch (IOException e) {
+            throw new Failed(ExitCodes.USAGE, "", String.valueOf(e.getMessage()));
+        }
+        return CompositeChannelCredentials.create(connection, token);
+    }
+
     /** @param patience how long one call may take */
-    public PalisadeClient.Builder client(Duration patience) {
+    public PalisadeClient.Builder client(CommandSpec command, Duration patience) throws Failed {
         return PalisadeClient.builder()
                 .servers(address.split(",", -1))
+                .credentials(credentials(command))
                 .owner(Person.here())
                 .callTimeout(patience);
     }

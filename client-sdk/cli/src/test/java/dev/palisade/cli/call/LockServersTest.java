@@ -11,6 +11,7 @@ import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.stub.StreamObserver;
@@ -65,7 +66,8 @@ class LockServersTest {
     }
 
     private static DescribeReply describe(String addresses, Duration timeout) throws Failed {
-        try (LockServers servers = new LockServers(addresses, timeout, RetryClock.SYSTEM)) {
+        try (LockServers servers =
+                new LockServers(addresses, InsecureChannelCredentials.create(), timeout, RetryClock.SYSTEM)) {
             return servers.reach("x");
         }
     }

@@ -11,6 +11,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
+import io.grpc.InsecureChannelCredentials;
 import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -52,7 +53,8 @@ class UnaryAcquireTest {
     }
 
     private UnaryAcquire.Outcome acquire(Duration wait, Duration atLeastFor) throws Failed {
-        try (LockServers servers = new LockServers(locks.address(), Duration.ofSeconds(20), new SteppedClock())) {
+        try (LockServers servers = new LockServers(
+                locks.address(), InsecureChannelCredentials.create(), Duration.ofSeconds(20), new SteppedClock())) {
             AcquireRequest request = AcquireRequest.newBuilder()
                     .setLock("x")
                     .setRequestId(LeaseCredential.REQUEST_ID)

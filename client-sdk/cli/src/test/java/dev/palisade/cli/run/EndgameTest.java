@@ -50,7 +50,7 @@ class EndgameTest {
     @Test
     void aWatchdogThatStartedNothingIsKnownToHaveStartedNothing() throws Exception {
         Process watchdog = session("exit");
-        assertThat(watchdog.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(watchdog.waitFor(60, TimeUnit.SECONDS)).isTrue();
         Endgame.Search search = find(watchdog);
         assertThat(search.certain()).isTrue();
         assertThat(search.found()).isEmpty();

@@ -42,7 +42,7 @@ class GroupTest {
         group.signal("TERM");
         assertThat(running.process().isAlive()).isTrue();
         group.kill();
-        assertThat(running.process().waitFor(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(running.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
         await().until(() -> !group.alive());
     }
 

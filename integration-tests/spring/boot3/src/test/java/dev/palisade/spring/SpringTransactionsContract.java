@@ -237,7 +237,7 @@ abstract class SpringTransactionsContract {
             }
         } finally {
             threads.shutdown();
-            assertThat(threads.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
         }
     }
 

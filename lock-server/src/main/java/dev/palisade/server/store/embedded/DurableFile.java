@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.ToIntFunction;
 import org.apache.activemq.artemis.api.core.ActiveMQIllegalStateException;
 import org.apache.activemq.artemis.core.io.IOCallback;
 import org.apache.activemq.artemis.core.io.nio.NIOSequentialFile;
@@ -22,13 +23,15 @@ import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
 final class DurableFile extends NIOSequentialFile {
     private final Path path;
     private final int fileBytes;
-    private final BooleanSupplier checked;
+    private final ToIntFunction<String> usedBytes;
     private final BooleanSupplier toDisk;
     private final Consumer<SyncWatermark.Position> synced;
     private final Consumer<String> broke;
+    private int shownBytes;
 
     /**
-     * @param checked whether {@link JournalCheck} has left only complete records
+     * @param usedBytes up to where a file of this name is read, once {@link JournalCheck} has left only complete records; all
+     *     of it where that is not known
      * @param toDisk whether a sync goes to the disk at this moment
      * @param synced hears up to where a file was synced to the disk
      * @param broke hears of every failure
@@ -38,14 +41,14 @@ final class DurableFile extends NIOSequentialFile {
             Path path,
             String name,
             int fileBytes,
-            BooleanSupplier checked,
+            ToIntFunction<String> usedBytes,
             BooleanSupplier toDisk,
             Consumer<SyncWatermark.Position> synced,
             Consumer<String> broke) {
         super(factory, path.toFile(), name, 1);
         this.path = path;
         this.fileBytes = fileBytes;
-        this.checked = checked;
+        this.usedBytes = usedBytes;
         this.toDisk = toDisk;
         this.synced = synced;
         this.broke = broke;
@@ -60,16 +63,34 @@ final class DurableFile extends NIOSequentialFile {
         }
     }
 
-    /** The library looks for records at every byte of a buffer. In a file of complete records only zeros follow the last. */
+    /**
+     * The library looks for records at every byte of a file and finds none in zeros: they need not be read. The file is
+     * longer in truth, so this is for reading alone.
+     */
+    void endsAt(int used) {
+        shownBytes = withRecordEnd(used);
+    }
+
+    @Override
+    public long size() throws IOException {
+        return shownBytes > 0 ? shownBytes : super.size();
+    }
+
+    /** The library wants to be told that it has read all of a file. */
     @Override
     public synchronized int read(ByteBuffer bytes, IOCallback callback)
             throws IOException, ActiveMQIllegalStateException {
-        int read = super.read(bytes, callback);
-        if (bytes.limit() == fileBytes && checked.getAsBoolean()) {
-            // A record ends with its length, of which the last bytes may be zero.
-            bytes.limit(Math.min(fileBytes, UsedBytes.of(bytes) + Integer.BYTES - 1));
+        int asked = bytes.remaining();
+        if (asked == fileBytes) {
+            bytes.limit(bytes.position() + withRecordEnd(usedBytes.applyAsInt(getFileName())));
         }
-        return read;
+        int left = asked - bytes.remaining();
+        return super.read(bytes, callback) + left;
+    }
+
+    /** A record ends with its length, of which the last bytes may be zero. */
+    private int withRecordEnd(int used) {
+        return Math.min(fileBytes, used + Integer.BYTES - 1);
     }
 
     /** The library loses some failures here: with a closed channel it writes nothing, syncs nothing and calls it done. */

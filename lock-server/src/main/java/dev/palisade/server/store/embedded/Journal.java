@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Consumer;
@@ -59,8 +60,8 @@ final class Journal implements AutoCloseable {
     /** The library's deletes carry no checksum: each record vouches for those between it and the one before. */
     private int deletes;
 
-    /** Whether all that is read from now on is known to be whole. */
-    private volatile boolean checked;
+    /** Of the files that are read at the start, once they are known to be whole. */
+    private volatile Map<String, Integer> usedBytes = Map.of();
     /** Whether this batch goes to the disk whatever the durability. */
     private volatile boolean toDisk;
     /** Of this batch, as far as it went to the disk. */
@@ -105,7 +106,7 @@ final class Journal implements AutoCloseable {
                         path,
                         name,
                         fileBytes,
-                        () -> checked,
+                        file -> usedBytes.getOrDefault(file, fileBytes),
                         () -> durability == Durability.SYNCED || toDisk,
                         Journal.this::syncedUpTo,
                         Journal.this::broke);
@@ -139,11 +140,13 @@ final class Journal implements AutoCloseable {
         try {
             EntryKind.requireFilesIn(path);
             makeDurable();
-            deletes = new JournalCheck(path, fileBytes, files).run(journal.orderFiles(), watermark.read());
-            checked = true;
+            JournalCheck check = new JournalCheck(path, fileBytes, files);
+            deletes = check.run(journal.orderFiles(), watermark.read());
+            usedBytes = check.usedBytes();
             journal.start();
             Reading reading = new Reading(loader);
             nextId = Math.max(1, journal.load(reading).getMaxID() + 1); // 0 stands for no record.
+            usedBytes = Map.of(); // From here on they grow.
             reading.finish();
         } catch (StoreUnusable e) {
             throw e;

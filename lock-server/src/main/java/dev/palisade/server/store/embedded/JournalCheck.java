@@ -30,6 +30,7 @@ final class JournalCheck {
     private final Path path;
     private final int fileBytes;
     private final SequentialFileFactory files;
+    private final Map<String, Integer> usedBytes = new HashMap<>();
 
     JournalCheck(Path path, int fileBytes, SequentialFileFactory files) {
         this.path = path;
@@ -50,6 +51,8 @@ final class JournalCheck {
         int newest = 0;
         for (int i = 0; i < used.length; i++) {
             used[i] = lastByteUsed(nameOf(ordered.get(i)));
+            usedBytes.put(ordered.get(i).getFile().getFileName(), used[i]);
+            ((DurableFile) ordered.get(i).getFile()).endsAt(used[i]);
             if (used[i] > JournalImpl.SIZE_HEADER) {
                 newest = i; // Files made ready for later are still empty.
             }
@@ -59,7 +62,6 @@ final class JournalCheck {
         for (int i = 0; i < used.length; i++) {
             JournalFile file = ordered.get(i);
             check = check.next(file.getFileID());
-            // The library looks for records at every byte, and in an empty file there are only zeros.
             int end = used[i] > JournalImpl.SIZE_HEADER
                     ? JournalImpl.readJournalFile(files, file, check)
                     : JournalImpl.SIZE_HEADER;
@@ -85,6 +87,11 @@ final class JournalCheck {
             torn.wipe();
         }
         return check.deletes;
+    }
+
+    /** By the name of each file: its bytes up to the last that is not zero. */
+    Map<String, Integer> usedBytes() {
+        return usedBytes;
     }
 
     /** Records that were synced are missing at the end, or bad. A watermark in an older file was moved past by the newest. */
@@ -113,12 +120,13 @@ final class JournalCheck {
     }
 
     private int lastByteUsed(Path file) throws IOException, StoreUnusable {
-        byte[] bytes = Files.readAllBytes(file);
-        if (bytes.length != fileBytes) {
-            throw new StoreUnusable("journal file " + file + " has " + bytes.length + " bytes, not " + fileBytes
-                    + ": it was cut; restore the data directory from a copy");
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+            if (channel.size() != fileBytes) {
+                throw new StoreUnusable("journal file " + file + " has " + channel.size() + " bytes, not " + fileBytes
+                        + ": it was cut; restore the data directory from a copy");
+            }
+            return UsedBytes.of(channel);
         }
-        return UsedBytes.of(ByteBuffer.wrap(bytes));
     }
 
     /** The bytes of a record that was never completely written. */

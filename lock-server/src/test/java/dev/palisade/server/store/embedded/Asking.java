@@ -120,7 +120,7 @@ final class Asking {
 
     static Answer ask(LockStore store, Command command) {
         try {
-            return store.execute(command).toCompletableFuture().get(20, TimeUnit.SECONDS);
+            return store.execute(command).toCompletableFuture().get(60, TimeUnit.SECONDS);
         } catch (Exception e) {
             return Assertions.fail("no answer to " + command, e);
         }

@@ -40,7 +40,7 @@ class HistoryTest {
     private final Asking asking = new Asking();
 
     private static List<HistoryEntry> history(EmbeddedStore store, String lock) throws Exception {
-        return store.history(name(lock)).toCompletableFuture().get(20, TimeUnit.SECONDS);
+        return store.history(name(lock)).toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
 
     private static List<String> told(EmbeddedStore store, String lock) throws Exception {

@@ -32,7 +32,7 @@ class ListTest {
     private final Asking asking = new Asking();
 
     private static LockPage page(EmbeddedStore store, String prefix, String after, int most) throws Exception {
-        return store.list(prefix, after, most).toCompletableFuture().get(20, TimeUnit.SECONDS);
+        return store.list(prefix, after, most).toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
 
     private static List<String> all(EmbeddedStore store, String prefix, int most) throws Exception {
@@ -137,7 +137,7 @@ class ListTest {
                 pages.add(store.list("n", "", 1_000).toCompletableFuture());
             }
             for (CompletableFuture<LockPage> each : pages) {
-                assertThat(each.get(20, TimeUnit.SECONDS).locks()).isNotEmpty();
+                assertThat(each.get(60, TimeUnit.SECONDS).locks()).isNotEmpty();
             }
             assertThat(all(store, "n", 1_000)).hasSize(locks).doesNotHaveDuplicates();
         }

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The thread of its own sleeps for an hour unless somebody wakes it: who is forgotten, hangs. */
-@Timeout(30)
+@Timeout(120)
 class TurnsTest {
     private record Turn(Thread by, List<Integer> asked) {}
 

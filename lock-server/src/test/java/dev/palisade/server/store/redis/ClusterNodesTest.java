@@ -10,7 +10,6 @@ import dev.palisade.redis.RedisProcess;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,10 +35,9 @@ class ClusterNodesTest {
         for (RedisProcess other : nodes.subList(1, NODES)) {
             nodes.get(0).ask("CLUSTER", "MEET", "127.0.0.1", String.valueOf(other.port()));
         }
-        await().atMost(30, TimeUnit.SECONDS)
-                .until(() -> nodes.stream()
-                        .allMatch(node -> node.ask("CLUSTER", "INFO").contains("cluster_state:ok")
-                                && node.ask("CLUSTER", "INFO").contains("cluster_known_nodes:" + NODES)));
+        await().until(() -> nodes.stream()
+                .allMatch(node -> node.ask("CLUSTER", "INFO").contains("cluster_state:ok")
+                        && node.ask("CLUSTER", "INFO").contains("cluster_known_nodes:" + NODES)));
     }
 
     @AfterEach
@@ -115,10 +113,8 @@ class ClusterNodesTest {
             await().ignoreExceptions().until(() -> get(add(link, keyOf(1))).size() == 1);
 
             nodes.get(0).restart();
-            await().atMost(30, TimeUnit.SECONDS).until(() -> link.state().up());
-            await().atMost(30, TimeUnit.SECONDS)
-                    .ignoreExceptions()
-                    .until(() -> get(add(link, keyOf(0))).size() == 1);
+            await().until(() -> link.state().up());
+            await().ignoreExceptions().until(() -> get(add(link, keyOf(0))).size() == 1);
         }
     }
 

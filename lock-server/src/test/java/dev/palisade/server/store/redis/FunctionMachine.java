@@ -472,7 +472,7 @@ final class FunctionMachine implements Machine, AutoCloseable {
 
     static <T> T get(RedisFuture<T> future) {
         try {
-            return future.get(10, TimeUnit.SECONDS);
+            return future.get(60, TimeUnit.SECONDS);
         } catch (Exception e) {
             throw new AssertionError("Redis: " + e.getMessage(), e);
         }

@@ -79,7 +79,7 @@ final class Linked {
     }
 
     static <T> T get(Future<T> future) throws InterruptedException, ExecutionException, TimeoutException {
-        return future.get(30, TimeUnit.SECONDS);
+        return future.get(60, TimeUnit.SECONDS);
     }
 
     static StoreFailure failure(Future<?> future) {

@@ -77,7 +77,7 @@ final class OneOfSeveral implements AutoCloseable {
 
     Answer execute(Command command) {
         try {
-            return store.execute(command).toCompletableFuture().get(20, TimeUnit.SECONDS);
+            return store.execute(command).toCompletableFuture().get(60, TimeUnit.SECONDS);
         } catch (Exception e) {
             throw new AssertionError(command + ": " + e.getCause(), e);
         }

@@ -72,7 +72,7 @@ class RedisStoreTest {
             long asked = System.currentTimeMillis();
             assertThat(b.acquire(2, 1, 60_000)).isEqualTo(new Answer.Queued(1));
             a.release(held);
-            await().atMost(Duration.ofSeconds(10)).until(() -> !b.offered.isEmpty());
+            await().until(() -> !b.offered.isEmpty());
             OneOfSeveral.Offered offer = b.offered.remove();
             assertThat(offer.promised().request().owner()).isEqualTo("owner 2");
             assertThat(offer.decidedAtMillis())
@@ -114,7 +114,7 @@ class RedisStoreTest {
             b.close();
             assertThat(c.acquire(2, 1, 60_000)).as("asked again elsewhere").isEqualTo(new Answer.Queued(1));
             c.release(held);
-            await().atMost(Duration.ofSeconds(10)).until(() -> !c.offered.isEmpty());
+            await().until(() -> !c.offered.isEmpty());
             assertThat(c.offered.remove().promised().request().owner()).isEqualTo("owner 2");
         }
     }
@@ -153,7 +153,7 @@ class RedisStoreTest {
             leases.addAll(20, others);
             long before = System.currentTimeMillis();
             await().until(() -> System.currentTimeMillis() > before);
-            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+            assertThat(a.store.renew(leases).toCompletableFuture().get(60, TimeUnit.SECONDS))
                     .containsExactlyInAnyOrderElementsOf(others);
             leases.removeAll(others);
             for (Renew lease : leases) {
@@ -174,16 +174,16 @@ class RedisStoreTest {
                 leases.add(OneOfSeveral.renewal(a.granted(1, i, lock(i)), lock(i)));
             }
             redis.ask("FUNCTION", "FLUSH");
-            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+            assertThat(a.store.renew(leases).toCompletableFuture().get(60, TimeUnit.SECONDS))
                     .as("the library was loaded again, and its epochs are not in order yet")
                     .containsExactlyInAnyOrderElementsOf(leases);
             for (Renew lease : leases) {
                 assertThat(a.execute(lease)).isInstanceOf(Answer.Renewed.class);
             }
-            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+            assertThat(a.store.renew(leases).toCompletableFuture().get(60, TimeUnit.SECONDS))
                     .isEmpty();
             redis.kill9();
-            assertThat(a.store.renew(leases).toCompletableFuture().get(10, TimeUnit.SECONDS))
+            assertThat(a.store.renew(leases).toCompletableFuture().get(60, TimeUnit.SECONDS))
                     .containsExactlyInAnyOrderElementsOf(leases);
         }
     }
@@ -199,10 +199,10 @@ class RedisStoreTest {
             Grant held = a.granted(1, 1);
             assertThat(b.execute(new RequestRelease(LOCK, "ops", "deploy: at 5\n")))
                     .isEqualTo(new Answer.ReleaseRequested(1));
-            await().atMost(Duration.ofSeconds(10)).until(() -> !a.asked.isEmpty());
+            await().until(() -> !a.asked.isEmpty());
             assertThat(a.asked.remove().why()).isEqualTo("deploy: at 5\n");
             b.execute(new ForceRelease(LOCK, 0, "ops", "müde"));
-            await().atMost(Duration.ofSeconds(10)).until(() -> !a.ended.isEmpty());
+            await().until(() -> !a.ended.isEmpty());
             assertThat(a.ended.remove().tombstone())
                     .satisfies(end -> assertThat(end.end()).isEqualTo(End.FORCE_RELEASED))
                     .satisfies(end -> assertThat(end.detail()).isEqualTo("by ops: müde"))
@@ -225,7 +225,7 @@ class RedisStoreTest {
             String after = "";
             do {
                 LockPage page =
-                        a.store.list("many/", after, 40).toCompletableFuture().get(20, TimeUnit.SECONDS);
+                        a.store.list("many/", after, 40).toCompletableFuture().get(60, TimeUnit.SECONDS);
                 page.locks().forEach(lock -> found.add(lock.name().value()));
                 after = page.nextAfter();
             } while (!after.isEmpty());
@@ -243,9 +243,9 @@ class RedisStoreTest {
                 a.release(a.granted(1, i));
             }
             List<HistoryEntry> told =
-                    b.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS);
+                    b.store.history(LOCK).toCompletableFuture().get(60, TimeUnit.SECONDS);
             assertThat(told).hasSize(HistoryEntry.LISTED_MAX);
-            assertThat(a.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS))
+            assertThat(a.store.history(LOCK).toCompletableFuture().get(60, TimeUnit.SECONDS))
                     .extracting(HistoryEntry::what)
                     .isEqualTo(told.stream().map(HistoryEntry::what).toList());
         }
@@ -277,9 +277,9 @@ class RedisStoreTest {
                 Grant held = a.granted(1, 1);
                 assertThat(a.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
                 a.release(held);
-                await().atMost(Duration.ofSeconds(10)).until(() -> !a.offered.isEmpty());
+                await().until(() -> !a.offered.isEmpty());
                 a.execute(new ForceRelease(LOCK, 0, "ops", "test"));
-                assertThat(a.store.history(LOCK).toCompletableFuture().get(20, TimeUnit.SECONDS))
+                assertThat(a.store.history(LOCK).toCompletableFuture().get(60, TimeUnit.SECONDS))
                         .isNotEmpty();
             }
         }
@@ -314,7 +314,7 @@ class RedisStoreTest {
                             back -> assertThat(back.grant().token()).isEqualTo(held.token()));
             assertThat(a.acquire(2, 2, 0)).isInstanceOf(Answer.Busy.class);
             a.release(held);
-            await().atMost(Duration.ofSeconds(20)).until(() -> a.acquire(2, 3, 0) instanceof Answer.Granted);
+            await().until(() -> a.acquire(2, 3, 0) instanceof Answer.Granted);
             Grant next = a.granted(3, 1, new LockName("another"));
             assertThat(next.token()).isNotNull();
         }
@@ -392,7 +392,7 @@ class RedisStoreTest {
             a.granted(1, 1);
             assertThat(a.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
             redis.ask("FLUSHALL");
-            await().atMost(Duration.ofSeconds(20)).until(() -> !a.offered.isEmpty());
+            await().until(() -> !a.offered.isEmpty());
             Grant promised = a.offered.element().promised();
             assertThat(promised.request().owner()).isEqualTo("owner 2");
             // It was a poll that brought the offer about, so both its answer and its event say so.
@@ -410,7 +410,7 @@ class RedisStoreTest {
             assertThat(a.acquire(2, 1, 60_000)).isInstanceOf(Answer.Queued.class);
             long lost = System.currentTimeMillis();
             redis.ask("FLUSHALL");
-            await().atMost(Duration.ofSeconds(10)).until(() -> !a.offered.isEmpty());
+            await().until(() -> !a.offered.isEmpty());
             OneOfSeveral.Offered told = a.offered.remove();
             assertThat(told.promised().request().owner()).isEqualTo("owner 2");
             assertThat(told.decidedAtMillis())
@@ -444,8 +444,7 @@ class RedisStoreTest {
             for (Runnable loss : losses) {
                 loss.run();
                 int request = ++number;
-                await().atMost(Duration.ofSeconds(20))
-                        .until(() -> a.tryOnce(1, 1_000L * request) instanceof Answer.Granted);
+                await().until(() -> a.tryOnce(1, 1_000L * request) instanceof Answer.Granted);
                 Grant held = ((Answer.Granted) a.tryOnce(1, 1_000L * request)).grant();
                 assertThat(held.token()).as("after loss %d", number).isGreaterThan(last);
                 last = held.token();

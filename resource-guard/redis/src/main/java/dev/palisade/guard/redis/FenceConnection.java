@@ -78,6 +78,18 @@ final class FenceConnection {
         }
     }
 
+    /** The value of a setting of Redis by CONFIG GET; {@code unknown} where that is not allowed, or nothing replies. */
+    String setting(String name) {
+        CommandArgs<byte[], byte[]> args =
+                new CommandArgs<>(ByteArrayCodec.INSTANCE).add("GET").add(name);
+        try {
+            List<Object> reply = send(name, new FenceCall(CommandType.CONFIG, args), deadlineNanos());
+            return reply.size() == 2 ? text(reply.get(1)) : "unknown";
+        } catch (RejectedException | RedisCommandExecutionException e) {
+            return "unknown";
+        }
+    }
+
     private long deadlineNanos() {
         return System.nanoTime() + timeout.toNanos();
     }

@@ -58,7 +58,7 @@ class FencedRedisRaceTest {
     @AfterAll
     static void end() throws InterruptedException {
         RACERS.shutdownNow();
-        assertThat(RACERS.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(RACERS.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
         CLIENT.shutdown(0, 0, TimeUnit.SECONDS);
     }
 

@@ -119,7 +119,7 @@ class FencedRedisTroubleTest {
         assertThat(down.metadata()).containsEntry(Rejection.APPLIED, "no");
         refused(() -> fenced.withTimeout(SOON).mark("orders/42"), Reason.STORE_UNAVAILABLE);
         redis.restart();
-        killed.get(30, TimeUnit.SECONDS);
+        killed.get(60, TimeUnit.SECONDS);
         await().ignoreExceptions().until(() -> fenced.mark("orders/42").exclusiveToken() == 0);
         assertThat(value()).as("what waited for a connection was withdrawn").isEqualTo("nil");
         fenced.write(grants.exclusive(33), ORDER, ADD);
@@ -290,9 +290,8 @@ class FencedRedisTroubleTest {
         other.ask("CLUSTER", "SET-CONFIG-EPOCH", "2");
         first.ask("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
         first.ask("CLUSTER", "MEET", "127.0.0.1", String.valueOf(other.port()));
-        await().atMost(30, TimeUnit.SECONDS)
-                .until(() -> other.ask("CLUSTER", "INFO").contains("cluster_state:ok")
-                        && first.ask("CLUSTER", "INFO").contains("cluster_known_nodes:2"));
+        await().until(() -> other.ask("CLUSTER", "INFO").contains("cluster_state:ok")
+                && first.ask("CLUSTER", "INFO").contains("cluster_known_nodes:2"));
         RedisClusterClient client = RedisClusterClient.create(first.uri());
         open.add(() -> client.shutdown(0, 0, TimeUnit.SECONDS));
         StatefulRedisClusterConnection<String, String> connection = client.connect();

@@ -22,7 +22,7 @@ class GuardRedisRulesTest {
         assertThat(PRODUCT.stream()
                         .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
                         .map(JavaClass::getSimpleName))
-                .containsExactlyInAnyOrder("CommandList", "FencedRedis", "RedisReply");
+                .containsExactlyInAnyOrder("CommandList", "FencedRedis", "RedisRegister", "RedisReply");
     }
 
     @Test

@@ -1,4 +1,4 @@
-package dev.palisade.guard;
+package dev.palisade.mariadb;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * A MariaDB server as a process of its own, with a data directory of its own, by Debian's {@code mariadb-server} on the PATH. A
  * test class without it is skipped and says so. The only account may do everything, as one that could write to a replica.
  */
-final class MariaDbServer implements AutoCloseable {
+public final class MariaDbServer implements AutoCloseable {
     private static final String ACCOUNT = "palisade";
 
     private final Path directory;
@@ -38,7 +38,8 @@ final class MariaDbServer implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(killer);
     }
 
-    static MariaDbServer startOrSkip() throws IOException, InterruptedException {
+    /** Skips the test that calls it where there is none. */
+    public static MariaDbServer startOrSkip() throws IOException, InterruptedException {
         for (String command : List.of("mariadbd", "mariadb-install-db")) {
             assumeTrue(
                     Stream.of(System.getenv("PATH").split(":"))
@@ -130,7 +131,7 @@ final class MariaDbServer implements AutoCloseable {
     }
 
     /** @param options such as {@code &useAffectedRows=true} */
-    String url(String driver, String options) {
+    public String url(String driver, String options) {
         return "jdbc:" + driver + "://127.0.0.1:" + port + "/" + ACCOUNT + "?user=" + ACCOUNT + "&password=" + ACCOUNT
                 + options;
     }

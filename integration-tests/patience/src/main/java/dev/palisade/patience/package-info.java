@@ -1,0 +1,5 @@
+/** How long tests wait. */
+@NullMarked
+package dev.palisade.patience;
+
+import org.jspecify.annotations.NullMarked;

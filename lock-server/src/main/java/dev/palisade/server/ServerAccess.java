@@ -1,0 +1,120 @@
+package dev.palisade.server;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Settings;
+import dev.palisade.contract.cli.TerminalEscape;
+import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.access.AccessFile;
+import dev.palisade.server.access.FileMistakes;
+import dev.palisade.server.access.Policy;
+import dev.palisade.server.access.UserTokens;
+import dev.palisade.server.rpc.Authentication;
+import io.grpc.ServerInterceptors;
+import io.grpc.ServerServiceDefinition;
+import java.nio.file.Path;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+/** The options of authentication and authorization, and the files that they name. */
+final class ServerAccess {
+    private static final long RELOAD_MILLIS = 1_000;
+
+    @Option(
+            names = "--policy",
+            paramLabel = "FILE",
+            description =
+                    "Who may do what with which lock: clients have to show who they are, and what no line allows is denied. "
+                            + "Read again when it changes. Needs --users or --tls-client-ca.")
+    @Nullable
+    Path policy;
+
+    @Option(
+            names = "--users",
+            paramLabel = "FILE",
+            description =
+                    "Clients that show a token, as palisade users add writes them. Read again when it changes. Needs --policy.")
+    @Nullable
+    Path users;
+
+    /** Whether clients can show a token. */
+    boolean hasUsers() {
+        return users != null;
+    }
+
+    /** @throws ParameterException when one of the options is given without another that it needs */
+    void check(CommandSpec command, boolean verifiesClients) {
+        if (users != null && policy == null) {
+            throw new ParameterException(
+                    command.commandLine(),
+                    Settings.named(command, "--users") + " needs --policy too: what no line of it allows is denied");
+        }
+        if (policy != null && users == null && !verifiesClients) {
+            throw new ParameterException(
+                    command.commandLine(),
+                    Settings.named(command, "--policy")
+                            + " needs --users or --tls-client-ca too: else no client can show who it is");
+        }
+    }
+
+    /**
+     * Reads the files.
+     *
+     * @return null when clients need not show who they are
+     * @throws CannotStart after a line on standard error for each mistake but the last
+     */
+    @Nullable
+    AccessControl load() throws CannotStart {
+        if (policy == null) {
+            return null;
+        }
+        try {
+            return new AccessControl(
+                    new AccessFile<>(policy, false, Policy::parse),
+                    users == null ? null : new AccessFile<>(users, true, UserTokens::parse));
+        } catch (FileMistakes e) {
+            throw told(e);
+        }
+    }
+
+    /** Prints each mistake but the last, which it returns to be thrown. */
+    static CannotStart told(FileMistakes mistakes) {
+        int last = mistakes.lines().size() - 1;
+        mistakes.lines().subList(0, last).forEach(line -> System.err.println(TerminalEscape.text(line)));
+        return new CannotStart(mistakes.lines().get(last));
+    }
+
+    /** The service, for clients who show who they are; without {@code access}, for all. */
+    static ServerServiceDefinition authenticated(
+            ServerServiceDefinition service, @Nullable AccessControl access, EventLog events) {
+        return access == null ? service : ServerInterceptors.intercept(service, new Authentication(access, events));
+    }
+
+    /** Reads the files every second, on a daemon thread of its own: they may be on a disk that hangs. */
+    static void watch(AccessControl access, EventLog events, Runnable changed) {
+        ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread made = new Thread(task, "palisade-access-files");
+            made.setDaemon(true);
+            return made;
+        });
+        var unused = thread.scheduleWithFixedDelay(
+                () -> {
+                    AccessControl.Reload found = access.reload();
+                    found.mistakes()
+                            .forEach(mistake -> events.tellAlways(
+                                    "access_file_unusable", "message", mistake + "; the last good one stays in use"));
+                    found.replaced().forEach(path -> events.tellAlways("access_file_replaced", "path", path));
+                    if (!found.replaced().isEmpty()) {
+                        changed.run();
+                    }
+                },
+                RELOAD_MILLIS,
+                RELOAD_MILLIS,
+                TimeUnit.MILLISECONDS);
+    }
+}

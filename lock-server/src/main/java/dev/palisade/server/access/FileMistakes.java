@@ -1,0 +1,42 @@
+package dev.palisade.server.access;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/** All mistakes of one file, in the order of its lines. */
+public final class FileMistakes extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    /** Beyond it, the rest is counted. */
+    private static final int SHOWN_MAX = 20;
+
+    private final transient Path path;
+    private final List<String> lines;
+
+    /** @param lines each {@code FILE:LINE: what, and what to do}, or one about the whole file; at least one */
+    FileMistakes(Path path, List<String> lines) {
+        super(lines.get(0));
+        this.path = path;
+        this.lines = List.copyOf(lines);
+    }
+
+    FileMistakes(Path path, String line) {
+        this(path, List.of(line));
+    }
+
+    /** One line for each mistake, of the first 20, and one that counts the others. */
+    public List<String> lines() {
+        if (lines.size() <= SHOWN_MAX) {
+            return lines;
+        }
+        return java.util.stream.Stream.concat(
+                        lines.stream().limit(SHOWN_MAX),
+                        java.util.stream.Stream.of(path + ": " + (lines.size() - SHOWN_MAX) + " more mistakes"))
+                .toList();
+    }
+
+    /** Of all of them. */
+    public int count() {
+        return lines.size();
+    }
+}

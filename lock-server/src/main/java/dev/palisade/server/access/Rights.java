@@ -1,0 +1,97 @@
+package dev.palisade.server.access;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What one principal may do, by the policy of one moment. Immutable. */
+public final class Rights {
+    private final List<Rule> rules;
+    private final List<Range> visible;
+
+    /**
+     * Locks that a principal may see: one name, or all names that begin with it.
+     *
+     * @param isPrefix whether {@code stem} is a beginning
+     */
+    public record Range(String stem, boolean isPrefix) {
+        boolean contains(Range other) {
+            return isPrefix ? other.stem.startsWith(stem) : equals(other);
+        }
+    }
+
+    Rights(List<Rule> rules) {
+        this.rules = List.copyOf(rules);
+        this.visible = disjoint(rules.stream()
+                .filter(rule -> rule.allows(Verb.DESCRIBE))
+                .map(rule -> new Range(rule.stem(), rule.isPrefix()))
+                .toList());
+    }
+
+    private static List<Range> disjoint(List<Range> ranges) {
+        List<Range> kept = new ArrayList<>();
+        // A prefix comes before what it contains.
+        Comparator<Range> order = Comparator.comparing(Range::stem).thenComparing(range -> !range.isPrefix());
+        for (Range range : ranges.stream().sorted(order).toList()) {
+            if (kept.stream().noneMatch(wider -> wider.contains(range))) {
+                kept.add(range);
+            }
+        }
+        return List.copyOf(kept);
+    }
+
+    /** Whether some line allows it. */
+    public boolean may(Verb verb, String lock) {
+        return why(verb, lock).isPresent();
+    }
+
+    /** Whether some line allows it for some lock. */
+    public boolean mayAnywhere(Verb verb) {
+        return rules.stream().anyMatch(rule -> rule.allows(verb));
+    }
+
+    /** What is of the whole server, and of no lock. */
+    public boolean mayOperate() {
+        return mayAnywhere(Verb.OPERATE);
+    }
+
+    /** The first line that allows it. */
+    Optional<Rule> why(Verb verb, String lock) {
+        return rules.stream()
+                .filter(rule -> rule.allows(verb) && (verb == Verb.OPERATE || rule.matches(lock)))
+                .findFirst();
+    }
+
+    List<Rule> rules() {
+        return rules;
+    }
+
+    /** Of the locks that begin with {@code prefix}, those that may be seen: in the order of names, without overlap. */
+    public List<Range> visible(String prefix) {
+        Range asked = new Range(prefix, true);
+        if (visible.stream().anyMatch(range -> range.contains(asked))) {
+            return List.of(asked);
+        }
+        return visible.stream().filter(asked::contains).toList();
+    }
+
+    /** Rights are equal when they allow the same, whatever the lines' numbers. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof Rights rights && allowed().equals(rights.allowed());
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(allowed());
+    }
+
+    private List<Rule> allowed() {
+        return rules.stream()
+                .map(rule -> new Rule(0, "", rule.verbs(), rule.pattern(), ""))
+                .toList();
+    }
+}

@@ -1,0 +1,5 @@
+/** Who may do what with which lock: the policy, the users' tokens, and the files of both. Knows no transport. */
+@NullMarked
+package dev.palisade.server.access;
+
+import org.jspecify.annotations.NullMarked;

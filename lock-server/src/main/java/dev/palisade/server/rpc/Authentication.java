@@ -1,0 +1,140 @@
+package dev.palisade.server.rpc;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.access.Policy;
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.Grpc;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.security.cert.CertificateParsingException;
+import java.security.cert.X509Certificate;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Authentication of each call: by its bearer token, else by the client's certificate, which the TLS layer has verified. A call with
+ * neither is refused; so is a call with a wrong token, whatever its certificate. Refusals are events, so many a second, and never
+ * repeat what was presented. A later kind of token, such as an OIDC issuer's, is told apart in {@link #byToken}. Thread-safe.
+ */
+public final class Authentication implements ServerInterceptor {
+    private static final Metadata.Key<String> AUTHORIZATION =
+            Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+    private static final String SCHEME = "bearer ";
+    private static final int DNS_NAME = 2;
+    private static final int URI = 6;
+
+    private final AccessControl access;
+    private final EventLog events;
+
+    public Authentication(AccessControl access, EventLog events) {
+        this.access = access;
+        this.events = events;
+    }
+
+    @Override
+    public <Q, R> ServerCall.Listener<Q> interceptCall(
+            ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+        SSLSession session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
+        SocketAddress peer = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+        Iterable<String> presented = headers.getAll(AUTHORIZATION);
+        Caller caller;
+        try {
+            caller = presented == null ? byCertificate(session) : byToken(presented.iterator(), session, peer);
+        } catch (dev.palisade.contract.RejectedException e) {
+            events.refused(e.rejection(), "peer", String.valueOf(peer));
+            StatusRuntimeException refused = Rejections.toStatus(e.rejection());
+            Metadata trailers = Status.trailersFromThrowable(refused);
+            call.close(refused.getStatus(), trailers == null ? new Metadata() : trailers);
+            return new ServerCall.Listener<>() {};
+        }
+        return Contexts.interceptCall(Context.current().withValue(Caller.KEY, caller), call, headers, next);
+    }
+
+    private Caller byToken(Iterator<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
+        String authorization = presented.next();
+        if (session == null && !isLoopback(peer)) {
+            throw refused("a token came from another machine without TLS, where others can read it; replace the token,"
+                    + " and call with TLS");
+        }
+        if (presented.hasNext() || !authorization.toLowerCase(Locale.ROOT).startsWith(SCHEME)) {
+            throw refused("the header authorization is not one bearer token; send \"Bearer TOKEN\" once");
+        }
+        return access.userOf(authorization.substring(SCHEME.length()).strip())
+                .map(user -> Caller.ofToken(user, access))
+                .orElseThrow(() -> refused("the token is not one of a user of this lock server; check the token file,"
+                        + " or make another with palisade users add"));
+    }
+
+    private Caller byCertificate(@Nullable SSLSession session) {
+        X509Certificate certificate = session == null ? null : certificate(session);
+        if (certificate == null) {
+            throw refused("the call has neither a token nor a client certificate; send a token (--token-file FILE)");
+        }
+        return principal(certificate)
+                .map(name -> Caller.ofCertificate(name, access))
+                .orElseThrow(() -> refused("the client's certificate has no subject alternative name of a URI or a"
+                        + " host, so it names no client"));
+    }
+
+    private static @Nullable X509Certificate certificate(SSLSession session) {
+        try {
+            return session.getPeerCertificates()[0] instanceof X509Certificate certificate ? certificate : null;
+        } catch (SSLPeerUnverifiedException e) {
+            return null;
+        }
+    }
+
+    /** The first URI among the subject alternative names, as SPIFFE has it; else the first DNS name. */
+    static Optional<String> principal(X509Certificate certificate) {
+        Collection<List<?>> names;
+        try {
+            names = certificate.getSubjectAlternativeNames();
+        } catch (CertificateParsingException e) {
+            return Optional.empty();
+        }
+        if (names == null) {
+            return Optional.empty();
+        }
+        Stream<String> uris = of(names, URI).map(uri -> "uri:" + uri);
+        Stream<String> hosts = of(names, DNS_NAME).map(host -> "dns:" + host.toLowerCase(Locale.ROOT));
+        return Stream.concat(uris, hosts).findFirst().filter(Policy::isPrincipal);
+    }
+
+    private static Stream<String> of(Iterable<List<?>> names, int kind) {
+        return StreamSupport.stream(names.spliterator(), false)
+                .filter(name -> Integer.valueOf(kind).equals(name.get(0)))
+                .map(name -> String.valueOf(name.get(1)));
+    }
+
+    private static boolean isLoopback(@Nullable SocketAddress peer) {
+        return peer != null
+                && (!(peer instanceof InetSocketAddress inet)
+                        || (inet.getAddress() != null && inet.getAddress().isLoopbackAddress()));
+    }
+
+    private static dev.palisade.contract.RejectedException refused(String message) {
+        return new Rejection(Reason.UNAUTHENTICATED, message)
+                .with(Rejection.APPLIED, "no")
+                .asException();
+    }
+}

@@ -1,0 +1,112 @@
+package dev.palisade.server.rpc;
+
+import com.google.protobuf.Message;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.SessionId;
+import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.access.Rights;
+import io.grpc.Context;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Principal of one call or stream, with its rights of now. It is in the gRPC context of every call that {@link Authentication} let
+ * pass; without authentication it is {@link #ANYONE}, who may do everything. Thread-safe.
+ */
+final class Caller {
+    /** Of a server without authentication. */
+    static final Caller ANYONE = new Caller("", false, null);
+
+    static final Context.Key<Caller> KEY = Context.keyWithDefault("palisade-caller", ANYONE);
+
+    private final String principal;
+    private final boolean hasToken;
+    private final @Nullable AccessControl access;
+    /** Of the stream, when it was opened or last looked at. */
+    private volatile @Nullable Rights rights;
+
+    private Caller(String principal, boolean hasToken, @Nullable AccessControl access) {
+        this.principal = principal;
+        this.hasToken = hasToken;
+        this.access = access;
+        this.rights = access == null ? null : access.rights(principal);
+    }
+
+    static Caller ofToken(String user, AccessControl access) {
+        return new Caller(user, true, access);
+    }
+
+    static Caller ofCertificate(String principal, AccessControl access) {
+        return new Caller(principal, false, access);
+    }
+
+    /**
+     * Lets the caller's request pass.
+     *
+     * @throws dev.palisade.contract.RejectedException PERMISSION_DENIED
+     */
+    void require(Message request) {
+        if (access == null) {
+            return;
+        }
+        RequiredVerb required = RequiredVerb.of(request);
+        if (!required.isAllowed(access.rights(principal))) {
+            String lock = required.lock();
+            Rejection denied = new Rejection(
+                    Reason.PERMISSION_DENIED,
+                    principal + " may not " + required.word() + (lock.isEmpty() ? "" : " '" + lock + "'")
+                            + ": no line of the policy allows it; palisade policy check explains it",
+                    Map.of(Rejection.APPLIED, "no"));
+            throw (lock.isEmpty() ? denied : denied.with(Rejection.LOCK, lock)).asException();
+        }
+    }
+
+    /** Of the locks that begin with {@code prefix}, those that the caller may see. */
+    List<Rights.Range> visible(String prefix) {
+        return access == null
+                ? List.of(new Rights.Range(prefix, true))
+                : access.rights(principal).visible(prefix);
+    }
+
+    /**
+     * The session that the caller means by an id. With authentication the same id names another session for each principal: an id
+     * alone is worth nothing in other hands, on every server of the lock service and after every restart.
+     */
+    SessionId session(SessionId id) {
+        if (access == null) {
+            return id;
+        }
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            digest.update(id.toBytes());
+            byte[] named = digest.digest(principal.getBytes(StandardCharsets.UTF_8));
+            return SessionId.of(Arrays.copyOf(named, SessionId.BYTES));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+
+    /** Why a stream of the caller must end after the files changed; null when nothing changed for it. */
+    @Nullable
+    Rejection withdrawn() {
+        if (access == null) {
+            return null;
+        }
+        if (hasToken && !access.hasUser(principal)) {
+            return new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn");
+        }
+        Rights now = access.rights(principal);
+        if (now.equals(rights)) {
+            return null;
+        }
+        rights = now;
+        return new Rejection(
+                Reason.SESSION_UNKNOWN, "the rights of " + principal + " changed; open a newer stream and resume");
+    }
+}

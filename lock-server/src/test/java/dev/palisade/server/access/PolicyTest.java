@@ -1,0 +1,118 @@
+package dev.palisade.server.access;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PolicyTest {
+    private static final Path FILE = Path.of("policy.conf");
+    private static final String POLICY = """
+            # who may what
+
+            group ops alice uri:spiffe://example.org/ops dns:ops.example.org
+            allow @ops   *                 *
+            allow web    acquire,describe  orders/*
+            allow web    acquire-shared    prices
+            allow web    describe          two words
+            allow *      describe          status
+            allow dns:guard guard          *
+            allow watch  operate,describe  *
+            allow team   *                 team/*
+            """;
+
+    private static List<String> mistakes(String text) {
+        return Objects.requireNonNull(
+                        catchThrowableOfType(FileMistakes.class, () -> Policy.parse(FILE, text)), "no mistake")
+                .lines();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "alice, acquire, anything, true",
+        "alice, operate, '', true",
+        "uri:spiffe://example.org/ops, force-release, x, true",
+        "dns:ops.example.org, revoke, x, true",
+        "ops, acquire, x, false",
+        "web, acquire, orders/1, true",
+        "web, acquire-shared, orders/1, true",
+        "web, acquire, orders/, true",
+        "web, acquire, orders, false",
+        "web, acquire, Orders/1, false",
+        "web, acquire, prices, false",
+        "web, acquire-shared, prices, true",
+        "web, acquire-shared, prices2, false",
+        "web, describe, prices, false",
+        "web, describe, two words, true",
+        "web, describe, status, true",
+        "web, revoke, orders/1, false",
+        "web, force-release, orders/1, false",
+        "web, guard, orders/1, false",
+        "web, operate, '', false",
+        "we, acquire, orders/1, false",
+        "nobody, describe, status, true",
+        "nobody, describe, status2, false",
+        "dns:guard, guard, any, true",
+        "guard, guard, any, false",
+        "watch, operate, '', true",
+        "watch, acquire, a, false",
+        "dns:guard, operate, '', false",
+        "team, force-release, team/1, true",
+        "team, operate, '', false"
+    })
+    void theFirstLineThatAllowsDecidesAndNothingElseDoes(String who, String verb, String lock, boolean allowed)
+            throws Exception {
+        Policy policy = Policy.parse(FILE, POLICY);
+        Verb asked = Verb.of(verb).orElseThrow();
+        assertThat(policy.rights(who).may(asked, lock)).isEqualTo(allowed);
+        assertThat(policy.explain(who, asked, lock)).startsWith(allowed ? "allowed: " : "denied: ");
+    }
+
+    @Test
+    void theDecisionIsExplainedWithItsLine() throws Exception {
+        Policy policy = Policy.parse(FILE, POLICY);
+        assertThat(policy.explain("web", Verb.ACQUIRE, "orders/1"))
+                .isEqualTo(
+                        "allowed: web acquire 'orders/1', by policy.conf:5: allow web    acquire,describe  orders/*");
+        assertThat(policy.explain("web", Verb.REVOKE, "orders/1"))
+                .isEqualTo(
+                        "denied: web revoke 'orders/1', no line of policy.conf allows it; lines for web: 5, 6, 7, 8");
+        assertThat(Policy.parse(FILE, "").explain("web", Verb.OPERATE, ""))
+                .isEqualTo("denied: web operate, no line of policy.conf allows it; no line is for web");
+    }
+
+    @Test
+    void allMistakesAreReportedAtOnceEachWithItsLine() {
+        assertThat(mistakes("""
+                                alow web acquire *
+                                allow web aquire *
+                                allow web acquire
+                                allow @opps * *
+                                group ops alice
+                                group ops bob
+                                group lonely
+                                allow we/b acquire *
+                                allow web acquire a*b
+                                allow web operate orders/*
+                                allow web acquire,,describe *
+                                """))
+                .satisfiesExactly(
+                        line -> assertThat(line).isEqualTo("policy.conf:1: 'alow' begins no line; did you mean allow?"),
+                        line -> assertThat(line).isEqualTo("policy.conf:2: 'aquire' is no verb; did you mean acquire?"),
+                        line -> assertThat(line).startsWith("policy.conf:3: a principal, verbs and a pattern"),
+                        line -> assertThat(line).isEqualTo("policy.conf:4: no group is called opps; did you mean ops?"),
+                        line -> assertThat(line).startsWith("policy.conf:6: group ops is there already"),
+                        line -> assertThat(line).startsWith("policy.conf:7: a group has a name and members"),
+                        line -> assertThat(line).startsWith("policy.conf:8: 'we/b' names no client"),
+                        line -> assertThat(line).startsWith("policy.conf:9: pattern 'a*b' has a * before its end"),
+                        line -> assertThat(line).startsWith("policy.conf:10: operate is of the whole server"),
+                        line -> assertThat(line).startsWith("policy.conf:11: '' is no verb; use acquire, "));
+        assertThat(mistakes("x\n".repeat(50))).hasSize(21).last().isEqualTo("policy.conf: 30 more mistakes");
+        assertThat(mistakes("allow web acquire " + "ä".repeat(129))).hasSize(1);
+    }
+}

@@ -1,0 +1,462 @@
+package dev.palisade.server.rpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.DynamicMessage;
+import com.google.protobuf.Message;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.ClientFrame;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Hello;
+import dev.palisade.proto.v1.ListReply;
+import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.access.AccessFile;
+import dev.palisade.server.access.Policy;
+import dev.palisade.server.access.UserTokens;
+import dev.palisade.server.access.Verb;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.ProtoMethodDescriptorSupplier;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
+import io.grpc.stub.StreamObserver;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every call of the service descriptor, as every kind of principal. What each needs is read from the page for users. */
+class AccessTest {
+    private static final Path PAGE = Path.of("../docs/reference/access.md");
+    private static final Pattern ROW = Pattern.compile("\\| `(\\w+)`( EXCLUSIVE| SHARED)? \\| (.*?) \\| (.*?) \\|");
+    private static final Metadata.Key<String> AUTHORIZATION =
+            Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+    /** A call of the page, such as {@code Acquire SHARED}, and the verbs of which one is enough; empty: none is needed. */
+    private record Row(String call, Set<String> verbs, boolean isOfServer, boolean isFiltered) {}
+
+    @TempDir
+    Path folder;
+
+    private Path policy;
+    private Path users;
+    private final Map<String, String> tokens = new LinkedHashMap<>();
+    private AccessControl access;
+    private Served served;
+
+    @BeforeEach
+    void serve() throws Exception {
+        policy = folder.resolve("policy.conf");
+        users = folder.resolve("users");
+        List<String> lines = new ArrayList<>();
+        for (Verb verb : Verb.values()) {
+            String pattern = verb == Verb.OPERATE ? "*" : "walk/*";
+            lines.add("allow only-" + verb.word() + " " + verb.word() + " " + pattern);
+            user("only-" + verb.word());
+        }
+        lines.add("allow stranger acquire,describe,revoke,force-release,guard other/*");
+        lines.add("allow alice * *");
+        lines.add("allow bob * *");
+        for (String name : List.of("stranger", "alice", "bob")) {
+            user(name);
+        }
+        Files.write(policy, lines);
+        access = new AccessControl(
+                new AccessFile<>(policy, false, Policy::parse), new AccessFile<>(users, true, UserTokens::parse));
+        served = new Served(folder.resolve("locks"), access);
+    }
+
+    @AfterEach
+    void close() {
+        served.close();
+    }
+
+    private void user(String name) throws Exception {
+        byte[] random = Arrays.copyOf(name.getBytes(java.nio.charset.StandardCharsets.UTF_8), UserTokens.TOKEN_BYTES);
+        tokens.put(name, UserTokens.add(users, name, random, LocalDate.EPOCH));
+    }
+
+    private Channel as(@Nullable String name) {
+        return name == null ? served.channel : withHeader("Bearer " + tokens.get(name));
+    }
+
+    private Channel withHeader(String authorization) {
+        Metadata headers = new Metadata();
+        headers.put(AUTHORIZATION, authorization);
+        return ClientInterceptors.intercept(served.channel, MetadataUtils.newAttachHeadersInterceptor(headers));
+    }
+
+    private static Map<String, Row> page() throws Exception {
+        Map<String, Row> rows = new LinkedHashMap<>();
+        for (String line : Files.readAllLines(PAGE)) {
+            Matcher row = ROW.matcher(line);
+            if (row.matches()) {
+                String call = row.group(1) + Optional.ofNullable(row.group(2)).orElse("");
+                Set<String> verbs = row.group(3).equals("none")
+                        ? Set.of()
+                        : Stream.of(row.group(3).split(" or ", -1))
+                                .map(verb -> verb.replace("`", ""))
+                                .collect(Collectors.toSet());
+                rows.put(
+                        call,
+                        new Row(
+                                call,
+                                verbs,
+                                row.group(4).startsWith("the server"),
+                                row.group(4).startsWith("some lock")));
+            }
+        }
+        return rows;
+    }
+
+    /** The rows of the page for one rpc: one, or one for each mode. */
+    private static List<Row> rows(String rpc) throws Exception {
+        List<Row> rows = page().values().stream()
+                .filter(row -> row.call().equals(rpc) || row.call().startsWith(rpc + " "))
+                .toList();
+        assertThat(rows).as("rows for %s in %s", rpc, PAGE).isNotEmpty();
+        return rows;
+    }
+
+    @Test
+    void thePageHasARowForEveryCallAndNoOther() throws Exception {
+        Set<String> rpcs = LocksGrpc.getServiceDescriptor().getMethods().stream()
+                .map(MethodDescriptor::getBareMethodName)
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(page().keySet().stream().map(call -> call.split(" ", -1)[0]).collect(Collectors.toSet()))
+                .isEqualTo(rpcs);
+        assertThat(rpcs).hasSizeGreaterThan(15);
+    }
+
+    @Test
+    void everyUnaryCallNeedsTheVerbOfThePage() throws Exception {
+        int calls = 0;
+        for (MethodDescriptor<?, ?> method : LocksGrpc.getServiceDescriptor().getMethods()) {
+            if (method.getType() != MethodDescriptor.MethodType.UNARY) {
+                continue;
+            }
+            for (Row row : rows(String.valueOf(method.getBareMethodName()))) {
+                Message request = request(inputType(method), row.call());
+                walk(row, name -> refusal(() -> unary(as(name), method, request)));
+                calls++;
+            }
+        }
+        assertThat(calls).isGreaterThan(15);
+    }
+
+    @Test
+    void everyCallOfAStreamNeedsTheVerbOfThePage() throws Exception {
+        List<FieldDescriptor> commands = Call.getDescriptor().getOneofs().get(0).getFields();
+        assertThat(commands).hasSizeGreaterThan(6);
+        int session = 100;
+        for (FieldDescriptor command : commands) {
+            String rpc = command.getMessageType().getName().replace("Request", "");
+            for (Row row : rows(rpc)) {
+                Message request = request(command.getMessageType(), row.call());
+                Call call = Call.newBuilder()
+                        .setField(command, request.toBuilder().build())
+                        .setCallId(7)
+                        .build();
+                int number = session++;
+                walk(row, name -> onStream(as(name), number, call));
+            }
+        }
+    }
+
+    private interface Asked {
+        @Nullable
+        Reason as(@Nullable String name) throws Exception;
+    }
+
+    private static void walk(Row row, Asked asked) throws Exception {
+        assertThat(asked.as(null)).as("%s, anonymous", row.call()).isEqualTo(Reason.UNAUTHENTICATED);
+        assertThat(isDenied(asked.as("stranger")))
+                .as("%s, of a principal with rights elsewhere", row.call())
+                .isEqualTo(!row.verbs().isEmpty() && !row.isFiltered());
+        for (Verb verb : Verb.values()) {
+            boolean isAllowed = row.verbs().isEmpty() || row.verbs().contains(verb.word());
+            assertThat(isDenied(asked.as("only-" + verb.word())))
+                    .as("%s, of a principal that may only %s", row.call(), verb.word())
+                    .isEqualTo(!isAllowed);
+        }
+    }
+
+    private static boolean isDenied(@Nullable Reason reason) {
+        assertThat(reason).isNotEqualTo(Reason.UNAUTHENTICATED);
+        return reason == Reason.PERMISSION_DENIED;
+    }
+
+    private static com.google.protobuf.Descriptors.Descriptor inputType(MethodDescriptor<?, ?> method) {
+        return ((ProtoMethodDescriptorSupplier) java.util.Objects.requireNonNull(method.getSchemaDescriptor()))
+                .getMethodDescriptor()
+                .getInputType();
+    }
+
+    /** Of lock walk/1; most are malformed otherwise, which shows after the rights were checked. */
+    private static Message request(com.google.protobuf.Descriptors.Descriptor type, String call) throws Exception {
+        DynamicMessage.Builder request = DynamicMessage.newBuilder(type);
+        FieldDescriptor lock = type.findFieldByName("lock");
+        if (lock != null) {
+            request.setField(lock, "walk/1");
+        }
+        FieldDescriptor mode = type.findFieldByName("mode");
+        if (mode != null) {
+            request.setField(mode, (call.endsWith("SHARED") ? Mode.SHARED : Mode.EXCLUSIVE).getValueDescriptor());
+        }
+        Class<?> message = Class.forName("dev.palisade.proto.v1." + type.getName());
+        return (Message) message.getMethod("parseFrom", byte[].class)
+                .invoke(null, (Object) request.build().toByteArray());
+    }
+
+    @SuppressWarnings("unchecked")
+    private static void unary(Channel channel, MethodDescriptor<?, ?> method, Message request) {
+        ClientCalls.blockingUnaryCall(
+                channel,
+                (MethodDescriptor<Message, Message>) method,
+                CallOptions.DEFAULT.withDeadlineAfter(60, TimeUnit.SECONDS),
+                request);
+    }
+
+    private static @Nullable Reason refusal(Runnable call) {
+        try {
+            call.run();
+            return null;
+        } catch (StatusRuntimeException e) {
+            return Rejections.ofThrowable(e)
+                    .map(Rejection::reason)
+                    .orElseThrow(() -> new AssertionError("no ErrorInfo", e));
+        }
+    }
+
+    /** Why the call was refused on a stream of its own. */
+    private static @Nullable Reason onStream(Channel channel, int session, Call call) {
+        CompletableFuture<Optional<Reason>> refusal = new CompletableFuture<>();
+        StreamObserver<ClientFrame> out = LocksGrpc.newStub(channel).session(new StreamObserver<>() {
+            @Override
+            public void onNext(ServerFrame frame) {
+                frame.getRepliesList()
+                        .forEach(reply -> refusal.complete(
+                                reply.hasRejected()
+                                        ? Optional.of(Rejections.reason(
+                                                reply.getRejected().getReason()))
+                                        : Optional.empty()));
+            }
+
+            @Override
+            public void onError(Throwable failure) {
+                refusal.complete(Rejections.ofThrowable(failure).map(Rejection::reason));
+            }
+
+            @Override
+            public void onCompleted() {}
+        });
+        out.onNext(hello(session, 1).addCalls(call).build());
+        Optional<Reason> reason = Served.get(refusal);
+        out.onCompleted();
+        return reason.orElse(null);
+    }
+
+    private static ClientFrame.Builder hello(int session, long gen) {
+        return ClientFrame.newBuilder()
+                .setHello(
+                        Hello.newBuilder().setSessionId(Served.session(session)).setSessionGen(gen));
+    }
+
+    private LocksGrpc.LocksBlockingStub stub(String name) {
+        return LocksGrpc.newBlockingStub(as(name)).withDeadlineAfter(60, TimeUnit.SECONDS);
+    }
+
+    private static AcquireRequest acquire(String lock) {
+        return Served.acquire(lock, 1, 0)
+                .setSessionId(Served.session(1))
+                .setTtlMillis(60_000)
+                .build();
+    }
+
+    @Test
+    void aKnownSessionIdIsWorthNothingInOtherHands() {
+        Granted granted = stub("alice").acquire(acquire("walk/1")).getGranted();
+        RenewRequest renew = RenewRequest.newBuilder()
+                .setLock("walk/1")
+                .setGrantId(granted.getGrantId())
+                .setToken(granted.getToken())
+                .setSessionId(Served.session(1))
+                .build();
+        ReleaseRequest release = ReleaseRequest.newBuilder()
+                .setLock("walk/1")
+                .setGrantId(granted.getGrantId())
+                .setToken(granted.getToken())
+                .setSessionId(Served.session(1))
+                .build();
+        ResumeRequest resume = ResumeRequest.newBuilder()
+                .setLock("walk/1")
+                .setGrantId(granted.getGrantId())
+                .setToken(granted.getToken())
+                .setSessionId(Served.session(1))
+                .setSessionGen(1)
+                .setRequestId(1)
+                .setSequencer(granted.getSequencer())
+                .build();
+        assertThat(refusal(() -> stub("bob").renew(renew))).isEqualTo(Reason.NOT_HOLDER);
+        assertThat(refusal(() -> stub("bob").release(release))).isEqualTo(Reason.NOT_HOLDER);
+        assertThat(refusal(() -> stub("bob").resume(resume))).isEqualTo(Reason.NOT_HOLDER);
+        assertThat(stub("bob").acquire(acquire("walk/1")).hasBusy()).isTrue();
+        Call resumeOnStream = Call.newBuilder()
+                .setCallId(1)
+                .setResume(resume.toBuilder().clearSessionId().clearSessionGen())
+                .build();
+        assertThat(onStream(as("bob"), 1, resumeOnStream)).isEqualTo(Reason.NOT_HOLDER);
+        assertThat(stub("alice").renew(renew).getTtlMillis()).isEqualTo(60_000);
+        stub("alice").release(release);
+    }
+
+    @Test
+    void listsShowOnlyWhatTheCallerMayDescribe() throws Exception {
+        for (String lock : List.of("a", "other/1", "otherwise", "walk", "walk/1", "walk/2", "walk/3", "walks", "z")) {
+            stub("alice").acquire(acquire(lock));
+        }
+        assertThat(listed("alice", "", 2)).hasSize(9);
+        assertThat(listed("only-describe", "", 2)).containsExactly("walk/1", "walk/2", "walk/3");
+        assertThat(listed("only-describe", "walk/2", 2)).containsExactly("walk/2");
+        assertThat(listed("only-describe", "o", 2)).isEmpty();
+        assertThat(listed("stranger", "", 1)).containsExactly("other/1");
+        Files.writeString(
+                policy,
+                "allow bob describe z\nallow bob describe a\nallow bob describe walk/*\nallow bob describe walk/2\n");
+        change();
+        assertThat(listed("bob", "", 1)).containsExactly("a", "walk/1", "walk/2", "walk/3", "z");
+        assertThat(listed("bob", "walk", 100)).containsExactly("walk/1", "walk/2", "walk/3");
+    }
+
+    private List<String> listed(String name, String prefix, int size) {
+        List<String> names = new ArrayList<>();
+        String token = "";
+        do {
+            ListReply page = stub(name)
+                    .list(ListRequest.newBuilder()
+                            .setPrefix(prefix)
+                            .setPageSize(size)
+                            .setPageToken(token)
+                            .build());
+            page.getLocksList().stream().map(DescribeReply::getLock).forEach(names::add);
+            token = page.getNextPageToken();
+        } while (!token.isEmpty());
+        return names;
+    }
+
+    /** Two reads in a row have to find it. */
+    private void change() {
+        access.reload();
+        assertThat(access.reload().replaced()).isNotEmpty();
+        served.rpc.accessChanged();
+    }
+
+    @Test
+    void changedRightsEndTheStreamsOfTheirPrincipalOnly() throws Exception {
+        CompletableFuture<Reason> alice = ended("alice", 1);
+        CompletableFuture<Reason> bob = ended("bob", 2);
+        CompletableFuture<Reason> stranger = ended("stranger", 3);
+        Files.writeString(
+                policy, "allow bob * *\n\nallow stranger acquire,describe,revoke,force-release,guard other/*\n");
+        change();
+        assertThat(Served.get(alice)).isEqualTo(Reason.SESSION_UNKNOWN);
+        List<String> kept = Files.readAllLines(users).stream()
+                .filter(line -> !line.startsWith("bob "))
+                .toList();
+        Files.write(users, kept);
+        change();
+        assertThat(Served.get(bob)).isEqualTo(Reason.UNAUTHENTICATED);
+        assertThat(stranger).isNotDone();
+        assertThat(refusal(() -> stub("bob").acquire(acquire("x")))).isEqualTo(Reason.UNAUTHENTICATED);
+        assertThat(refusal(() -> stub("alice").acquire(acquire("x")))).isEqualTo(Reason.PERMISSION_DENIED);
+    }
+
+    /** A stream that is welcome; completes when the server ends it. */
+    private CompletableFuture<Reason> ended(String name, int session) {
+        CompletableFuture<Boolean> welcome = new CompletableFuture<>();
+        CompletableFuture<Reason> ended = new CompletableFuture<>();
+        StreamObserver<ClientFrame> out = LocksGrpc.newStub(as(name)).session(new StreamObserver<>() {
+            @Override
+            public void onNext(ServerFrame frame) {
+                welcome.complete(frame.hasWelcome());
+            }
+
+            @Override
+            public void onError(Throwable failure) {
+                Rejections.ofThrowable(failure).map(Rejection::reason).ifPresent(ended::complete);
+            }
+
+            @Override
+            public void onCompleted() {}
+        });
+        out.onNext(hello(session, 1).build());
+        assertThat(Served.get(welcome)).isTrue();
+        return ended;
+    }
+
+    @Test
+    void wrongTokensAreRefusedInOneLineThatDoesNotRepeatThem() {
+        String token = java.util.Objects.requireNonNull(tokens.get("alice"));
+        List<String> wrong = List.of(
+                "",
+                "Bearer",
+                "Bearer ",
+                "Basic YWxpY2U6cHc=",
+                token,
+                "Bearer " + token.substring(0, token.length() - 1),
+                "Bearer " + token + "A",
+                "Bearer " + token.replace("palisade_", "palisade-"),
+                "Bearer " + token.toUpperCase(java.util.Locale.ROOT),
+                "Bearer \u007f" + "garbled",
+                "Bearer " + token + ", Bearer " + token,
+                "Bearer " + "x".repeat(5_000));
+        for (String header : wrong) {
+            assertThat(refusal(
+                            () -> LocksGrpc.newBlockingStub(withHeader(header)).acquire(acquire("walk/1"))))
+                    .as(header)
+                    .isEqualTo(Reason.UNAUTHENTICATED);
+        }
+        assertThat(served.events)
+                .hasSize(wrong.size())
+                .allMatch(line -> line.lines().count() == 1);
+        assertThat(String.join("\n", served.events)).doesNotContain(token.substring(9), "garbled", "xxxx", "YWxp");
+        assertThat(refusal(() ->
+                        LocksGrpc.newBlockingStub(withHeader("bearer " + token)).acquire(acquire("walk/1"))))
+                .isNull();
+    }
+}

@@ -1,0 +1,2 @@
+@org.jspecify.annotations.NullUnmarked
+package dev.palisade.gateway;

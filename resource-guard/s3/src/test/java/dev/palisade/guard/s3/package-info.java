@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.s3;
+
+import org.jspecify.annotations.NullMarked;
