@@ -49,7 +49,7 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
             step.emit(new LockEvent.HeardOf(request.id(), aliveUntilMillis));
             return Optional.of(new Answer.Queued(step.state().position(request.id())));
         }
-        return state.tombstone(request.id()).map(tombstone -> ended(step, tombstone));
+        return state.tombstone(request.id()).map(ended -> ended.end() == End.BUSY ? busy(step) : ended.answer(lock));
     }
 
     /** Whether the request stands and asked for another lease. The end of a request does not say what it had asked for. */
@@ -63,18 +63,6 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
                         || first.lockDelayMillis() != request.lockDelayMillis()
                         || first.lockAtLeastForMillis() != request.lockAtLeastForMillis())
                 .isPresent();
-    }
-
-    private Answer ended(Step step, Tombstone tombstone) {
-        return switch (tombstone.end()) {
-            case LEFT, TIMED_OUT, DROPPED -> new Answer.WaitEnded(tombstone.end());
-            case BUSY -> busy(step);
-            case RELEASED, EXPIRED, ABANDONED, FORCE_RELEASED ->
-                step.refuse(
-                        Reason.LEASE_EXPIRED,
-                        "request " + request.id().number() + " was granted and has ended (" + tombstone.end()
-                                + "); acquire again with a new request id");
-        };
     }
 
     private Answer decideNew(Step step) {

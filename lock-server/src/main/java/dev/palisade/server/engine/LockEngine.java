@@ -645,7 +645,8 @@ public final class LockEngine implements LockStore.Listener {
         }
         CompletableFuture<Answer> waiting = parked.get(new LockRequest(lock, request));
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
-            waiting.complete(new Answer.WaitEnded(end));
+            // Of a grant's end a call hears that was sent again before this news came.
+            waiting.complete(ended.tombstone().answer(lock));
         }
         Session session = sessions.of(request.session());
         if (session == null) {

@@ -256,6 +256,30 @@ class LockEngineTest {
                         + "\"by ops: stuck\"");
     }
 
+    /** The news of an end may come after the same request was sent again by another call, which must not be told something else. */
+    @Test
+    void whoAsksAgainWhileAnEndIsToldHearsOfThatEnd() {
+        long requests = 0;
+        for (End end : End.values()) {
+            RequestId request = new RequestId(SESSION, ++requests);
+            LockName lock = new LockName("a");
+            store.acquired = new CompletableFuture<>();
+            CompletableFuture<Answer> again = engine.acquireParked(
+                    new LockEngine.Asked(lock, request, Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1));
+            Tombstone ended = new Tombstone(request, new GrantId(1, 1), 5, end, 1, "");
+            engine.changed(LockState.unused(lock, 0), List.of(new LockEvent.Ended(ended, 0)), 1);
+
+            switch (end) {
+                case BUSY -> assertThat(again).as("says who holds the lock").isNotDone();
+                case LEFT, TIMED_OUT, DROPPED -> assertThat(again).isCompletedWithValue(new Answer.WaitEnded(end));
+                case RELEASED, EXPIRED, ABANDONED, FORCE_RELEASED ->
+                    assertThat(again)
+                            .isCompletedWithValueMatching(answer -> answer instanceof Answer.Refused refused
+                                    && refused.rejection().reason() == Reason.LEASE_EXPIRED);
+            }
+        }
+    }
+
     private static final class BusyStore implements LockStore {
         final List<Command> taken = new ArrayList<>();
         boolean busy;
