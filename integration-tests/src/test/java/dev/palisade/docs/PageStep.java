@@ -108,4 +108,8 @@ record PageStep(Kind kind, String at, String name, String text, List<String> sho
     boolean isExecuted() {
         return kind == Kind.RUN || kind == Kind.START;
     }
+
+    boolean startsServer() {
+        return kind == Kind.START && text.matches("(?:\\S*/)?palisade server(?: .*)?");
+    }
 }

@@ -44,16 +44,21 @@ final class PageTerminal implements AutoCloseable {
     private final Installation installation;
     private final Path folder;
     private final ReaderProgram program;
+    private final boolean startsServer;
     private final Map<String, String> environment = new HashMap<>();
     private final Deque<Child> started = new ArrayDeque<>();
     private String server = "";
     private String service;
     private String gateway = "";
 
-    /** @param program runs the code and the SQL of the page */
-    PageTerminal(Path folder, ReaderProgram program) throws IOException {
+    /**
+     * @param program runs the code and the SQL of the page
+     * @param startsServer whether a step starts the lock server; else it is there from the beginning
+     */
+    PageTerminal(Path folder, ReaderProgram program, boolean startsServer) throws IOException {
         this.folder = folder;
         this.program = program;
+        this.startsServer = startsServer;
         service = program.service();
         Path home = folder.resolve(".palisade");
         installation = Installation.at(home);
@@ -98,8 +103,7 @@ final class PageTerminal implements AutoCloseable {
     }
 
     private void start(PageStep step) {
-        boolean isServer = step.text().endsWith("palisade server");
-        String line = "cd \"$0\" && exec 2>&1 && exec " + (isServer ? step.text() : here(step.text()));
+        String line = "cd \"$0\" && exec 2>&1 && exec " + (step.startsServer() ? step.text() : here(step.text()));
         Child child = Child.start(step.at(), List.of("sh", "-c", line, folder.toString()), environment);
         started.add(child);
         String last = awaitShown(child, step);
@@ -147,8 +151,9 @@ final class PageTerminal implements AutoCloseable {
 
     /** The page's text with the addresses of this reader's processes. */
     private String here(String text) {
-        return text.replace("127.0.0.1:7600", lockServer())
-                .replace("locks:7600", lockServer())
+        String locks = startsServer && server.isEmpty() ? "127.0.0.1:7600" : lockServer();
+        return text.replace("127.0.0.1:7600", locks)
+                .replace("locks:7600", locks)
                 .replace(SERVICE, text.contains(SERVICE) ? service() : "")
                 .replace(GATEWAY, text.contains(GATEWAY) ? gateway() : "");
     }

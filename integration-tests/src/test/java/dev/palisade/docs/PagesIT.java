@@ -46,7 +46,8 @@ class PagesIT {
 
     private static void takeAll(List<PageStep> steps, Path folder, ReaderProgram program) throws Exception {
         try (program;
-                PageTerminal terminal = new PageTerminal(folder, program)) {
+                PageTerminal terminal =
+                        new PageTerminal(folder, program, steps.stream().anyMatch(PageStep::startsServer))) {
             for (PageStep step : steps) {
                 terminal.take(step);
             }
