@@ -68,7 +68,9 @@ class TlsIT {
     @Test
     void aCallThatIsRefusedSaysWhy() throws Exception {
         String authority = verified.get("PALISADE_CACERT");
-        assertRefused("it closed the connection; if it listens with TLS, call it with TLS", Map.of());
+        assertRefused(
+                "it closed the connection; if it listens with TLS, call it with TLS",
+                Map.of("PALISADE_LIST_TIMEOUT", "5s"));
         assertRefused(
                 "its certificate was issued by an authority that is not trusted here", Map.of("PALISADE_TLS", "true"));
         assertRefused(

@@ -10,6 +10,9 @@ import java.util.stream.Stream;
 
 /** Causes of failed TLS handshakes in plain words. TLS libraries name them by alerts and by classes of their own. */
 final class TlsFailures {
+    /** Also what a server does that stops just then. */
+    private static final String CLOSED = "it closed the connection; if it listens with TLS, call it with TLS";
+
     /** The first that is found counts. */
     private static final Map<Pattern, String> WORDS = words();
 
@@ -28,9 +31,7 @@ final class TlsFailures {
                 Pattern.compile("(?i)bad_certificate|certificate_required|unknown_ca|certificate_unknown"),
                 "it wants a client certificate of an authority that it trusts");
         words.put(Pattern.compile("NotSslRecordException|not an SSL/TLS record"), "it does not listen with TLS");
-        words.put(
-                Pattern.compile("Network closed for unknown reason"),
-                "it closed the connection; if it listens with TLS, call it with TLS");
+        words.put(Pattern.compile("Network closed for unknown reason"), CLOSED);
         return words;
     }
 
@@ -44,5 +45,10 @@ final class TlsFailures {
                 .filter(entry -> entry.getKey().matcher(all).find())
                 .map(Map.Entry::getValue)
                 .findFirst();
+    }
+
+    /** Whether one side rejected the other in the handshake: it will again, until files are changed. */
+    static boolean isRejection(Throwable failure) {
+        return cause(failure).filter(words -> !words.equals(CLOSED)).isPresent();
     }
 }

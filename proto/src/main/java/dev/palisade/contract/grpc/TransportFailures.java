@@ -49,10 +49,16 @@ public final class TransportFailures {
         };
     }
 
-    /** Whether the operating system of the other side refused the connection: no process listens there. */
-    public static boolean isRefusedConnection(Throwable failure) {
-        return causes(failure).anyMatch(cause -> cause instanceof ConnectException)
+    /**
+     * Whether the next attempt at once would fail in the same way: no process listens there, or one side rejected the other's
+     * certificate.
+     */
+    public static boolean isLasting(Throwable failure) {
+        boolean refused = causes(failure).anyMatch(cause -> cause instanceof ConnectException)
                 && cause(failure).equals(REFUSED);
+        return refused
+                || (Status.fromThrowable(failure).getCode() == Status.Code.UNAVAILABLE
+                        && TlsFailures.isRejection(failure));
     }
 
     private static String network(Throwable failure) {

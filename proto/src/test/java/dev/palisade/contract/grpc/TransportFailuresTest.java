@@ -25,13 +25,13 @@ class TransportFailuresTest {
         Throwable epoll = unavailable(
                 new ConnectException("finishConnect(..) failed with error(-111): Connection refused: /127.0.0.1:1"));
         assertThat(TransportFailures.cause(epoll)).isEqualTo("connection refused");
-        assertThat(TransportFailures.isRefusedConnection(epoll)).isTrue();
+        assertThat(TransportFailures.isLasting(epoll)).isTrue();
         Throwable nio = unavailable(new ConnectException("Connection refused: locks/10.0.0.1:7600"));
         assertThat(TransportFailures.cause(nio)).isEqualTo("connection refused");
         Throwable other = unavailable(
                 new ConnectException("connect(..) failed with error(-101): Network is unreachable: /10.0.0.1:7600"));
         assertThat(TransportFailures.cause(other)).isEqualTo("network is unreachable");
-        assertThat(TransportFailures.isRefusedConnection(other)).isFalse();
+        assertThat(TransportFailures.isLasting(other)).isFalse();
     }
 
     @Test
@@ -72,5 +72,19 @@ class TransportFailuresTest {
                         .withDescription("Network closed for unknown reason")
                         .asRuntimeException()))
                 .isEqualTo("it closed the connection; if it listens with TLS, call it with TLS");
+    }
+
+    @Test
+    void rejectedHandshakeIsLastingAndAClosedConnectionIsNot() {
+        Throwable rejected = unavailable(
+                new SSLHandshakeException("PKIX: unable to find valid certification path to requested target"));
+        assertThat(TransportFailures.isLasting(rejected)).isTrue();
+        Throwable closed = Status.UNAVAILABLE
+                .withDescription("Network closed for unknown reason")
+                .asRuntimeException();
+        assertThat(TransportFailures.isLasting(closed)).isFalse();
+        assertThat(TransportFailures.isLasting(
+                        Status.CANCELLED.withDescription("NotAfter: x").asRuntimeException()))
+                .isFalse();
     }
 }

@@ -17,13 +17,15 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
  * Deadline-bound unary calls to the first of several lock servers that replies. It retries while a server cannot decide, such as one
- * whose store is recovering, and fails at once when every server refuses the connection. It never holds a session. For one thread.
+ * whose store is recovering, and fails at once when every server refuses the connection or its TLS. It never holds a session. For one thread.
  */
 public final class LockServers implements AutoCloseable {
     private static final long RETRY_MILLIS_MIN = 50;
@@ -72,6 +74,7 @@ public final class LockServers implements AutoCloseable {
      */
     public <T> T call(Function<LocksBlockingStub, T> call) throws Failed {
         long retryMillis = RETRY_MILLIS_MIN;
+        Map<String, Attempt> earlier = new HashMap<>();
         while (true) {
             List<Attempt> failures = new ArrayList<>();
             for (int i = 0; i < connections.count(); i++) {
@@ -79,7 +82,7 @@ public final class LockServers implements AutoCloseable {
                     // The preferred connection stays where it is for the calls that follow.
                     return call.apply(stub(deadline.minimum(after(timeout.dividedBy(connections.count())))));
                 } catch (StatusRuntimeException e) {
-                    failures.add(failed(e));
+                    failures.add(saying(failed(e), earlier));
                     connections.next();
                 }
             }
@@ -91,6 +94,14 @@ public final class LockServers implements AutoCloseable {
             pause(delay);
             retryMillis = Math.min(RETRY_MILLIS_MAX, retryMillis * 2);
         }
+    }
+
+    /** The last attempt may have had a moment only: an earlier one at the same server says more than that it timed out. */
+    private static Attempt saying(Attempt attempt, Map<String, Attempt> earlier) {
+        if (!attempt.timedOut()) {
+            earlier.put(attempt.address(), attempt);
+        }
+        return earlier.getOrDefault(attempt.address(), attempt);
     }
 
     /** Makes the next call go to a server that replies now: asks for a description of {@code lock}. */
@@ -129,7 +140,8 @@ public final class LockServers implements AutoCloseable {
      * @param reason of a rejection, else empty
      * @param isFinal whether another attempt within seconds would fail in the same way
      */
-    private record Attempt(String address, String reason, String cause, boolean isFinal, long retryAfterMillis) {
+    private record Attempt(
+            String address, String reason, String cause, boolean timedOut, boolean isFinal, long retryAfterMillis) {
         @Override
         public String toString() {
             return "no reply from the lock server at " + address + " (" + cause + ")";
@@ -148,11 +160,13 @@ public final class LockServers implements AutoCloseable {
                         code + ": "
                                 + Plain.text(String.valueOf(failure.getStatus().getDescription())));
             }
-            boolean isFinal = TransportFailures.isRefusedConnection(failure)
+            boolean isFinal = TransportFailures.isLasting(failure)
                     || code == Status.Code.UNIMPLEMENTED
                     || code == Status.Code.INTERNAL
                     || code == Status.Code.UNKNOWN;
-            return new Attempt(connections.address(), "", Plain.text(TransportFailures.cause(failure)), isFinal, 0);
+            boolean timedOut = code == Status.Code.DEADLINE_EXCEEDED;
+            return new Attempt(
+                    connections.address(), "", Plain.text(TransportFailures.cause(failure)), timedOut, isFinal, 0);
         }
         String message = rejection.reason() + ": " + Plain.text(rejection.message());
         if (rejection.reason() != Reason.OUTCOME_UNKNOWN
@@ -160,7 +174,7 @@ public final class LockServers implements AutoCloseable {
             throw new Failed(ExitCodes.REJECTED, rejection.reason().name(), message);
         }
         return new Attempt(
-                connections.address(), rejection.reason().name(), message, false, retryAfterMillis(rejection));
+                connections.address(), rejection.reason().name(), message, false, false, retryAfterMillis(rejection));
     }
 
     private static long retryAfterMillis(Rejection rejection) {

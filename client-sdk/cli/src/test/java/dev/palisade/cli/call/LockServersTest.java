@@ -121,6 +121,23 @@ class LockServersTest {
         fails(server(always), Duration.ofSeconds(2), 3, "cannot decide now: RECOVERING: scripted");
     }
 
+    /** The first connection is closed, and the attempts after it get no reply until the timeout. */
+    @Test
+    void earlierCauseIsNamedWhenTheLastAttemptHasNoReply() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            Thread server = new Thread(() -> {
+                try {
+                    socket.accept().close();
+                } catch (IOException e) {
+                    // The call then says that it was not.
+                }
+            });
+            server.setDaemon(true);
+            server.start();
+            fails("127.0.0.1:" + socket.getLocalPort(), Duration.ofSeconds(4), 3, "closed the connection");
+        }
+    }
+
     @Test
     void bytesThatAreNoReplyAreReported() throws Exception {
         try (ServerSocket foreign = new ServerSocket(0)) {
