@@ -120,7 +120,11 @@ public final class Installation implements AutoCloseable {
      * @param guard false: it only observes
      */
     public Service gateway(Service server, String upstream, boolean guard) {
-        Path file = gatewayFile(server.address(), upstream, guard);
+        return gateway(gatewayFile(server.address(), upstream, guard));
+    }
+
+    /** {@code palisade gateway} with that config file, after its {@code init}; returns when it listens. */
+    public Service gateway(Path file) {
         String jar = jar(ClassArchives.GATEWAY);
         Child init = Child.start("gateway init", Child.java("-jar", jar, "init", file.toString()), Map.of());
         if (init.awaitExit() != 0) {

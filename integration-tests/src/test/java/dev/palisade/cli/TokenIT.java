@@ -7,11 +7,19 @@ import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.grpc.BearerTokenFile;
+import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Installation.Service;
+import dev.palisade.scenario.PlainHttpService;
 import io.grpc.CompositeChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -19,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tokens and a policy, by the packaged jars: the commands and the SDK, with rights, without, and when rights are withdrawn. */
 class TokenIT {
     private static final String WEB = "palisade_" + "A".repeat(43);
+    private static final String GATEWAY = "palisade_" + "D".repeat(43);
     private static final String OPS = "palisade_" + "B".repeat(43);
 
     @TempDir
@@ -39,11 +49,11 @@ class TokenIT {
 
     @BeforeEach
     void start() throws Exception {
-        policy = Files.writeString(
-                folder.resolve("policy.conf"), "allow web acquire,describe orders/*\nallow ops * *\n");
+        policy = Files.writeString(folder.resolve("policy.conf"), "allow web acquire,describe orders/*\nallow ops * *\n");
         web = Files.writeString(folder.resolve("web-token"), WEB + "\n");
         ops = Files.writeString(folder.resolve("ops-token"), OPS + "\n");
-        Path users = Files.write(folder.resolve("users"), List.of(user("web", WEB), user("ops", OPS)));
+        Path users = Files.write(
+                folder.resolve("users"), List.of(user("web", WEB), user("ops", OPS), user("gateway", GATEWAY)));
         Files.setPosixFilePermissions(users, java.nio.file.attribute.PosixFilePermissions.fromString("rw-------"));
         shell = new Shell("--policy", policy.toString(), "--users", users.toString());
     }
@@ -82,6 +92,54 @@ class TokenIT {
         assertDenied("UNAUTHENTICATED: the token is not one of a user", shell.run(asWeb, "list"));
     }
 
+    /** A gateway is a client too: it registers its name, and asks for the first mark of a resource. */
+    @Test
+    void aGatewayNeedsRightsOfItsOwnAndWorksWithThem() throws Exception {
+        Path token = Files.writeString(folder.resolve("gateway-token"), GATEWAY + "\n");
+        Service upstream = shell.installation().service("service", PlainHttpService.class, List.of(), line -> {});
+        Path file = Files.writeString(
+                folder.resolve("gateway.yaml"),
+                "listen: 127.0.0.1:0\nprotects: stock\nmarks: marks\nunknown-outcome-timeout: 1s\nkeyset: "
+                        + shell.installation().home().resolve("keys/sequencers.json") + "\nlock-servers: "
+                        + shell.serverAddress() + "\nlock-server-token-file: " + token + "\nupstream: {addresses: '"
+                        + upstream.address()
+                        + "', idle-timeout: 1s}\nroutes:\n  - {path: '/stock/{id}', lock: 'orders/{id}'}\n");
+        Service gateway = shell.installation().gateway(file);
+        try (Child stoppedLast = upstream.child();
+                Child proxy = gateway.child();
+                PalisadeClient client = client()) {
+            assertThat(stoppedLast.pid()).isNotEqualTo(proxy.pid());
+            Lease lease = client.acquire("orders/1", Duration.ofMinutes(1));
+            HttpResponse<String> denied = put(gateway, lease);
+            assertThat(denied.statusCode()).isEqualTo(503);
+            assertThat(denied.body()).contains("denies this guard: gateway may not acquire 'palisade/guards/stock'");
+            Files.writeString(
+                    policy,
+                    "allow gateway acquire,describe palisade/guards/stock\nallow gateway guard orders/*\n",
+                    StandardOpenOption.APPEND);
+            Awaitility.await().until(() -> put(gateway, lease).statusCode() == 200);
+        }
+    }
+
+    private static HttpResponse<String> put(Service gateway, Lease lease) throws Exception {
+        return HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(URI.create("http://" + gateway.address() + "/stock/1"))
+                                .header("Fencing-Sequencer", lease.sequencer().toText())
+                                .PUT(HttpRequest.BodyPublishers.ofString("7"))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
+    }
+
+    private PalisadeClient client() {
+        return PalisadeClient.builder()
+                .servers(shell.serverAddress())
+                .credentials(CompositeChannelCredentials.create(
+                        InsecureChannelCredentials.create(), BearerTokenFile.at(web)))
+                .callTimeout(Duration.ofMinutes(1))
+                .build();
+    }
+
     private static void assertDenied(String why, Shell.Ran ran) {
         assertThat(ran.err()).singleElement().asString().contains(why).doesNotContain("AAAA", "CCCC");
         assertThat(ran.code()).isEqualTo(5);
@@ -91,12 +149,7 @@ class TokenIT {
     @Test
     void aClientWhoseRightIsWithdrawnLosesItsLeaseAndIsRefused() throws Exception {
         CountDownLatch lost = new CountDownLatch(1);
-        try (PalisadeClient client = PalisadeClient.builder()
-                .servers(shell.serverAddress())
-                .credentials(CompositeChannelCredentials.create(
-                        InsecureChannelCredentials.create(), BearerTokenFile.at(web)))
-                .callTimeout(Duration.ofMinutes(1))
-                .build()) {
+        try (PalisadeClient client = client()) {
             Lease kept = client.acquire("orders/2", Duration.ofMinutes(1));
             Lease lease = client.acquire("orders/1", Duration.ofMinutes(1));
             lease.onLost(why -> lost.countDown());

@@ -36,6 +36,9 @@ final class MarkContinuity {
 
     private int unanswered;
 
+    /** Why the newest tokens are not known; null: they are. */
+    private @Nullable String silence;
+
     /** @param whole what is kept with the marks; null: nothing */
     MarkContinuity(
             String name,
@@ -107,13 +110,15 @@ final class MarkContinuity {
                     .thenCompose(raised -> keep(token));
         }
         return recentTokens().thenCompose(tokens -> {
+            Optional<String> unsaid = silence();
             boolean continues = fresh ? tokens.equals(List.of(token)) : endsWith(tokens, List.of(before, token));
             return (continues
                             ? CompletableFuture.<Void>completedStage(null)
                             : raise(
                                     before,
                                     token,
-                                    "the newest ones that the lock server remembers: " + newest(tokens),
+                                    unsaid.orElseGet(
+                                            () -> "the newest ones that the lock server remembers: " + newest(tokens)),
                                     hold))
                     .thenCompose(done -> keep(token));
         });
@@ -216,13 +221,19 @@ final class MarkContinuity {
     private synchronized CompletionStage<List<Long>> known(@Nullable List<Long> tokens, @Nullable Throwable failure) {
         if (failure == null && tokens != null) {
             unanswered = 0;
+            silence = null;
             return CompletableFuture.completedStage(tokens);
         }
         if (failure != null && ++unanswered < QUESTIONS_MAX) {
             return CompletableFuture.failedStage(failure);
         }
         unanswered = 0;
+        silence = failure == null ? "" : Entering.rejected(failure).rejection().message();
         return CompletableFuture.completedStage(List.of());
+    }
+
+    private synchronized Optional<String> silence() {
+        return Optional.ofNullable(silence);
     }
 
     private static List<Long> newest(List<Long> tokens) {

@@ -348,6 +348,7 @@ class MarkContinuityTest {
         assertThat(again.isServing()).isTrue();
         assertThat(refused(early).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
         assertThat(refused(after(DELTA, again, 33)).reason()).isEqualTo(Reason.TOKEN_STALE);
+        assertThat(events("marks_behind")).singleElement().asString().contains("(no history today)");
     }
 
     @Test

@@ -36,6 +36,8 @@ final class ConfigFile {
     /** The former name of insecure. */
     private static final String ALLOW_REMOTE = "allow-remote";
 
+    private static final String LOCK_SERVER_TOKEN = "lock-server-token-file";
+
     static final Set<String> KEYS = Set.of(
             "listen",
             "insecure",
@@ -47,6 +49,7 @@ final class ConfigFile {
             "tls",
             "lock-servers",
             "lock-server-tls",
+            LOCK_SERVER_TOKEN,
             "lock-wait",
             "unknown-outcome-timeout",
             "observe-only",
@@ -137,6 +140,7 @@ final class ConfigFile {
             mistakes.catching(file.at("protects"), () -> Texts.checked("protects", protects, 1, 200));
         }
         Upstream upstream = upstream(file, listen);
+        List<String> servers = addresses(file, "lock-servers", "127.0.0.1:7600", List.of("127.0.0.1:7600"));
         Duration unknown = file.time(
                 "unknown-outcome-timeout", Guard.Builder.UNKNOWN_OUTCOME_TIMEOUT_DEFAULT, Duration.ofSeconds(1), HOUR);
         if (unknown.compareTo(upstream.idleTimeout()) < 0) {
@@ -155,8 +159,9 @@ final class ConfigFile {
                 tls,
                 path(file, "marks", Defaults.home().resolve("gateway").resolve("marks")),
                 register(file),
-                addresses(file, "lock-servers", "127.0.0.1:7600", List.of("127.0.0.1:7600")),
+                servers,
                 clientTls(file, "lock-server-tls"),
+                lockServerToken(file, servers),
                 file.time("lock-wait", Guard.Builder.MAX_WAIT_DEFAULT, Duration.ofMillis(1), HOUR),
                 unknown,
                 file.flag("observe-only"),
@@ -169,6 +174,19 @@ final class ConfigFile {
 
     private @Nullable TlsConfig clientTls(YamlSection section, String key) {
         return section.has(key) ? TlsConfig.client(mistakes, section.at(key), directory) : null;
+    }
+
+    private @Nullable Path lockServerToken(YamlSection file, List<String> servers) {
+        Path token = file.path(LOCK_SERVER_TOKEN, directory);
+        if (token != null && !file.has("lock-server-tls")) {
+            servers.stream()
+                    .filter(each ->
+                            HostPort.parse(each, 1).filter(HostPort::isLoopback).isEmpty())
+                    .forEach(each -> mistakes.add(
+                            file.at(LOCK_SERVER_TOKEN),
+                            "the token would travel to " + each + " in plaintext; call it with lock-server-tls"));
+        }
+        return token;
     }
 
     private @Nullable RegisterConfig register(YamlSection file) {

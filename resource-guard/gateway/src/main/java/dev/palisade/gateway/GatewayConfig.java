@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param register where several gateways share marks and running requests; null: this is the only one
  * @param lockServers {@code host:port}, one or more
  * @param lockServerTls null: lock servers are called in plaintext
+ * @param lockServerToken file with the gateway's token; null: it sends none
  * @param lockWait how long a call waits for calls of other grants
  * @param unknownOutcomeTimeout how long a call with an unknown outcome counts as running
  * @param passSequencer whether the service sees the sequencer's header
@@ -35,6 +36,7 @@ record GatewayConfig(
         @Nullable RegisterConfig register,
         List<String> lockServers,
         @Nullable TlsConfig lockServerTls,
+        @Nullable Path lockServerToken,
         Duration lockWait,
         Duration unknownOutcomeTimeout,
         boolean observeOnly,

@@ -29,6 +29,12 @@ record HostPort(String host, int port) {
         return Optional.of(new HostPort(bracketed ? host.substring(1, host.length() - 1) : host, port));
     }
 
+    /** Whether it is on this machine alone. Resolves the name. */
+    boolean isLoopback() {
+        InetAddress address = new InetSocketAddress(host, port).getAddress();
+        return address != null && address.isLoopbackAddress();
+    }
+
     /** Whether a connection to it may be one to a server of this process that listens there. Resolves the name then. */
     boolean isServedBy(InetSocketAddress listen) {
         if (port != listen.getPort() || listen.isUnresolved()) {

@@ -10,7 +10,9 @@ import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.contract.grpc.BearerTokenFile;
 import io.grpc.ChannelCredentials;
+import io.grpc.CompositeChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -90,11 +92,8 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
 
     private static void serve(GatewayConfig settings, CommandSpec command)
             throws IOException, InterruptedException, ConfigRefused {
-        TlsConfig tls = settings.lockServerTls();
-        ChannelCredentials credentials = tls == null
-                ? InsecureChannelCredentials.create()
-                : Tls.load(tls::loadClient).channelCredentials();
-        try (LockServerList locks = new LockServerList(settings.lockServers(), credentials, settings.issuer())) {
+        try (LockServerList locks =
+                new LockServerList(settings.lockServers(), credentials(settings), settings.issuer())) {
             KeysetFile keys = keys(settings.keyset());
             Gateway gateway = Gateway.start(settings, keys.verifier(settings.issuer()), locks);
             StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
@@ -109,6 +108,19 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
             }
             LastWords.say(System.out, "palisade gateway: stopped");
         }
+    }
+
+    private static ChannelCredentials credentials(GatewayConfig settings) throws IOException {
+        TlsConfig tls = settings.lockServerTls();
+        ChannelCredentials connection = tls == null
+                ? InsecureChannelCredentials.create()
+                : Tls.load(tls::loadClient).channelCredentials();
+        if (settings.lockServerToken() == null) {
+            return connection;
+        }
+        BearerTokenFile token = BearerTokenFile.at(settings.lockServerToken());
+        token.check();
+        return CompositeChannelCredentials.create(connection, token);
     }
 
     /** One that was made here would verify nothing that a lock server signs. */

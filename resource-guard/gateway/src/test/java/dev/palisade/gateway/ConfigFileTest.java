@@ -166,6 +166,19 @@ class ConfigFileTest {
     }
 
     @Test
+    void aTokenIsNotSentToAnotherMachineInPlaintext() throws Exception {
+        String token = "lock-server-token-file: token\n" + LEAST;
+        assertThat(ConfigFile.read(file(token).toString()).lockServerToken()).isEqualTo(directory.resolve("token"));
+        assertThat(mistakes("lock-servers: [127.0.0.1:7600, 192.0.2.1:7600]\n" + token))
+                .containsExactly(
+                        "2: the token would travel to 192.0.2.1:7600 in plaintext; call it with lock-server-tls");
+        assertThat(ConfigFile.read(file("lock-servers: 192.0.2.1:7600\nlock-server-tls: {ca: ca.pem}\n" + token)
+                                .toString())
+                        .lockServerToken())
+                .isNotNull();
+    }
+
+    @Test
     void verifiedClientsMayBeOnOtherMachines() throws Exception {
         GatewayConfig config = ConfigFile.read(file("listen: 0.0.0.0:7620\n"
                         + "tls: {cert: gateway.pem, key: gateway.key, client-ca: clients.pem}\n" + LEAST)

@@ -217,6 +217,12 @@ public final class GrpcLockService implements LockService {
         return answer.result;
     }
 
+    /** A right that this guard lacks must not become an answer to its caller, which would take it for its own. */
+    private static RuntimeException rejected(String method, Rejection rejection) {
+        boolean denied = rejection.reason() == Reason.PERMISSION_DENIED || rejection.reason() == Reason.UNAUTHENTICATED;
+        return denied ? unusable(method, "it denies this guard: " + rejection.message()) : rejection.asException();
+    }
+
     private static RuntimeException unusable(String method, String why) {
         return new Rejection(
                         Reason.STORE_UNAVAILABLE,
@@ -264,7 +270,7 @@ public final class GrpcLockService implements LockService {
         @Override
         public void onError(Throwable failure) {
             result.completeExceptionally(Rejections.ofThrowable(failure)
-                    .<RuntimeException>map(Rejection::asException)
+                    .map(rejection -> rejected(method, rejection))
                     .orElseGet(() -> unusable(
                             method,
                             LinkageErrors.in(failure)

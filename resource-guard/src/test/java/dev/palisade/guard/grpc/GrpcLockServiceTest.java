@@ -212,6 +212,17 @@ class GrpcLockServiceTest {
         assertThat(reason(lockService.barrier(LOCK))).isEqualTo(Reason.RECOVERING);
     }
 
+    /** The guard's caller has its own rights, and would look there. */
+    @Test
+    void aRightThatTheGuardLacksIsNoneOfItsCaller() {
+        for (Reason reason : List.of(Reason.PERMISSION_DENIED, Reason.UNAUTHENTICATED)) {
+            refusal = new Rejection(reason, "gw may not guard 'orders/42'");
+            Rejection rejection = rejection(lockService.barrier(LOCK));
+            assertThat(rejection.reason()).isEqualTo(Reason.STORE_UNAVAILABLE);
+            assertThat(rejection.message()).contains("it denies this guard: gw may not guard 'orders/42'");
+        }
+    }
+
     @Test
     void aServerThatIsNotThereIsAnUnavailableStore() {
         server.shutdownNow();
