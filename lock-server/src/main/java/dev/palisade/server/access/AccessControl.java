@@ -1,5 +1,6 @@
 package dev.palisade.server.access;
 
+import io.github.bucket4j.TimeMeter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -9,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 public final class AccessControl {
     private final AccessFile<Policy> policy;
     private final @Nullable AccessFile<UserTokens> users;
+    private final RequestRates rates = new RequestRates(TimeMeter.SYSTEM_NANOTIME);
 
     /** @param users null: clients have certificates only */
     public AccessControl(AccessFile<Policy> policy, @Nullable AccessFile<UserTokens> users) {
@@ -29,6 +31,16 @@ public final class AccessControl {
     /** What {@code principal} may do now. */
     public Rights rights(String principal) {
         return policy.value().rights(principal);
+    }
+
+    /**
+     * Takes one of the requests that {@code principal} may make in a second.
+     *
+     * @return 0, or nanoseconds until there is one to take
+     */
+    public long takeRequest(String principal) {
+        int perSecond = rights(principal).requestsPerSecondMax();
+        return perSecond == 0 ? 0 : rates.take(principal, perSecond);
     }
 
     /** What a start says of it. */

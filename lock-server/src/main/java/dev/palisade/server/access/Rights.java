@@ -7,10 +7,12 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What one principal may do, by the policy of one moment. Immutable. */
+/** What one principal may do and use, by the policy of one moment. Immutable. */
 public final class Rights {
     private final List<Rule> rules;
     private final List<Range> visible;
+    private final int sessions;
+    private final int requestsPerSecond;
 
     /**
      * Locks that a principal may see: one name, or all names that begin with it.
@@ -23,8 +25,11 @@ public final class Rights {
         }
     }
 
-    Rights(List<Rule> rules) {
+    Rights(List<Rule> rules, List<Quota> quotas) {
         this.rules = List.copyOf(rules);
+        this.sessions = quotas.stream().mapToInt(Quota::sessions).max().orElse(0);
+        this.requestsPerSecond =
+                quotas.stream().mapToInt(Quota::requestsPerSecond).max().orElse(0);
         this.visible = disjoint(rules.stream()
                 .filter(rule -> rule.allows(Verb.DESCRIBE))
                 .map(rule -> new Range(rule.stem(), rule.isPrefix()))
@@ -58,6 +63,16 @@ public final class Rights {
         return mayAnywhere(Verb.OPERATE);
     }
 
+    /** Most sessions at a time, or 0 when no line limits them. */
+    public int sessionsMax() {
+        return sessions;
+    }
+
+    /** Most requests a second, or 0 when no line limits them. */
+    public int requestsPerSecondMax() {
+        return requestsPerSecond;
+    }
+
     /** The first line that allows it. */
     Optional<Rule> why(Verb verb, String lock) {
         return rules.stream()
@@ -78,7 +93,7 @@ public final class Rights {
         return visible.stream().filter(asked::contains).toList();
     }
 
-    /** Rights are equal when they allow the same, whatever the lines' numbers. */
+    /** Rights are equal when they allow the same, whatever the lines' numbers and the limits: those need no other stream. */
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof Rights rights && allowed().equals(rights.allowed());

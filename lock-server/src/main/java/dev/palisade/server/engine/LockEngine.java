@@ -127,8 +127,11 @@ public final class LockEngine implements LockStore.Listener {
      *
      * @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED
      */
-    public Session attach(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer) {
-        return sessions.attach(new Session(id, gen, owner, keepLeasesOnDisconnect, peer, store.nowMillis()));
+    public Session attach(
+            SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer, SessionHolder holder) {
+        return sessions.attach(
+                new Session(id, gen, owner, keepLeasesOnDisconnect, peer, holder.principal(), store.nowMillis()),
+                holder.sessionsMax());
     }
 
     /** The stream broke or ended. */

@@ -21,6 +21,7 @@ public final class Session {
     private final String owner;
     private final boolean keepLeasesOnDisconnect;
     private final Peer peer;
+    private final String principal;
     private final Map<GrantId, Held> held = new HashMap<>();
     /** With the turns that were asked for. */
     private final Map<Waiting, Integer> waiting = new HashMap<>();
@@ -38,12 +39,20 @@ public final class Session {
 
     record Waiting(LockName lock, long requestNumber) {}
 
-    Session(SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer, long nowMillis) {
+    Session(
+            SessionId id,
+            long gen,
+            String owner,
+            boolean keepLeasesOnDisconnect,
+            Peer peer,
+            String principal,
+            long nowMillis) {
         this.id = id;
         this.gen = gen;
         this.owner = owner;
         this.keepLeasesOnDisconnect = keepLeasesOnDisconnect;
         this.peer = peer;
+        this.principal = principal;
         this.fingerprint = id.fingerprint();
         this.connectedAtMillis = nowMillis;
         this.heardAtMillis = nowMillis;
@@ -67,6 +76,11 @@ public final class Session {
 
     Peer peer() {
         return peer;
+    }
+
+    /** Empty without authentication. */
+    String principal() {
+        return principal;
     }
 
     String fingerprint() {

@@ -34,6 +34,8 @@ final class Sessions {
     /** The same by fingerprint, so that a page can begin anywhere and nobody is told an id. Changed with {@link #newest}. */
     private final ConcurrentNavigableMap<String, Session> inOrder = new ConcurrentSkipListMap<>();
 
+    private final Map<String, Integer> ofPrincipal = new ConcurrentHashMap<>();
+
     private volatile boolean freesNothing;
 
     Sessions(LockStore store, EngineConfig config, Timer timer, EventLog events) {
@@ -44,7 +46,7 @@ final class Sessions {
     }
 
     /** @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED */
-    Session attach(Session attached) {
+    Session attach(Session attached, int ofPrincipalMax) {
         if (newest.size() >= config.sessionsMax() && !newest.containsKey(attached.id())) {
             throw new Rejection(
                             Reason.LIMIT_EXCEEDED,
@@ -54,7 +56,9 @@ final class Sessions {
         }
         List<Session> older = new ArrayList<>(1);
         Session now = newest.compute(attached.id(), (same, current) -> {
-            if (current != null && current.isConnected()) {
+            if (current == null) {
+                count(attached.principal(), ofPrincipalMax);
+            } else if (current.isConnected()) {
                 if (current.gen() >= attached.gen()) {
                     return current;
                 }
@@ -78,6 +82,23 @@ final class Sessions {
         return attached;
     }
 
+    /** One more, unless it is too many. */
+    private void count(String principal, int max) {
+        ofPrincipal.compute(principal, (same, sessions) -> {
+            int now = sessions == null ? 0 : sessions;
+            if (now >= max) {
+                throw new Rejection(
+                                Reason.LIMIT_EXCEEDED,
+                                principal + " has " + now
+                                        + " sessions, and may have no more; close idle clients, or give"
+                                        + " it more in the policy: limit " + principal + " sessions=NUMBER",
+                                Map.of(Rejection.LIMIT, "sessions"))
+                        .asException();
+            }
+            return now + 1;
+        });
+    }
+
     /** The stream broke or ended. One that had nothing is forgotten at once: there is nothing to come back for. */
     void detach(Session session) {
         boolean[] broke = {false};
@@ -99,6 +120,7 @@ final class Sessions {
 
     private @Nullable Session forgotten(Session session) {
         inOrder.remove(session.fingerprint(), session);
+        ofPrincipal.computeIfPresent(session.principal(), (same, sessions) -> sessions == 1 ? null : sessions - 1);
         return null;
     }
 

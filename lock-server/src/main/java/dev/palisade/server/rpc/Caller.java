@@ -13,6 +13,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,13 +50,16 @@ final class Caller {
     /**
      * Lets the caller's request pass.
      *
-     * @throws dev.palisade.contract.RejectedException PERMISSION_DENIED
+     * @throws dev.palisade.contract.RejectedException PERMISSION_DENIED, or LIMIT_EXCEEDED for too many requests a second
      */
     void require(Message request) {
         if (access == null) {
             return;
         }
         RequiredVerb required = RequiredVerb.of(request);
+        if (!required.isOfHeldLock()) {
+            takeRequest(access);
+        }
         if (!required.isAllowed(access.rights(principal))) {
             String lock = required.lock();
             Rejection denied = new Rejection(
@@ -65,6 +69,42 @@ final class Caller {
                     Map.of(Rejection.APPLIED, "no"));
             throw (lock.isEmpty() ? denied : denied.with(Rejection.LOCK, lock)).asException();
         }
+    }
+
+    private void takeRequest(AccessControl control) {
+        long nanos = control.takeRequest(principal);
+        if (nanos > 0) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(nanos) + 1;
+            throw new Rejection(
+                            Reason.LIMIT_EXCEEDED,
+                            principal + " has used the requests-per-second that the policy gives it; try again in "
+                                    + millis + " ms",
+                            Map.of(
+                                    Rejection.LIMIT,
+                                    "requests-per-second",
+                                    Rejection.RETRY_AFTER_MILLIS,
+                                    Long.toString(millis),
+                                    Rejection.APPLIED,
+                                    "no"))
+                    .asException();
+        }
+    }
+
+    /** Empty without authentication. */
+    String principal() {
+        return principal;
+    }
+
+    /**
+     * How many of the server's sessions the caller may have. Where no line says, half of them: so one client's mistake leaves room for
+     * the others.
+     */
+    int sessionsMax(int ofServer) {
+        if (access == null) {
+            return ofServer;
+        }
+        int given = access.rights(principal).sessionsMax();
+        return given == 0 ? Math.max(1, ofServer / 2) : given;
     }
 
     /** Of the locks that begin with {@code prefix}, those that the caller may see. */

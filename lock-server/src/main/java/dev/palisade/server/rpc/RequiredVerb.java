@@ -28,8 +28,9 @@ import org.jspecify.annotations.Nullable;
  * @param scope of which locks the verb is needed
  * @param verb null: to be authenticated is enough
  * @param lock empty: the request names none
+ * @param isOfHeldLock whether it keeps, takes up or gives back what was granted before: to refuse it for its number would cost a lock
  */
-record RequiredVerb(Scope scope, @Nullable Verb verb, String lock) {
+record RequiredVerb(Scope scope, @Nullable Verb verb, String lock, boolean isOfHeldLock) {
     /** Where the verb is needed. */
     enum Scope {
         /** For the lock of the request. */
@@ -48,11 +49,11 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock) {
         if (request instanceof AcquireRequest acquire) {
             return lock(acquire.getMode() == Mode.SHARED ? Verb.ACQUIRE_SHARED : Verb.ACQUIRE, acquire.getLock());
         } else if (request instanceof AcceptRequest accept) {
-            return lock(Verb.ACQUIRE_SHARED, accept.getLock()); // The mode was decided by the acquire.
+            return held(accept.getLock()); // The mode was decided by the acquire.
         } else if (request instanceof RenewRequest renew) {
-            return lock(Verb.ACQUIRE_SHARED, renew.getLock());
+            return held(renew.getLock());
         } else if (request instanceof ResumeRequest resume) {
-            return lock(Verb.ACQUIRE_SHARED, resume.getLock());
+            return held(resume.getLock());
         } else if (request instanceof DescribeRequest describe) {
             return lock(Verb.DESCRIBE, describe.getLock());
         } else if (request instanceof HistoryRequest history) {
@@ -64,20 +65,25 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock) {
         } else if (request instanceof BarrierRequest barrier) {
             return lock(Verb.GUARD, barrier.getLock());
         } else if (request instanceof ListRequest) {
-            return new RequiredVerb(Scope.SOME_LOCK, Verb.DESCRIBE, "");
+            return new RequiredVerb(Scope.SOME_LOCK, Verb.DESCRIBE, "", false);
         } else if (request instanceof SessionsRequest || request instanceof StoreRequest) {
-            return new RequiredVerb(Scope.SERVER, Verb.OPERATE, "");
+            return new RequiredVerb(Scope.SERVER, Verb.OPERATE, "", false);
         } else if (request instanceof ClientFrame // Each call in it is checked by itself.
                 || request instanceof ReleaseRequest
-                || request instanceof LeaveRequest
-                || request instanceof CheckSequencerRequest) {
-            return new RequiredVerb(Scope.OWN, null, "");
+                || request instanceof LeaveRequest) {
+            return new RequiredVerb(Scope.OWN, null, "", true);
+        } else if (request instanceof CheckSequencerRequest) {
+            return new RequiredVerb(Scope.OWN, null, "", false);
         }
-        return new RequiredVerb(Scope.UNKNOWN, null, "");
+        return new RequiredVerb(Scope.UNKNOWN, null, "", false);
     }
 
     private static RequiredVerb lock(Verb verb, String lock) {
-        return new RequiredVerb(Scope.LOCK, verb, lock);
+        return new RequiredVerb(Scope.LOCK, verb, lock, false);
+    }
+
+    private static RequiredVerb held(String lock) {
+        return new RequiredVerb(Scope.LOCK, Verb.ACQUIRE_SHARED, lock, true);
     }
 
     boolean isAllowed(Rights rights) {

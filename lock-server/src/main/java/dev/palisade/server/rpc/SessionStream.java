@@ -30,6 +30,7 @@ import dev.palisade.server.core.Release;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
+import dev.palisade.server.engine.SessionHolder;
 import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -147,7 +148,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 hello.getSessionGen(),
                 ProtoCodec.text("owner", hello.getOwner()),
                 hello.getKeepLeasesOnDisconnect(),
-                this);
+                this,
+                new SessionHolder(
+                        caller.principal(), caller.sessionsMax(engine.config().sessionsMax())));
         session = attached;
         streams.isNotNobodys(this);
         if (outbox.isEnded()) {

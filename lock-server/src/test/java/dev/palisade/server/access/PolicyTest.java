@@ -115,4 +115,49 @@ class PolicyTest {
         assertThat(mistakes("x\n".repeat(50))).hasSize(21).last().isEqualTo("policy.conf: 30 more mistakes");
         assertThat(mistakes("allow web acquire " + "ä".repeat(129))).hasSize(1);
     }
+
+    @Test
+    void theHighestOfTheLimitsOfAPrincipalCounts() throws Exception {
+        Policy policy = Policy.parse(FILE, """
+                limit @batch sessions=50
+                group batch nightly report
+                limit *      sessions=10 requests-per-second=100
+                limit report sessions=20 requests-per-second=1000000
+                """);
+        assertThat(limits(policy, "web")).containsExactly(10, 100);
+        assertThat(limits(policy, "nightly")).containsExactly(50, 100);
+        assertThat(limits(policy, "report")).containsExactly(50, 1_000_000);
+        assertThat(limits(Policy.parse(FILE, POLICY), "web")).containsExactly(0, 0);
+    }
+
+    private static List<Integer> limits(Policy policy, String principal) {
+        Rights rights = policy.rights(principal);
+        return List.of(rights.sessionsMax(), rights.requestsPerSecondMax());
+    }
+
+    @Test
+    void mistakesOfLimitsHaveTheirLines() {
+        assertThat(mistakes("""
+                limit web
+                limit we/b sessions=1
+                limit web sessions=0
+                limit web sesions=5
+                limit web sessions=5 sessions=6
+                limit @gone requests-per-second=1000001
+                limit @gone sessions=1
+                """))
+                .containsExactly(
+                        "policy.conf:1: a principal and limits follow limit: limit web sessions=100"
+                                + " requests-per-second=500",
+                        "policy.conf:2: 'we/b' names no client; use the name of a token (letters, digits and . _ -),"
+                                + " dns:NAME or uri:URI of a certificate, @GROUP, or *",
+                        "policy.conf:3: 'sessions=0' is no limit; write sessions=NUMBER or requests-per-second=NUMBER,"
+                                + " 1 to 1000000",
+                        "policy.conf:4: 'sesions=5' is no limit; write sessions=NUMBER or requests-per-second=NUMBER,"
+                                + " 1 to 1000000",
+                        "policy.conf:5: sessions is in the line twice; give it once",
+                        "policy.conf:6: 'requests-per-second=1000001' is no limit; write sessions=NUMBER or"
+                                + " requests-per-second=NUMBER, 1 to 1000000",
+                        "policy.conf:7: no group is called gone; write one: group gone alice bob");
+    }
 }

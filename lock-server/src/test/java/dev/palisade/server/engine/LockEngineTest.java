@@ -60,7 +60,7 @@ class LockEngineTest {
 
     @Test
     void whatADeadClientWaitedForIsGivenBackEvenIfTheStoreIsBusyAtFirst() {
-        Session session = engine.attach(SESSION, 1, "", false, new Deaf());
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
         var unused = engine.acquire(
                 session,
                 new LockEngine.Asked(
@@ -89,7 +89,7 @@ class LockEngineTest {
     /** A slow store answers after the grace: with many calls in flight the cost must not be their square. */
     @Test
     void whatAGivenUpStreamGetsLateIsFreedByItselfAndNothingIsFreedAgain() {
-        Session session = engine.attach(SESSION, 1, "", false, new Deaf());
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
         LockName lock = new LockName("a");
         List<CompletableFuture<Answer>> late = new ArrayList<>();
         for (int i = 1; i <= 10; i++) {
@@ -119,7 +119,7 @@ class LockEngineTest {
 
     @Test
     void aKeepAliveThatOvertakesTheNewsOfAForcedReleaseSaysTheSame() throws Exception {
-        Session session = engine.attach(SESSION, 1, "", false, new Deaf());
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
         LockName lock = new LockName("a");
         Grant grant = new Grant(
                 new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "", ""),
@@ -145,7 +145,7 @@ class LockEngineTest {
     @Test
     void aStreamIsAskedForTheLeasesItHoldsAndForNoOthersOfItsSession() {
         Deaf peer = new Deaf();
-        Session session = engine.attach(SESSION, 1, "", false, peer);
+        Session session = engine.attach(SESSION, 1, "", false, peer, SessionHolder.ANYONE);
         LockName lock = new LockName("a");
         Grant grant = new Grant(
                 new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.SHARED, 10_000, 0, 0, "", ""),
@@ -166,25 +166,56 @@ class LockEngineTest {
     @Test
     void sessionsInGraceWithSomethingToLoseCountAgainstTheLimitAndEmptyOnesDoNot() {
         for (int i = 1; i <= 100; i++) {
-            engine.detach(engine.attach(new SessionId(2, i), 1, "", false, new Deaf()));
+            engine.detach(engine.attach(new SessionId(2, i), 1, "", false, new Deaf(), SessionHolder.ANYONE));
         }
         for (int i = 1; i <= 100; i++) {
             SessionId id = new SessionId(1, i);
-            Session session = engine.attach(id, 1, "", false, new Deaf());
+            Session session = engine.attach(id, 1, "", false, new Deaf(), SessionHolder.ANYONE);
             session.waits(new Session.Waiting(new LockName("a"), 1), 1);
             engine.detach(session);
         }
-        assertThatThrownBy(() -> engine.attach(new SessionId(3, 1), 1, "", false, new Deaf()))
+        assertThatThrownBy(() -> engine.attach(new SessionId(3, 1), 1, "", false, new Deaf(), SessionHolder.ANYONE))
                 .isInstanceOfSatisfying(
                         RejectedException.class,
                         refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.LIMIT_EXCEEDED));
-        Session back = engine.attach(new SessionId(1, 7), 2, "", false, new Deaf());
+        Session back = engine.attach(new SessionId(1, 7), 2, "", false, new Deaf(), SessionHolder.ANYONE);
 
         List.copyOf(timed).forEach(Runnable::run);
         assertThat(engine.sessions("", 1_000).sessions())
                 .as("an old stream's grace ends and its session goes on")
                 .containsExactly(back.listed());
-        engine.attach(new SessionId(3, 1), 1, "", false, new Deaf());
+        engine.attach(new SessionId(3, 1), 1, "", false, new Deaf(), SessionHolder.ANYONE);
+    }
+
+    /** One client's mistake must not take the sessions of all. */
+    @Test
+    void sessionsOfAPrincipalAreLimitedUntilTheirGraceEnds() {
+        SessionHolder web = new SessionHolder("web", 2);
+        Session first = engine.attach(new SessionId(2, 1), 1, "", false, new Deaf(), web);
+        Session kept = engine.attach(new SessionId(2, 2), 1, "", false, new Deaf(), web);
+        assertThatThrownBy(() -> engine.attach(new SessionId(2, 3), 1, "", false, new Deaf(), web))
+                .hasMessageContaining("web has 2 sessions, and may have no more")
+                .isInstanceOfSatisfying(
+                        RejectedException.class,
+                        refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.LIMIT_EXCEEDED));
+        var unused = engine.attach(new SessionId(3, 1), 1, "", false, new Deaf(), new SessionHolder("ops", 2));
+
+        engine.detach(first);
+        Session next = engine.attach(new SessionId(2, 3), 1, "", false, new Deaf(), web);
+        kept.waits(new Session.Waiting(new LockName("a"), 1), 1);
+        engine.detach(kept);
+        assertThatThrownBy(() -> engine.attach(new SessionId(2, 4), 1, "", false, new Deaf(), web))
+                .as("in grace with something to lose")
+                .isInstanceOf(RejectedException.class);
+        Session back = engine.attach(new SessionId(2, 2), 2, "", false, new Deaf(), web);
+        engine.detach(back);
+        engine.detach(next);
+        List.copyOf(timed).forEach(Runnable::run);
+        for (int i = 5; i <= 6; i++) {
+            engine.attach(new SessionId(2, i), 1, "", false, new Deaf(), web);
+        }
+        assertThatThrownBy(() -> engine.attach(new SessionId(2, 7), 1, "", false, new Deaf(), web))
+                .isInstanceOf(RejectedException.class);
     }
 
     /** An operator looks for the beginning and the end; the calls between them would bury both. */

@@ -278,7 +278,7 @@ class ReclaimTest {
         Grant held = acquire(attach(SESSION, 1), 7_000, 500);
         store.losesAll(10_000);
         LockEngine another = engine();
-        Session there = another.attach(SESSION, 2, "me", false, new Deaf());
+        Session there = another.attach(SESSION, 2, "me", false, new Deaf(), SessionHolder.ANYONE);
         Answer answer = now(
                 another.resume(there, LOCK, held.id(), held.token(), Optional.of(shown(held, sequencer(LOCK, held)))));
         Grant back = ((Answer.Resumed) answer).grant();
@@ -354,7 +354,7 @@ class ReclaimTest {
     }
 
     private Session attach(SessionId id, long gen) {
-        return engine.attach(id, gen, "me", false, new Deaf());
+        return engine.attach(id, gen, "me", false, new Deaf(), SessionHolder.ANYONE);
     }
 
     private Grant acquire(Session session, long ttlMillis, long lockDelayMillis) {

@@ -50,6 +50,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -384,6 +385,45 @@ class AccessTest {
         access.reload();
         assertThat(access.reload().replaced()).isNotEmpty();
         served.rpc.accessChanged();
+    }
+
+    @Test
+    void aPrincipalBeyondItsLimitsKeepsWhatItHoldsAndOthersAreServed() throws Exception {
+        Granted granted = stub("bob").acquire(acquire("walk/1")).getGranted();
+        CompletableFuture<Reason> first = ended("bob", 2);
+        Files.writeString(policy, "allow alice * *\nallow bob * *\nlimit bob sessions=1 requests-per-second=1\n");
+        change();
+        assertThat(first).as("a limit ends no stream").isNotDone();
+        Call call = Call.newBuilder().setCallId(1).setAcquire(acquire("walk/2")).build();
+        assertThat(onStream(as("bob"), 3, call)).isEqualTo(Reason.LIMIT_EXCEEDED);
+        assertThat(onStream(as("alice"), 3, call)).isNull();
+
+        Rejection tooMany = refusedInTheEnd(() -> stub("bob").list(ListRequest.getDefaultInstance()));
+        assertThat(tooMany.reason()).isEqualTo(Reason.LIMIT_EXCEEDED);
+        assertThat(tooMany.metadata()).containsEntry(Rejection.LIMIT, "requests-per-second");
+        assertThat(Integer.parseInt(tooMany.metadata().get(Rejection.RETRY_AFTER_MILLIS)))
+                .isBetween(1, 1_001);
+        RenewRequest renew = RenewRequest.newBuilder()
+                .setLock("walk/1")
+                .setGrantId(granted.getGrantId())
+                .setToken(granted.getToken())
+                .setSessionId(Served.session(1))
+                .build();
+        for (int i = 0; i < 20; i++) {
+            assertThat(stub("bob").renew(renew).getTtlMillis()).isEqualTo(60_000);
+            var unused = stub("alice").list(ListRequest.getDefaultInstance());
+        }
+    }
+
+    private static Rejection refusedInTheEnd(Supplier<?> call) {
+        for (int i = 0; i < 1_000; i++) {
+            try {
+                var unused = call.get();
+            } catch (StatusRuntimeException e) {
+                return Rejections.ofThrowable(e).orElseThrow();
+            }
+        }
+        throw new AssertionError("never refused");
     }
 
     @Test
