@@ -62,7 +62,8 @@ public final class ClassArchives {
 
     private static void make() throws IOException {
         try (Installation home = Installation.fresh();
-                Recorded server = new Recorded(home, Installation.jar(SERVER), "server", "--port", "0");
+                Recorded server =
+                        new Recorded(home, Installation.jar(SERVER), "server", "--port", "0", "--admin-port", "0");
                 Recorded objects = new Recorded(home, Installation.jar(OBJECTS), "--port", "0")) {
             String locks = server.address();
             String store = objects.address();

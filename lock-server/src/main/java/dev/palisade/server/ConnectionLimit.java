@@ -132,6 +132,13 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
         return true;
     }
 
+    /** How many are open. */
+    int open() {
+        synchronized (open) {
+            return open.size();
+        }
+    }
+
     /**
      * Ends every open connection, and after {@link #CLOSE_MILLIS} the calls that are still open on it. Clients that may come
      * back do so at once, and keep their leases.

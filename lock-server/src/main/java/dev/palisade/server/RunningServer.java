@@ -17,6 +17,7 @@ import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
+import dev.palisade.server.rpc.Authentication;
 import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.embedded.EmbeddedStore;
@@ -61,6 +62,7 @@ final class RunningServer {
     private final CallsInFlight inFlight;
     private final Server server;
     private final Transport transport;
+    private final Monitoring monitoring;
     private final Duration drain;
 
     private RunningServer(
@@ -72,6 +74,7 @@ final class RunningServer {
             CallsInFlight inFlight,
             Server server,
             Transport transport,
+            Monitoring monitoring,
             Duration drain) {
         this.store = store;
         this.timer = timer;
@@ -81,11 +84,13 @@ final class RunningServer {
         this.inFlight = inFlight;
         this.server = server;
         this.transport = transport;
+        this.monitoring = monitoring;
         this.drain = drain;
     }
 
     static RunningServer start(ServerCommand config) throws CannotStart {
         InetSocketAddress address = Listening.on(config.host, config.port);
+        Monitoring monitoring = Monitoring.of(config);
         int connectionsMax = ConnectionLimit.fromOpenFiles();
         boolean makesKeyset = Files.notExists(config.keyset);
         ReloadableTls tls = config.tls.load(Instant.now());
@@ -104,7 +109,7 @@ final class RunningServer {
         EventLog events = new EventLog(EVENTS::info, System::nanoTime, EventLog.LINES_PER_SECOND);
         var unused = timer.scheduleAtFixedRate(logged(events::flush), 1, 1, TimeUnit.SECONDS);
         OpenedStore opened = OpenedStore.open(config, limits, random, timer, events, RunningServer::halt);
-        LockStore store = opened.store();
+        LockStore store = monitoring.measured(opened.store());
         LockEngine engine = new LockEngine(
                 store,
                 keyset::sign,
@@ -132,25 +137,30 @@ final class RunningServer {
         if (tls != null) {
             builder.intercept(tls.clientVerification());
         }
-        Server server = builder.intercept(new ReplyBudget(unsentBytesMax, after::after, events::refused))
+        Authentication authentication = access == null ? null : new Authentication(access, events, engine.rejections());
+        Server server = builder.intercept(new ReplyBudget(unsentBytesMax, after::after, engine::refused))
                 .addService(ServerAccess.authenticated(
-                        ServerInterceptors.intercept(locks.service(), inFlight), access, events))
+                        ServerInterceptors.intercept(locks.service(), inFlight), authentication))
                 .addService(health.getHealthService()) // Open to all: orchestrators have no tokens.
                 .addService(ServerAccess.authenticated(
-                        ProtoReflectionServiceV1.newInstance().bindService(), access, events))
+                        ProtoReflectionServiceV1.newInstance().bindService(), authentication))
                 .build();
         try {
             server.start();
-        } catch (IOException e) {
+            monitoring.open(engine, locks, connections, events, tls, authentication);
+        } catch (IOException | CannotStart e) {
+            server.shutdownNow();
             store.close();
             transport.close();
             end(opened.loop());
             timer.shutdownNow();
-            throw new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
-                    + "); choose another with --host and --port");
+            throw e instanceof CannotStart told
+                    ? told
+                    : new CannotStart("cannot listen on " + config.host + ":" + config.port + " (" + rootMessage(e)
+                            + "); choose another with --host and --port");
         }
-        RunningServer running =
-                new RunningServer(opened, timer, engine, locks, health, inFlight, server, transport, config.drain);
+        RunningServer running = new RunningServer(
+                opened, timer, engine, locks, health, inFlight, server, transport, monitoring, config.drain);
         if (tls != null) {
             tls.watch(events, connections::closeAll);
             running.say(config.tls.shown());
@@ -166,6 +176,7 @@ final class RunningServer {
         if (connectionsMax < ConnectionLimit.CONNECTIONS_MAX) {
             running.say("connections at most " + connectionsMax + ", by the limit of open files (ulimit -n)");
         }
+        monitoring.shown().ifPresent(running::say);
         running.say("signing keyset " + keyset.path() + ", issuer " + config.issuer);
         running.say("listening on " + config.host + ":" + running.port());
         return running;
@@ -197,6 +208,7 @@ final class RunningServer {
     void close() {
         long deadline = System.nanoTime() + drain.toNanos();
         LastWords.say(System.out, "palisade server: stopping");
+        monitoring.stops();
         health.enterTerminalState();
         engine.stopFreeing();
         server.shutdown();
@@ -212,6 +224,7 @@ final class RunningServer {
         server.shutdownNow();
         transport.close();
         end(store.loop()); // Last: the store's answers came by it, and left by it.
+        monitoring.close();
         timer.shutdownNow();
         LastWords.say(System.out, "palisade server: stopped");
     }

@@ -89,10 +89,10 @@ final class ServerAccess {
         return new CannotStart(mistakes.lines().get(last));
     }
 
-    /** The service, for clients who show who they are; without {@code access}, for all. */
+    /** The service, for clients who show who they are; without {@code authentication}, for all. */
     static ServerServiceDefinition authenticated(
-            ServerServiceDefinition service, @Nullable AccessControl access, EventLog events) {
-        return access == null ? service : ServerInterceptors.intercept(service, new Authentication(access, events));
+            ServerServiceDefinition service, @Nullable Authentication authentication) {
+        return authentication == null ? service : ServerInterceptors.intercept(service, authentication);
     }
 
     /** Reads the files every second, on a daemon thread of its own: they may be on a disk that hangs. */

@@ -165,6 +165,22 @@ final class ServerCommand implements Callable<Integer> {
     final ServerAccess access = new ServerAccess();
 
     @Option(
+            names = "--admin-port",
+            paramLabel = "PORT",
+            description =
+                    "Serve /metrics, /health/live and /health/ready by HTTP on this port; 0 takes a free one. With the "
+                            + "TLS files and the policy of the lock port. Default: off")
+    @Nullable
+    Integer adminPort;
+
+    @Option(
+            names = "--admin-host",
+            paramLabel = "ADDRESS",
+            defaultValue = "127.0.0.1",
+            description = "Address of --admin-port. Default: ${DEFAULT-VALUE}")
+    String adminHost = "127.0.0.1";
+
+    @Option(
             names = "--insecure",
             description =
                     "Listen on an address other machines can reach without TLS, or without --tls-client-ca and --users: "
@@ -200,15 +216,12 @@ final class ServerCommand implements Callable<Integer> {
         tls.check(java.util.Objects.requireNonNull(spec));
         access.check(spec, tls.verifiesClients());
         check(!allowRemote, "--allow-remote", "is now called --insecure");
+        checkReach("--host", host);
         check(
-                insecure
-                        || tls.verifiesClients()
-                        || (tls.isOn() && access.hasUsers())
-                        || isUnresolved(host)
-                        || new InetSocketAddress(host, port).getAddress().isLoopbackAddress(),
-                "--host",
-                host + " can be reached by other machines and clients are not verified by TLS;"
-                        + " use 127.0.0.1, use --tls-cert with --tls-client-ca or --users, or add --insecure");
+                adminPort == null || (adminPort >= 0 && adminPort <= 65_535),
+                "--admin-port",
+                "is " + adminPort + "; use 0 to 65535");
+        checkReach("--admin-host", adminHost);
         check(
                 RedisStoreConfig.isPrefix(storePrefix),
                 "--store-prefix",
@@ -233,9 +246,18 @@ final class ServerCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** Told later, and better, when the address is looked at. */
-    private static boolean isUnresolved(String host) {
-        return new InetSocketAddress(host, 0).isUnresolved();
+    /** An unresolved host is told later, and better, when the address is looked at. */
+    private void checkReach(String option, String address) {
+        InetSocketAddress resolved = new InetSocketAddress(address, 0);
+        check(
+                insecure
+                        || tls.verifiesClients()
+                        || (tls.isOn() && access.hasUsers())
+                        || resolved.isUnresolved()
+                        || resolved.getAddress().isLoopbackAddress(),
+                option,
+                address + " can be reached by other machines and clients are not verified by TLS;"
+                        + " use 127.0.0.1, use --tls-cert with --tls-client-ca or --users, or add --insecure");
     }
 
     private void check(boolean right, String option, String message) {

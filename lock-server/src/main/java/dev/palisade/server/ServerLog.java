@@ -7,6 +7,7 @@ import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.hook.DefaultShutdownHook;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,7 +19,30 @@ final class ServerLog {
 
     private static final int FLUSH_MILLIS_MAX = 900;
 
+    private static final String UNWAITED = "unwaited";
+
     private ServerLog() {}
+
+    /** Counts the lines that found its queue full, which are left out. */
+    private static final class Unwaited extends AsyncAppender {
+        private final AtomicLong leftOut = new AtomicLong();
+
+        @Override
+        protected void append(ILoggingEvent event) {
+            if (getRemainingCapacity() == 0) {
+                leftOut.incrementAndGet();
+            }
+            super.append(event);
+        }
+    }
+
+    /** Lines that were left out because standard error is not read; 0 where a file of the user's sets up the logging. */
+    static long leftOut() {
+        return LoggerFactory.getILoggerFactory() instanceof LoggerContext log
+                        && log.getLogger(Logger.ROOT_LOGGER_NAME).getAppender(UNWAITED) instanceof Unwaited unwaited
+                ? unwaited.leftOut.get()
+                : 0;
+    }
 
     /** Leaves the logging to a file that the user named with {@code -Dlogback.configurationFile}. */
     static void setUp() {
@@ -50,9 +74,9 @@ final class ServerLog {
      * no thread waits.
      */
     private static AsyncAppender unwaited(LoggerContext log) {
-        AsyncAppender unwaited = new AsyncAppender();
+        AsyncAppender unwaited = new Unwaited();
         unwaited.setContext(log);
-        unwaited.setName("unwaited");
+        unwaited.setName(UNWAITED);
         unwaited.setQueueSize(QUEUED_LINES_MAX);
         unwaited.setDiscardingThreshold(0);
         unwaited.setNeverBlock(true);

@@ -79,6 +79,11 @@ final class Rules {
         rules.put(
                 "of the server, rpc knows engine, access and core only",
                 knowsOnly(root, root + ".rpc..", root + ".rpc..", root + ".engine..", root + ".access..", core));
+        rules.put(
+                "of the server, metrics knows engine, the port and core only",
+                knowsOnly(root, root + ".metrics..", root + ".metrics..", root + ".engine..", root + ".store", core));
+        rules.put("Micrometer stays in metrics", only("io.micrometer..", root + ".metrics.."));
+        rules.put("Prometheus' client stays in metrics", only("io.prometheus..", root + ".metrics.."));
         rules.put("of the server, access knows itself only", knowsOnly(root, root + ".access..", root + ".access.."));
         rules.put("gRPC stays in rpc and the wiring", only("io.grpc..", root + ".rpc..", root));
         rules.put(

@@ -44,6 +44,7 @@ public final class EventLog {
 
     private boolean open;
     private long windowNanos;
+    private long notShown;
 
     /**
      * @param lines where they go, one at a time; must not throw
@@ -89,6 +90,8 @@ public final class EventLog {
     private void bounded(String event, Object... pairs) {
         if (told.merge(event, 1, Integer::sum) <= linesPerSecond) {
             write(event, pairs);
+        } else {
+            notShown++;
         }
     }
 
@@ -122,6 +125,11 @@ public final class EventLog {
         told.clear();
         open = true;
         windowNanos = now;
+    }
+
+    /** How many lines were left out since the start. */
+    public synchronized long notShown() {
+        return notShown;
     }
 
     private static void appendValue(StringBuilder line, String value, int charsMax) {

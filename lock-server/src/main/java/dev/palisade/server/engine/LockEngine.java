@@ -74,6 +74,7 @@ public final class LockEngine implements LockStore.Listener {
     private final EndedGrants endedGrants = new EndedGrants();
     private final Sessions sessions;
     private final EventLog events;
+    private final RejectionCounts rejections = new RejectionCounts();
     private final Outage outage;
     private final Map<LockRequest, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
@@ -120,6 +121,17 @@ public final class LockEngine implements LockStore.Listener {
         return events;
     }
 
+    /** The rejections that clients got. */
+    public RejectionCounts rejections() {
+        return rejections;
+    }
+
+    /** A call was rejected before it came to a command: an event, and counted. */
+    public void refused(Rejection rejection) {
+        rejections.count(rejection);
+        events.refused(rejection);
+    }
+
     // ---- sessions ----
 
     /**
@@ -147,6 +159,11 @@ public final class LockEngine implements LockStore.Listener {
      */
     public SessionPage sessions(String after, int sessionsMax) {
         return sessions.page(after, sessionsMax, store.nowMillis());
+    }
+
+    /** Sums over the sessions of this server. Costs as much as there are sessions. */
+    public SessionTotals sessionTotals() {
+        return sessions.totals();
     }
 
     /** A frame of the session's client arrived, sent at {@code sentNanos} of the client's own clock. */

@@ -143,6 +143,24 @@ final class Sessions {
         return new SessionPage(listed, "", nowMillis);
     }
 
+    SessionTotals totals() {
+        int connected = 0;
+        int inGrace = 0;
+        long leases = 0;
+        long waiting = 0;
+        for (Session session : newest.values()) {
+            SessionPage.Listed listed = session.listed();
+            if (listed.connected()) {
+                connected++;
+            } else {
+                inGrace++;
+            }
+            leases += listed.leases();
+            waiting += listed.waiting();
+        }
+        return new SessionTotals(connected, inGrace, leases, waiting);
+    }
+
     /** Frees what the stream had unless a newer one has taken it over by then: the lock record decides which came first. */
     private void abandonAfterGrace(Session session) {
         timer.after(config.graceMillis(), () -> {

@@ -70,6 +70,7 @@ final class Answers {
 
     /** The rejection; operators are told of those that mean a bug, an attack or a limit. */
     Rejection noted(Rejection rejection) {
+        engine.rejections().count(rejection);
         if (NOTED.contains(rejection.reason())) {
             engine.events().refused(rejection);
         }

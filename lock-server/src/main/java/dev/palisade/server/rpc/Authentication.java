@@ -4,8 +4,10 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.access.Policy;
+import dev.palisade.server.engine.RejectionCounts;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Grpc;
@@ -45,10 +47,12 @@ public final class Authentication implements ServerInterceptor {
 
     private final AccessControl access;
     private final EventLog events;
+    private final RejectionCounts rejections;
 
-    public Authentication(AccessControl access, EventLog events) {
+    public Authentication(AccessControl access, EventLog events, RejectionCounts rejections) {
         this.access = access;
         this.events = events;
+        this.rejections = rejections;
     }
 
     @Override
@@ -59,15 +63,41 @@ public final class Authentication implements ServerInterceptor {
         Iterable<String> presented = headers.getAll(AUTHORIZATION);
         Caller caller;
         try {
-            caller = presented == null ? byCertificate(session) : byToken(presented.iterator(), session, peer);
+            caller = caller(presented, session, peer);
         } catch (dev.palisade.contract.RejectedException e) {
-            events.refused(e.rejection(), "peer", String.valueOf(peer));
+            refuse(e.rejection(), peer);
             StatusRuntimeException refused = Rejections.toStatus(e.rejection());
             Metadata trailers = Status.trailersFromThrowable(refused);
             call.close(refused.getStatus(), trailers == null ? new Metadata() : trailers);
             return new ServerCall.Listener<>() {};
         }
         return Contexts.interceptCall(Context.current().withValue(Caller.KEY, caller), call, headers, next);
+    }
+
+    /**
+     * Lets a request of another transport pass if its sender may operate the server.
+     *
+     * @param presented values of its header authorization; null if it has none
+     * @throws dev.palisade.contract.RejectedException UNAUTHENTICATED, PERMISSION_DENIED
+     */
+    public void requireOperator(
+            @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
+        try {
+            caller(presented, session, peer).require(StoreRequest.getDefaultInstance());
+        } catch (dev.palisade.contract.RejectedException e) {
+            refuse(e.rejection(), peer);
+            throw e;
+        }
+    }
+
+    private void refuse(Rejection rejection, @Nullable SocketAddress peer) {
+        rejections.count(rejection);
+        events.refused(rejection, "peer", String.valueOf(peer));
+    }
+
+    private Caller caller(
+            @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
+        return presented == null ? byCertificate(session) : byToken(presented.iterator(), session, peer);
     }
 
     private Caller byToken(Iterator<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {

@@ -105,7 +105,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     /** This service, which refuses what is no protobuf. */
     public ServerServiceDefinition service() {
-        return RequestDecoder.of(bindService(), engine.events()::refused);
+        return RequestDecoder.of(bindService(), engine::refused);
     }
 
     @Override
@@ -127,8 +127,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         streams.accessChanged();
     }
 
+    /** Session streams that are open. */
+    public int openStreams() {
+        return streams.open();
+    }
+
     /** Bytes that wait to be sent on all streams. */
-    long unsentBytes() {
+    public long unsentBytes() {
         return streams.unsentBytes();
     }
 

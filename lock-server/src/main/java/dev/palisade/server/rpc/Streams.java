@@ -123,6 +123,10 @@ final class Streams {
         }
     }
 
+    int open() {
+        return open.size();
+    }
+
     long unsentBytes() {
         return unsentBytes.get();
     }

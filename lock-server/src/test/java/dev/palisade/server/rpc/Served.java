@@ -146,7 +146,8 @@ final class Served implements AutoCloseable {
                         access == null
                                 ? rpc.service()
                                 : ServerInterceptors.intercept(
-                                        rpc.service(), new Authentication(access, engine.events())))
+                                        rpc.service(),
+                                        new Authentication(access, engine.events(), engine.rejections())))
                 .build()
                 .start();
         channel = InProcessChannelBuilder.forName(name).build();

@@ -15,9 +15,15 @@ public final class Listening {
      * @throws CannotStart in one line: no such host, not this machine's, taken, not allowed
      */
     public static InetSocketAddress on(String host, int port) throws CannotStart {
+        return on(host, port, "--host", "--port");
+    }
+
+    /** The same, where the options have other names. */
+    public static InetSocketAddress on(String host, int port, String hostOption, String portOption) throws CannotStart {
         InetSocketAddress address = new InetSocketAddress(host, port);
         if (address.isUnresolved()) {
-            throw new CannotStart("host '" + host + "' has no address; name an address of this machine with --host");
+            throw new CannotStart(
+                    "host '" + host + "' has no address; name an address of this machine with " + hostOption);
         }
         try (ServerSocket probe = new ServerSocket()) {
             probe.setReuseAddress(true);
@@ -25,7 +31,7 @@ public final class Listening {
             return address;
         } catch (IOException e) {
             throw new CannotStart("cannot listen on " + host + ":" + port + " (" + e.getMessage()
-                    + "); choose another with --host and --port");
+                    + "); choose another with " + hostOption + " and " + portOption);
         }
     }
 }

@@ -1,0 +1,156 @@
+package dev.palisade.server;
+
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
+import dev.palisade.server.metrics.ServerMetrics;
+import dev.palisade.server.rpc.Authentication;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.handler.codec.TooLongFrameException;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.handler.ssl.SslHandler;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import javax.net.ssl.SSLSession;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on one connection of the admin port. The response is sent when the request has been read to its end, so that a client
+ * that still sends a body gets it too. Health is open to all, as gRPC's is; metrics need the rights of {@code operate}.
+ */
+final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
+    private static final String TEXT = "text/plain; charset=utf-8";
+
+    private final ServerMetrics metrics;
+    private final @Nullable Authentication authentication;
+    private final BooleanSupplier ready;
+    private @Nullable FullHttpResponse response;
+    private boolean responded;
+
+    AdminHandler(ServerMetrics metrics, @Nullable Authentication authentication, BooleanSupplier ready) {
+        this.metrics = metrics;
+        this.authentication = authentication;
+        this.ready = ready;
+    }
+
+    @Override
+    protected void channelRead0(ChannelHandlerContext connection, HttpObject part) {
+        if (responded) {
+            return; // A second request; the connection is about to end.
+        }
+        if (part.decoderResult().isFailure()) {
+            send(connection, malformed(part.decoderResult().cause()));
+            return;
+        }
+        if (part instanceof HttpRequest request) {
+            response = respond(connection, request);
+        }
+        FullHttpResponse ready = response;
+        if (part instanceof LastHttpContent && ready != null) {
+            send(connection, ready);
+        }
+    }
+
+    private FullHttpResponse respond(ChannelHandlerContext connection, HttpRequest request) {
+        String path = request.uri().split("\\?", 2)[0];
+        if (!List.of("/metrics", "/health/live", "/health/ready").contains(path)) {
+            return text(HttpResponseStatus.NOT_FOUND, "not found; use /metrics, /health/live or /health/ready");
+        }
+        if (!request.method().equals(HttpMethod.GET) && !request.method().equals(HttpMethod.HEAD)) {
+            FullHttpResponse refused =
+                    text(HttpResponseStatus.METHOD_NOT_ALLOWED, "this path is only for GET and HEAD");
+            refused.headers().set(HttpHeaderNames.ALLOW, "GET, HEAD");
+            return refused;
+        }
+        return switch (path) {
+            case "/health/live" -> text(HttpResponseStatus.OK, "live");
+            case "/health/ready" ->
+                ready.getAsBoolean()
+                        ? text(HttpResponseStatus.OK, "ready")
+                        : text(
+                                HttpResponseStatus.SERVICE_UNAVAILABLE,
+                                "not ready: the store cannot decide, or the server is stopping");
+            default -> metrics(connection, request);
+        };
+    }
+
+    private FullHttpResponse metrics(ChannelHandlerContext connection, HttpRequest request) {
+        if (authentication != null) {
+            List<String> presented = request.headers().getAll(HttpHeaderNames.AUTHORIZATION);
+            try {
+                authentication.requireOperator(
+                        presented.isEmpty() ? null : presented,
+                        session(connection),
+                        connection.channel().remoteAddress());
+            } catch (RejectedException e) {
+                return refused(e.rejection());
+            }
+        }
+        ServerMetrics.Exposition exposition = metrics.scrape(request.headers().getAll(HttpHeaderNames.ACCEPT));
+        return response(HttpResponseStatus.OK, exposition.contentType(), exposition.text());
+    }
+
+    private static @Nullable SSLSession session(ChannelHandlerContext connection) {
+        SslHandler tls = connection.pipeline().get(SslHandler.class);
+        return tls == null ? null : tls.engine().getSession();
+    }
+
+    private static FullHttpResponse refused(Rejection rejection) {
+        if (rejection.reason() == Reason.PERMISSION_DENIED) {
+            return text(HttpResponseStatus.FORBIDDEN, rejection.message());
+        }
+        FullHttpResponse response = text(HttpResponseStatus.UNAUTHORIZED, rejection.message());
+        response.headers().set(HttpHeaderNames.WWW_AUTHENTICATE, "Bearer");
+        return response;
+    }
+
+    private static FullHttpResponse malformed(Throwable cause) {
+        if (cause instanceof TooLongHttpLineException) {
+            return text(HttpResponseStatus.REQUEST_URI_TOO_LONG, "the request line is too long");
+        }
+        return cause instanceof TooLongFrameException
+                ? text(HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long")
+                : text(HttpResponseStatus.BAD_REQUEST, "not a request of HTTP/1.1");
+    }
+
+    private static FullHttpResponse text(HttpResponseStatus status, String line) {
+        return response(status, TEXT, line + "\n");
+    }
+
+    private static FullHttpResponse response(HttpResponseStatus status, String contentType, String body) {
+        ByteBuf bytes = Unpooled.copiedBuffer(body, StandardCharsets.UTF_8);
+        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, bytes);
+        response.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, contentType)
+                .set(HttpHeaderNames.CONTENT_LENGTH, bytes.readableBytes())
+                .set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE)
+                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        return response;
+    }
+
+    private void send(ChannelHandlerContext connection, FullHttpResponse last) {
+        responded = true;
+        var unused = connection.writeAndFlush(last).addListener(ChannelFutureListener.CLOSE);
+    }
+
+    /** A broken connection, or bytes that are no TLS: no event of ours. */
+    @Override
+    public void exceptionCaught(ChannelHandlerContext connection, Throwable cause) {
+        var unused = connection.close();
+    }
+}

@@ -1,0 +1,162 @@
+package dev.palisade.server;
+
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.grpc.ReloadableTls;
+import dev.palisade.server.metrics.ServerMetrics;
+import dev.palisade.server.rpc.Authentication;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * HTTP port for monitoring, on a thread of its own: it delays no lock. A connection has one request and ends within
+ * {@link #CONNECTION_MILLIS}, so slow clients hold nothing for long. Bodies are not kept. Thread-safe.
+ */
+final class AdminPort implements AutoCloseable {
+    /** How long a connection may last, from accept to the last byte of the response. */
+    static final long CONNECTION_MILLIS = 10_000;
+
+    /** Open at one time; more are closed at once. */
+    static final int CONNECTIONS_MAX = 64;
+
+    static final int LINE_BYTES_MAX = 4 << 10;
+    static final int HEADER_BYTES_MAX = 8 << 10;
+    private static final int CHUNK_BYTES_MAX = 8 << 10;
+
+    private final EventLoopGroup thread;
+    private final Channel listening;
+    private final boolean isTls;
+
+    private AdminPort(EventLoopGroup thread, Channel listening, boolean isTls) {
+        this.thread = thread;
+        this.listening = listening;
+        this.isTls = isTls;
+    }
+
+    /**
+     * Listens from now on.
+     *
+     * @param tls of the lock port; null for plaintext
+     * @param authentication of the lock port; null if metrics are open to all that can connect
+     * @param ready whether locks are served
+     */
+    static AdminPort open(
+            InetSocketAddress address,
+            @Nullable ReloadableTls tls,
+            @Nullable Authentication authentication,
+            ServerMetrics metrics,
+            BooleanSupplier ready)
+            throws CannotStart {
+        return open(address, tls, authentication, metrics, ready, CONNECTION_MILLIS);
+    }
+
+    static AdminPort open(
+            InetSocketAddress address,
+            @Nullable ReloadableTls tls,
+            @Nullable Authentication authentication,
+            ServerMetrics metrics,
+            BooleanSupplier ready,
+            long connectionMillis)
+            throws CannotStart {
+        EventLoopGroup thread = new MultiThreadIoEventLoopGroup(
+                1, new DefaultThreadFactory("palisade-admin", true), NioIoHandler.newFactory());
+        AtomicInteger connections = new AtomicInteger();
+        SslContext context = tls == null ? null : context(tls);
+        ChannelFuture bound = new ServerBootstrap()
+                .group(thread)
+                .channel(NioServerSocketChannel.class)
+                .option(ChannelOption.SO_REUSEADDR, true)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel connection) {
+                        if (connections.incrementAndGet() > CONNECTIONS_MAX) {
+                            connections.decrementAndGet();
+                            var unused = connection.close();
+                            return;
+                        }
+                        var unusedCount = connection.closeFuture().addListener(closed -> connections.decrementAndGet());
+                        var unusedEnd = connection
+                                .eventLoop()
+                                .schedule(
+                                        () -> {
+                                            var unusedClose = connection.close();
+                                        },
+                                        connectionMillis,
+                                        TimeUnit.MILLISECONDS);
+                        if (context != null) {
+                            connection.pipeline().addLast(context.newHandler(connection.alloc()));
+                        }
+                        connection
+                                .pipeline()
+                                .addLast(new HttpServerCodec(new HttpDecoderConfig()
+                                        .setMaxInitialLineLength(LINE_BYTES_MAX)
+                                        .setMaxHeaderSize(HEADER_BYTES_MAX)
+                                        .setMaxChunkSize(CHUNK_BYTES_MAX)))
+                                .addLast(new AdminHandler(metrics, authentication, ready));
+                    }
+                })
+                .bind(address)
+                .awaitUninterruptibly();
+        if (!bound.isSuccess()) {
+            stop(thread);
+            Throwable cause = bound.cause();
+            throw new CannotStart("cannot listen on " + address.getHostString() + ":" + address.getPort() + " ("
+                    + (cause == null ? "no reason" : cause.getMessage())
+                    + "); choose another with --admin-host and --admin-port");
+        }
+        return new AdminPort(thread, bound.channel(), tls != null);
+    }
+
+    private static SslContext context(ReloadableTls tls) throws CannotStart {
+        SslContextBuilder builder =
+                SslContextBuilder.forServer(tls.keyManager()).sslProvider(SslProvider.JDK);
+        if (tls.verifiesClients()) {
+            builder.trustManager(tls.trustManager()).clientAuth(ClientAuth.REQUIRE);
+        }
+        try {
+            return builder.build();
+        } catch (SSLException e) {
+            throw new CannotStart("--admin-port cannot use the TLS files (" + e.getMessage() + "); check --tls-cert");
+        }
+    }
+
+    int port() {
+        return ((InetSocketAddress) listening.localAddress()).getPort();
+    }
+
+    /** For people: where the metrics are. */
+    String shown() {
+        String host =
+                ((InetSocketAddress) listening.localAddress()).getAddress().getHostAddress();
+        return (isTls ? "https://" : "http://") + (host.contains(":") ? "[" + host + "]" : host) + ":" + port()
+                + "/metrics";
+    }
+
+    @Override
+    public void close() {
+        stop(thread);
+    }
+
+    private static void stop(EventLoopGroup thread) {
+        var unused = thread.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    }
+}

@@ -1,0 +1,89 @@
+package dev.palisade.server;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.Listening;
+import dev.palisade.contract.grpc.ReloadableTls;
+import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.metrics.MeteredStore;
+import dev.palisade.server.metrics.ServerMetrics;
+import dev.palisade.server.rpc.Authentication;
+import dev.palisade.server.rpc.LocksRpc;
+import dev.palisade.server.store.LockStore;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Metrics and admin port of one server, if it has an admin port. Without one nothing is measured and no class of a metrics library is
+ * loaded. Not for several threads, but {@link #stops}.
+ */
+final class Monitoring implements AutoCloseable {
+    private final @Nullable InetSocketAddress address;
+    private final @Nullable ServerMetrics metrics;
+    private @Nullable AdminPort admin;
+    private volatile boolean stopping;
+
+    private Monitoring(@Nullable InetSocketAddress address) {
+        this.address = address;
+        this.metrics = address == null ? null : new ServerMetrics();
+    }
+
+    /** @throws CannotStart if the admin port cannot be listened on */
+    static Monitoring of(ServerCommand config) throws CannotStart {
+        return new Monitoring(
+                config.adminPort == null
+                        ? null
+                        : Listening.on(config.adminHost, config.adminPort, "--admin-host", "--admin-port"));
+    }
+
+    /** The store to be used in place of {@code store}. */
+    LockStore measured(LockStore store) {
+        return metrics == null ? store : new MeteredStore(store, metrics, System::nanoTime);
+    }
+
+    /** Opens the admin port, if there is to be one. */
+    void open(
+            LockEngine engine,
+            LocksRpc locks,
+            ConnectionLimit connections,
+            EventLog events,
+            @Nullable ReloadableTls tls,
+            @Nullable Authentication authentication)
+            throws CannotStart {
+        if (metrics == null || address == null) {
+            return;
+        }
+        metrics.observe(
+                engine,
+                new ServerMetrics.Readings(
+                        locks::openStreams,
+                        connections::open,
+                        locks::unsentBytes,
+                        events::notShown,
+                        ServerLog::leftOut));
+        admin = AdminPort.open(
+                address,
+                tls,
+                authentication,
+                metrics,
+                () -> !stopping && engine.store().up());
+    }
+
+    /** What a start says of it. */
+    Optional<String> shown() {
+        return Optional.ofNullable(admin).map(port -> "metrics and health at " + port.shown());
+    }
+
+    /** From now on the server is not ready. */
+    void stops() {
+        stopping = true;
+    }
+
+    @Override
+    public void close() {
+        if (admin != null) {
+            admin.close();
+        }
+    }
+}

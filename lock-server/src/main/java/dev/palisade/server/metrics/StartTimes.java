@@ -1,0 +1,36 @@
+package dev.palisade.server.metrics;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+
+/**
+ * Bounded map from an id to the time at which something with that id began. At the bound the oldest start is forgotten, and its
+ * duration is not measured: an end that never becomes known costs no memory for ever. Thread-safe.
+ */
+final class StartTimes<K> {
+    private final Map<K, Long> nanos;
+
+    /** @param max 1 or more */
+    StartTimes(int max) {
+        this.nanos = new LinkedHashMap<>() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<K, Long> eldest) {
+                return size() > max;
+            }
+        };
+    }
+
+    /** Returns whether it was not known to have begun. */
+    synchronized boolean began(K id, long nowNanos) {
+        return nanos.putIfAbsent(id, nowNanos) == null;
+    }
+
+    /** How long it lasted; empty when its begin is not known. */
+    synchronized OptionalLong ended(K id, long nowNanos) {
+        Long began = nanos.remove(id);
+        return began == null ? OptionalLong.empty() : OptionalLong.of(Math.max(0, nowNanos - began));
+    }
+}
