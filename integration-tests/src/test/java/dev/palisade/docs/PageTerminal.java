@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The folder and the terminals of one page's reader: the launcher of the checkout on the PATH, a home of its own, and ports that
- * nothing else uses in place of 7600, 7610, 7620 and 8080. Ends at {@link #close} what it has started. For one thread.
+ * nothing else uses in place of 7600, 7601, 7610, 7620 and 8080. Ends at {@link #close} what it has started. For one thread.
  */
 final class PageTerminal implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -32,6 +32,8 @@ final class PageTerminal implements AutoCloseable {
     private static final String SERVICE = "127.0.0.1:8080";
 
     private static final String GATEWAY = "127.0.0.1:7620";
+
+    private static final String ADMIN_PORT = "7601";
 
     /** Programs of the reader that pages call. */
     private static final Map<String, String> PROGRAMS = Map.of(
@@ -50,6 +52,7 @@ final class PageTerminal implements AutoCloseable {
     private String server = "";
     private String service;
     private String gateway = "";
+    private String adminPort = "";
 
     /**
      * @param program runs the code and the SQL of the page
@@ -103,7 +106,8 @@ final class PageTerminal implements AutoCloseable {
     }
 
     private void start(PageStep step) {
-        String line = "cd \"$0\" && exec 2>&1 && exec " + (step.startsServer() ? step.text() : here(step.text()));
+        String command = step.startsServer() ? withAdminPort(step.text()) : here(step.text());
+        String line = "cd \"$0\" && exec 2>&1 && exec " + command;
         Child child = Child.start(step.at(), List.of("sh", "-c", line, folder.toString()), environment);
         started.add(child);
         String last = awaitShown(child, step);
@@ -152,7 +156,8 @@ final class PageTerminal implements AutoCloseable {
     /** The page's text with the addresses of this reader's processes. */
     private String here(String text) {
         String locks = startsServer && server.isEmpty() ? "127.0.0.1:7600" : lockServer();
-        return text.replace("127.0.0.1:7600", locks)
+        return withAdminPort(text)
+                .replace("127.0.0.1:7600", locks)
                 .replace("locks:7600", locks)
                 .replace(SERVICE, text.contains(SERVICE) ? service() : "")
                 .replace(GATEWAY, text.contains(GATEWAY) ? gateway() : "");
@@ -181,13 +186,24 @@ final class PageTerminal implements AutoCloseable {
     /** Address of the page's gateway. */
     String gateway() {
         if (gateway.isEmpty()) {
-            try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-                gateway = "127.0.0.1:" + free.getLocalPort();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
+            gateway = "127.0.0.1:" + freePort();
         }
         return gateway;
+    }
+
+    private String withAdminPort(String text) {
+        if (adminPort.isEmpty() && text.contains(ADMIN_PORT)) {
+            adminPort = Integer.toString(freePort());
+        }
+        return text.replace(ADMIN_PORT, adminPort);
+    }
+
+    private static int freePort() {
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return free.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** The keys that the page's servers sign and verify with. */
