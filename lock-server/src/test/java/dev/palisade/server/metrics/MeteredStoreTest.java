@@ -7,6 +7,7 @@ import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import dev.palisade.server.core.Accept;
@@ -217,6 +218,7 @@ class MeteredStoreTest {
         metrics.observe(engine, new ServerMetrics.Readings(() -> 1, () -> 2, () -> 3, () -> 4, () -> 5));
         var unused = granted(acquire(1, 0));
         System.gc(); // What is only weakly held is lost by it.
+        engine.rejections().count(new Rejection(Reason.QUEUE_FULL, "as the test wants"));
         Scraped now = scraped();
         Map<String, String> expected = new TreeMap<>();
         for (ServerMetric metric : ServerMetric.values()) {
@@ -233,6 +235,7 @@ class MeteredStoreTest {
         }
         assertThat(now.types("palisade_")).isEqualTo(expected);
         assertThat(metrics.scrape(List.of()).text()).doesNotContain("secret");
+        assertThat(now.value("palisade_refusals_total{reason=\"QUEUE_FULL\"}")).isEqualTo(1);
         assertThat(now.value("palisade_unsent_bytes")).isEqualTo(3);
         assertThat(now.value("palisade_log_lines_dropped_total{cause=\"unread\"}"))
                 .isEqualTo(5);
