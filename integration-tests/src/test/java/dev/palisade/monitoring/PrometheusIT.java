@@ -154,9 +154,13 @@ class PrometheusIT {
         for (String name : OpsFiles.catalogue()) {
             assertThat(result(prometheus, name)).as(name).isNotEmpty();
         }
-        assertThat(value(prometheus, "sum(palisade_leases_granted_total)")).isEqualTo(2);
-        assertThat(value(prometheus, "palisade_wait_seconds_count{end='offered'}"))
-                .isEqualTo(1);
+        await().untilAsserted(() -> {
+            assertThat(value(prometheus, "sum(palisade_leases_granted_total)")).isEqualTo(2);
+            assertThat(value(prometheus, "palisade_leases_ended_total{end='released'}"))
+                    .isEqualTo(2);
+            assertThat(value(prometheus, "palisade_wait_seconds_count{end='offered'}"))
+                    .isEqualTo(1);
+        });
         Set<String> ofTheProcess = OpsFiles.named(exposition);
         for (String query : OpsFiles.queries()) {
             JsonArray result = result(prometheus, query);

@@ -20,9 +20,11 @@ import dev.palisade.server.store.LockStore;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Timer;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -33,13 +35,17 @@ import java.util.function.Supplier;
  * changes neither, and keeps nothing of a lock but the time at which a wait or a lease began.
  */
 public final class MeteredStore implements LockStore {
-    /** Of leases, and of waits: about 40 MB at most for both. */
+    /** Of leases, of waits and of offers: about 25 MB at most for each. */
     private static final int STARTS_MAX = 200_000;
 
     private final LockStore store;
     private final LongSupplier nanoTime;
     private final StartTimes<LockRequest> waits = new StartTimes<>(STARTS_MAX);
     private final StartTimes<GrantId> leases = new StartTimes<>(STARTS_MAX);
+    /** Of a waiter that releases its lock at once, no accept is heard: it had the lease since the offer. */
+    private final Map<Mode, StartTimes<GrantId>> offered = new EnumMap<>(
+            Map.of(Mode.EXCLUSIVE, new StartTimes<>(STARTS_MAX), Mode.SHARED, new StartTimes<>(STARTS_MAX)));
+
     private final Map<AcquireOutcome, Timer> acquire;
     private final Map<WaitEnding, Timer> wait;
     private final Map<LeaseEnd, Timer> hold;
@@ -83,6 +89,7 @@ public final class MeteredStore implements LockStore {
 
     /** Counts a grant once, however often its request is repeated. */
     private void granted(Grant grant, long now) {
+        of(offered, grant.mode()).ended(grant.id(), now);
         if (leases.began(grant.id(), now)) {
             of(granted, grant.mode()).increment();
         }
@@ -148,7 +155,7 @@ public final class MeteredStore implements LockStore {
             @Override
             public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {
                 changes++;
-                events.forEach(event -> happened(next.name(), event));
+                events.forEach(event -> happened(next, event));
                 listener.changed(next, events, decidedAtMillis);
             }
 
@@ -163,10 +170,13 @@ public final class MeteredStore implements LockStore {
         });
     }
 
-    private void happened(LockName lock, LockEvent event) {
-        if (event instanceof LockEvent.Offered offered) {
+    private void happened(LockState next, LockEvent event) {
+        LockName lock = next.name();
+        if (event instanceof LockEvent.Offered offer) {
             offers.increment();
-            waited(new LockRequest(lock, offered.request()), WaitEnding.OFFERED);
+            waited(new LockRequest(lock, offer.request()), WaitEnding.OFFERED);
+            next.promised(offer.request())
+                    .ifPresent(grant -> of(offered, grant.mode()).beganAgain(grant.id(), nanoTime.getAsLong()));
         } else if (event instanceof LockEvent.Ended over && over.tombstone().end() != End.BUSY) {
             ended(lock, over.tombstone());
         }
@@ -179,9 +189,17 @@ public final class MeteredStore implements LockStore {
     private void ended(LockName lock, Tombstone tombstone) {
         waited(new LockRequest(lock, tombstone.request()), WaitEnding.of(tombstone.end()));
         LeaseEnd end = LeaseEnd.of(tombstone.end());
+        long now = nanoTime.getAsLong();
+        for (Mode mode : Mode.values()) {
+            OptionalLong sinceOffer = of(offered, mode).ended(tombstone.grant(), now);
+            if (sinceOffer.isPresent() && end == LeaseEnd.RELEASED) {
+                of(granted, mode).increment();
+                record(of(hold, end), sinceOffer.getAsLong());
+            }
+        }
         if (end != null) {
             of(ended, end).increment();
-            leases.ended(tombstone.grant(), nanoTime.getAsLong()).ifPresent(nanos -> record(of(hold, end), nanos));
+            leases.ended(tombstone.grant(), now).ifPresent(nanos -> record(of(hold, end), nanos));
         }
     }
 

@@ -43,14 +43,14 @@ public enum ServerMetric {
             Meter.Type.COUNTER,
             null,
             new Label("mode", Mode.class),
-            "Leases granted at once or after an accepted offer.",
+            "Leases granted at once, or after an offer that its waiter accepted or released.",
             "The load. A sudden zero with waiters: the holder hangs, or the store is down."),
     LEASES_ENDED(
             "palisade.leases.ended",
             Meter.Type.COUNTER,
             null,
             new Label("end", LeaseEnd.class),
-            "Leases that ended. A waiter may release an offer without accepting it, so this can exceed the granted ones."
+            "Leases that ended, also those that were granted before a restart."
                     + " Of servers that share a Redis, two may count one end: the client's and the one that brought it about.",
             "`expired`: holders are paused, cut off or without a session. `abandoned`: client processes crash or lose"
                     + " their connection. `force_released`: an operator did it; the log has the name and the reason."),

@@ -28,6 +28,12 @@ final class StartTimes<K> {
         return nanos.putIfAbsent(id, nowNanos) == null;
     }
 
+    /** It begins now, whatever was before. */
+    synchronized void beganAgain(K id, long nowNanos) {
+        nanos.remove(id);
+        nanos.put(id, nowNanos);
+    }
+
     /** How long it lasted; empty when its begin is not known. */
     synchronized OptionalLong ended(K id, long nowNanos) {
         Long began = nanos.remove(id);

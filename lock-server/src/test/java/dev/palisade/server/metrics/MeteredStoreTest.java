@@ -146,6 +146,20 @@ class MeteredStoreTest {
     }
 
     @Test
+    void aWaiterThatReleasesItsOfferHadTheLease() {
+        Grant first = granted(acquire(1, 0));
+        assertThat(acquire(2, 60_000)).isInstanceOf(Answer.Queued.class);
+        release(first);
+        Grant promised = last.promised(new RequestId(SESSION, 2)).orElseThrow();
+        passes(1);
+        release(promised);
+        assertThat(value("palisade_leases_granted_total{mode=\"exclusive\"}")).isEqualTo(2);
+        assertThat(value("palisade_leases_ended_total{end=\"released\"}")).isEqualTo(2);
+        assertThat(value("palisade_hold_seconds_count{end=\"released\"}")).isEqualTo(2);
+        assertThat(value("palisade_hold_seconds_sum{end=\"released\"}")).isEqualTo(0.001);
+    }
+
+    @Test
     void aWaitThatRunsOutIsNoLease() {
         var unused = granted(acquire(1, 0));
         assertThat(acquire(2, 1_000)).isInstanceOf(Answer.Queued.class);
@@ -260,6 +274,8 @@ class MeteredStoreTest {
         assertThat(starts.ended(1, 30)).isEmpty();
         assertThat(starts.ended(2, 30)).hasValue(20);
         assertThat(starts.ended(2, 30)).isEmpty();
+        starts.beganAgain(3, 25);
+        assertThat(starts.ended(3, 30)).hasValue(5);
     }
 
     @Test
