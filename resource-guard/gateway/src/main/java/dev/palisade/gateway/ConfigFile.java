@@ -158,7 +158,7 @@ final class ConfigFile {
                 path(file, "keyset", Defaults.keyset()),
                 tls,
                 path(file, "marks", Defaults.home().resolve("gateway").resolve("marks")),
-                register(file),
+                register(file, protects),
                 servers,
                 clientTls(file, "lock-server-tls"),
                 lockServerToken(file, servers),
@@ -189,7 +189,7 @@ final class ConfigFile {
         return token;
     }
 
-    private @Nullable RegisterConfig register(YamlSection file) {
+    private @Nullable RegisterConfig register(YamlSection file, String protects) {
         if (!file.has("register")) {
             return null;
         }
@@ -201,7 +201,7 @@ final class ConfigFile {
                     file.at("observe-only"),
                     "a gateway that only observes keeps marks of its own; leave observe-only out, or register");
         }
-        return RegisterConfig.of(mistakes, file.at("register"), directory);
+        return RegisterConfig.of(mistakes, file.at("register"), directory, protects);
     }
 
     private InetSocketAddress listen(YamlSection file, @Nullable TlsConfig tls) {

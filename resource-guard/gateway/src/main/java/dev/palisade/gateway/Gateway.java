@@ -5,7 +5,6 @@ import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TlsEngineType;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
-import com.zaxxer.hikari.HikariDataSource;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.ReloadableTls;
@@ -48,7 +47,7 @@ final class Gateway implements AutoCloseable {
     private final GatewayService service;
     private final UpstreamPool upstream;
     private final Server server;
-    private final @Nullable HikariDataSource register;
+    private final @Nullable OpenRegister register;
     private final Duration drain;
 
     private Gateway(
@@ -56,7 +55,7 @@ final class Gateway implements AutoCloseable {
             GatewayService service,
             UpstreamPool upstream,
             Server server,
-            @Nullable HikariDataSource register,
+            @Nullable OpenRegister register,
             Duration drain) {
         this.guard = guard;
         this.service = service;
@@ -91,7 +90,7 @@ final class Gateway implements AutoCloseable {
         ReloadableTls upstreamTls = toUpstream == null ? null : Tls.load(toUpstream::loadClient);
         MessageLocks messageLocks = messageLocks(config, upstreamTls);
         RegisterConfig shared = config.register();
-        HikariDataSource register = shared == null ? null : shared.pool();
+        OpenRegister register = shared == null ? null : shared.open();
         Guard guard;
         try {
             guard = guard(config, register, verifier, locks);
@@ -144,11 +143,9 @@ final class Gateway implements AutoCloseable {
     }
 
     private static Guard guard(
-            GatewayConfig config, @Nullable HikariDataSource register, SequencerVerifier verifier, LockService locks) {
+            GatewayConfig config, @Nullable OpenRegister register, SequencerVerifier verifier, LockService locks) {
         RegisterConfig shared = config.register();
-        MarkStore marks = shared == null || register == null
-                ? MarkStore.file(config.marks())
-                : MarkStore.shared(register, shared.lease());
+        MarkStore marks = shared == null || register == null ? MarkStore.file(config.marks()) : register.marks();
         Guard.Builder builder = Guard.builder(verifier, marks)
                 .lockService(locks)
                 .protecting(config.protects())
@@ -163,7 +160,7 @@ final class Gateway implements AutoCloseable {
         return builder.build();
     }
 
-    private static void close(@Nullable HikariDataSource register) {
+    private static void close(@Nullable OpenRegister register) {
         if (register != null) {
             register.close();
         }

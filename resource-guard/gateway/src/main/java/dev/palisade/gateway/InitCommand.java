@@ -1,6 +1,5 @@
 package dev.palisade.gateway;
 
-import com.zaxxer.hikari.HikariDataSource;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.guard.MarkStore;
@@ -62,9 +61,8 @@ final class InitCommand implements Callable<Integer> {
             MarkStore.createNeverUsed(config.marks());
             return;
         }
-        try (HikariDataSource register = shared.pool()) {
-            MarkStore.createTables(register);
-            MarkStore.createNeverUsed(register);
+        try (OpenRegister register = shared.open()) {
+            register.createNeverUsed();
         }
     }
 }

@@ -13,6 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
@@ -155,10 +156,11 @@ class ConfigFileTest {
                         "3: a gateway that only observes keeps marks of its own; leave observe-only out, or register",
                         "4: key is missing; write key: FILE, in PEM",
                         "5: this is no mapping; write KEY: VALUE, with the keys ca, cert, key",
-                        "7: jdbc-url is not one of PostgreSQL; use jdbc:postgresql://HOST/DATABASE",
+                        "7: jdbc-url is not one of PostgreSQL; use jdbc:postgresql://HOST/DATABASE, or redis in its"
+                                + " place",
                         "8: lease is 1ms; use 1s to 5m",
-                        "9: no key is called 'takeover'; keys here are jdbc-url, lease, password-file,"
-                                + " take-over-after-lease, user",
+                        "9: no key is called 'takeover'; keys here are jdbc-url, lease, name,"
+                                + " password-file, redis, take-over-after-lease, user",
                         "13: cert needs key too; write key: FILE",
                         "14: no key is called 'client-ca'; keys here are ca, cert, key");
         assertThat(mistakes(LEAST + "register: {jdbc-url: 'jdbc:postgresql://db/x?user=a&password=b'}\n"))
@@ -176,6 +178,63 @@ class ConfigFileTest {
                                 .toString())
                         .lockServerToken())
                 .isNotNull();
+    }
+
+    @Test
+    void registerInRedisIsNamedAsTheServiceUnlessItHasAName() throws Exception {
+        RegisterConfig register = ConfigFile.read(
+                        file(LEAST + "register: {redis: 'rediss://db:7000?ca=ca.pem', user: me, password-file: pw}\n")
+                                .toString())
+                .register();
+        assertThat(register)
+                .isEqualTo(new RegisterConfig(
+                        "",
+                        new RedisAddress(new HostPort("db", 7000), true, directory.resolve("ca.pem"), null, null),
+                        "items",
+                        "me",
+                        directory.resolve("pw"),
+                        Duration.ofSeconds(10),
+                        false))
+                .hasToString("rediss://db:7000, register 'items'");
+        assertThat(ConfigFile.read(file(LEAST + "register: {redis: 'redis://[::1]', name: a/b}\n")
+                                .toString())
+                        .register())
+                .hasToString("redis://[::1]:6379, register 'a/b'");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        localhost:6379                  | is no Redis URI; use redis://HOST:PORT, or rediss://HOST:PORT for TLS
+        redis-sentinel://a,b#main       | names Sentinels; a failover can leave two primaries, which gateways do not notice: use redis://HOST:PORT of a Redis that nothing promotes by itself
+        rediss-cluster://a,b            | names a cluster, but a register is in a single Redis; use redis://HOST:PORT
+        redis://me:topsecret@a          | has a user or a password; put the password in a file, and name them with user and password-file
+        redis://a:6379/1                | names a database other than 0; leave it out
+        redis://a:topsecret             | has a server that is none; use HOST or HOST:PORT with a port of 1 to 65535, [HOST] for IPv6
+        redis://a:65536                 | has a server that is none; use HOST or HOST:PORT with a port of 1 to 65535, [HOST] for IPv6
+        redis://a,b                     | has a server that is none; use HOST or HOST:PORT with a port of 1 to 65535, [HOST] for IPv6
+        redis://a?ca=x                  | names certificates without TLS; use rediss
+        rediss://a?cert=x               | needs cert= and key= together
+        rediss://a?ca                   | has a parameter that is none; use ca=FILE, cert=FILE and key=FILE
+        rediss://a?password=topsecret   | has a parameter that is none; use ca=FILE, cert=FILE and key=FILE
+        """)
+    void uriOfRedisThatHoldsNoRegisterIsRefusedInOneLine(String uri, String why) throws Exception {
+        assertThat(mistakes(LEAST + "register:\n  redis: " + uri + "\n")).containsExactly("8: redis " + why);
+    }
+
+    @Test
+    void mistakesOfRegisterInRedisHaveTheirLines() throws Exception {
+        assertThat(mistakes(LEAST + "register:\n  redis: redis://a\n  name: a b\n  user: me\n"))
+                .containsExactly(
+                        "9: name 'a b' is none of a register; write name: with 1 to 100 letters, digits and . _ : / -",
+                        "10: user needs password-file too; write password-file: FILE");
+        String one =
+                "8: register needs jdbc-url: jdbc:postgresql://HOST/DATABASE or redis: redis://HOST:PORT, and one of"
+                        + " them alone";
+        assertThat(mistakes(LEAST + "register:\n  lease: 10s\n")).containsExactly(one);
+        assertThat(mistakes(LEAST + "register:\n  redis: redis://a\n  jdbc-url: jdbc:postgresql://a/b\n"))
+                .containsExactly(one);
+        assertThat(mistakes(LEAST + "register:\n  jdbc-url: jdbc:postgresql://a/b\n  name: a\n"))
+                .containsExactly("9: name is that of a register in Redis; leave it out");
     }
 
     @Test

@@ -44,6 +44,7 @@ class GatewayRulesTest {
                         PACKAGE,
                         "dev.palisade.guard",
                         "dev.palisade.guard.grpc",
+                        "dev.palisade.guard.redis",
                         "dev.palisade.contract..",
                         "com.linecorp.armeria..",
                         "io.grpc..",
@@ -52,10 +53,12 @@ class GatewayRulesTest {
                         "com.google.gson",
                         "com.google.protobuf",
                         "com.zaxxer.hikari",
+                        "io.lettuce.core..",
                         "org.snakeyaml.engine..",
                         "picocli",
                         "org.slf4j..",
                         "java..",
+                        "javax.net.ssl",
                         "javax.xml.stream",
                         "org.jspecify.annotations");
         rule.check(PRODUCT);
@@ -76,6 +79,18 @@ class GatewayRulesTest {
                         .dependOnClassesThat()
                         .resideInAPackage("org.snakeyaml.."),
                 noClasses().should().dependOnClassesThat().resideInAPackage("org.snakeyaml.."));
+    }
+
+    /** The guard's store hides where the register is. */
+    @Test
+    void eachDatabaseIsKnownToOneClass() {
+        seenBroken(
+                noClasses()
+                        .that(nameMatching(PACKAGE.replace(".", "\\.") + "\\.(?!RegisterInRedis|RegisterInPostgres).*"))
+                        .should()
+                        .dependOnClassesThat()
+                        .resideInAnyPackage("io.lettuce..", "com.zaxxer.."),
+                noClasses().should().dependOnClassesThat().resideInAPackage("io.lettuce.."));
     }
 
     /** The timers measure; nothing else of a request's way looks at a clock, and no wall clock is read at all. */

@@ -15,6 +15,9 @@ import java.util.concurrent.CompletionStage;
 
 /** Plays the lock server: signs whatever grant a test wants, and grants every registration. */
 final class TestLocks implements LockService {
+    /** The token of the next barrier: marks that are lost are raised to it. */
+    volatile long barrier = 1;
+
     private final SequencerKeys keys = SequencerKeys.generate();
 
     SequencerVerifier verifier() {
@@ -34,7 +37,7 @@ final class TestLocks implements LockService {
 
     @Override
     public CompletionStage<Long> barrier(LockName lock) {
-        return CompletableFuture.completedStage(1L);
+        return CompletableFuture.completedStage(barrier);
     }
 
     @Override

@@ -1,0 +1,46 @@
+package dev.palisade.gateway;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.palisade.guard.MarkStore;
+import java.time.Duration;
+
+/** A register in PostgreSQL, and a pool of connections to it, which connects later. */
+final class RegisterInPostgres implements OpenRegister {
+    /** As many as a guard uses at a time. */
+    private static final int CONNECTIONS = 5;
+
+    private static final long CONNECT_MILLIS_MAX = 5_000;
+
+    private final HikariDataSource pool;
+    private final Duration lease;
+
+    RegisterInPostgres(String jdbcUrl, String user, String password, Duration lease) {
+        this.lease = lease;
+        HikariConfig config = new HikariConfig();
+        config.setPoolName("palisade-gateway");
+        config.setJdbcUrl(jdbcUrl);
+        config.setUsername(user);
+        config.setPassword(password);
+        config.setMaximumPoolSize(CONNECTIONS);
+        config.setConnectionTimeout(CONNECT_MILLIS_MAX);
+        config.setInitializationFailTimeout(-1);
+        pool = new HikariDataSource(config);
+    }
+
+    @Override
+    public MarkStore marks() {
+        return MarkStore.shared(pool, lease);
+    }
+
+    @Override
+    public void createNeverUsed() {
+        MarkStore.createTables(pool);
+        MarkStore.createNeverUsed(pool);
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+    }
+}
