@@ -53,7 +53,8 @@ final class CheckCommand implements Callable<Integer> {
                 + TerminalEscape.text(config.issuer()) + (config.observeOnly() ? ", OBSERVES ONLY" : "")
                 + (config.register() == null ? "" : ", with other gateways at " + config.register()));
         out.println();
-        RouteListing.lines(config.routes()).forEach(line -> out.println(TerminalEscape.text(line)));
+        RouteListing.lines(config.routes(), config.upstream().http2())
+                .forEach(line -> out.println(TerminalEscape.text(line)));
         if (config.messageLocks() == null) {
             out.println();
             out.println("the fields of messages are checked at the start, by the reflection of the service");

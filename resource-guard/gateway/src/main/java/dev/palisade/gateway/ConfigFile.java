@@ -212,7 +212,9 @@ final class ConfigFile {
         String text = file.text("listen", "127.0.0.1:7620");
         Optional<HostPort> parsed = HostPort.parse(text, 0);
         if (parsed.isEmpty()) {
-            mistakes.add(file.at("listen"), "listen is '" + text + "'; write host:port, such as 127.0.0.1:7620");
+            mistakes.add(
+                    file.at("listen"),
+                    "listen is '" + text + "'; write host:port with a port of 0 to 65535, such as 127.0.0.1:7620");
             return new InetSocketAddress(0);
         }
         InetSocketAddress address =
@@ -298,7 +300,10 @@ final class ConfigFile {
         for (Item item : section.items(key)) {
             Optional<HostPort> address = HostPort.parse(item.text(), 1);
             if (address.isEmpty()) {
-                mistakes.add(item.where(), "'" + item.text() + "' of " + key + " is not host:port; write " + example);
+                mistakes.add(
+                        item.where(),
+                        "'" + item.text() + "' of " + key + " is not host:port with a port of 1 to 65535; write "
+                                + example);
             } else if (addresses.contains(item.text())) {
                 mistakes.add(item.where(), item.text() + " is in " + key + " twice; give it once");
             } else {

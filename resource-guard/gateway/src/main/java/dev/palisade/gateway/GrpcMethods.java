@@ -9,6 +9,7 @@ import com.google.protobuf.Descriptors.ServiceDescriptor;
 import com.google.protobuf.InvalidProtocolBufferException;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -42,6 +43,9 @@ final class GrpcMethods {
                 throw new IOException("too large");
             }
             bytes = Files.readAllBytes(file);
+        } catch (NoSuchFileException e) {
+            throw new IOException("descriptors " + file
+                    + " does not exist; make it with protoc --descriptor_set_out --include_imports, or name another");
         } catch (IOException e) {
             throw new IOException("cannot read descriptors " + file + " ("
                     + e.getClass().getSimpleName() + "); name a file of protoc --descriptor_set_out");

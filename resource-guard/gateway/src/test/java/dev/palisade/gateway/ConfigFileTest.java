@@ -105,7 +105,8 @@ class ConfigFileTest {
                                 + " gateway could be applied after a newer one; make it at least as long",
                         "2: protects needs one value on its line",
                         "3: no key is called 'isuer'; did you mean issuer?",
-                        "4: 'nowhere' of lock-servers is not host:port; write 127.0.0.1:7600",
+                        "4: 'nowhere' of lock-servers is not host:port with a port of 1 to 65535; write"
+                                + " 127.0.0.1:7600",
                         "5: lock-wait 'soon' is not a time; write 500ms, 10s, 5m or 24h",
                         "6: lock-wait is given twice; give it once",
                         "7: observe-only is 'yes'; use true or false",
@@ -123,6 +124,39 @@ class ConfigFileTest {
                         "22: an unguarded route has no lock; leave lock out, or access",
                         "23: host is 'http://shop'; write a name without scheme, port or asterisk",
                         "24: path '/a/{rest*}/b': {rest*} must be the last segment");
+    }
+
+    @Test
+    void portOfListenThatIsNoneIsRefusedWithTheRange() throws Exception {
+        assertThat(mistakes("listen: 127.0.0.1:99999\n" + LEAST))
+                .containsExactly("1: listen is '127.0.0.1:99999'; write host:port with a port of 0 to 65535, such as"
+                        + " 127.0.0.1:7620");
+    }
+
+    @Test
+    void methodsOfGrpcAreListedAsPostAlone() throws Exception {
+        GatewayConfig config = ConfigFile.read(file("""
+                protects: items
+                upstream:
+                  addresses: a:1
+                  protocol: http2
+                routes:
+                  - path: /shop.Orders/{method}
+                    lock: a/{header.id}
+                  - path: /shop.Reads/Get
+                    lock: b
+                    access: read
+                  - path: /plain/{id}
+                    lock: c
+                    methods: [GET, PUT]
+                """).toString());
+        assertThat(RouteListing.lines(config.routes(), true))
+                .extracting(line -> line.replaceAll(" +", " "))
+                .containsExactly(
+                        "LINE HOST PATH READS WRITES LOCK",
+                        "6 any /shop.Orders/{method} - POST a/{header.id}",
+                        "8 any /shop.Reads/Get POST - b",
+                        "11 any /plain/{id} GET PUT c");
     }
 
     @Test

@@ -116,8 +116,9 @@ class GrpcDescriptorsTest {
     void unusableDescriptorFileIsALine() throws Exception {
         String pay = route("Pay", "o/{message.id}");
         assertThat(mistakes(file(http2("127.0.0.1:1", "none.desc"), pay)))
-                .containsExactly("6: cannot read descriptors " + directory.resolve("none.desc")
-                        + " (NoSuchFileException); name a file of protoc --descriptor_set_out");
+                .containsExactly(
+                        "6: descriptors " + directory.resolve("none.desc")
+                                + " does not exist; make it with protoc --descriptor_set_out --include_imports, or name another");
         assertThat(mistakes(file(http2("127.0.0.1:1", "text.desc"), pay)))
                 .containsExactly("6: " + directory.resolve("text.desc")
                         + " is no descriptor set; make it with protoc --descriptor_set_out --include_imports");
