@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Check of the headers of HTTP/1.1 that the HTTP library acts on and then removes, so that {@link GatewayService} does
- * not see them: Connection, Transfer-Encoding and Host. A request that it refuses gets a mark, by which the service
+ * not see them: the version, Connection, Transfer-Encoding and Host. A request that it refuses gets a mark, by which the service
  * replies in the order of the connection's requests. Trailers are dropped (RFC 9110, 6.5.1), and an upgrade to
  * HTTP/2 is passed over. A client that waits for 100 Continue before it sends its body gets it from the service, too, and
  * only when the request is forwarded: the library would send it at once. Of one connection, on its event loop only.
@@ -46,6 +46,7 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
 
     private static final String SECRET = UUID.randomUUID() + " ";
     private static final String NOT_IMPLEMENTED = "501 ";
+    private static final String OTHER_VERSION = "505 ";
 
     /** Headers that are meant for all on the way: as options of Connection they would be dropped here. */
     private static final Set<String> END_TO_END = Set.of(
@@ -79,12 +80,12 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
             return Optional.empty();
         }
         String why = mark.substring(SECRET.length());
-        boolean isCoding = why.startsWith(NOT_IMPLEMENTED);
-        return Optional.of(new Refusal(
-                isCoding ? HttpStatus.NOT_IMPLEMENTED : HttpStatus.BAD_REQUEST,
-                new Rejection(
-                        Reason.MALFORMED_REQUEST,
-                        (isCoding ? why.substring(NOT_IMPLEMENTED.length()) : why) + "; nothing was forwarded")));
+        HttpStatus status = why.startsWith(NOT_IMPLEMENTED)
+                ? HttpStatus.NOT_IMPLEMENTED
+                : why.startsWith(OTHER_VERSION) ? HttpStatus.HTTP_VERSION_NOT_SUPPORTED : HttpStatus.BAD_REQUEST;
+        String text = status.equals(HttpStatus.BAD_REQUEST) ? why : why.substring(NOT_IMPLEMENTED.length());
+        return Optional.of(
+                new Refusal(status, new Rejection(Reason.MALFORMED_REQUEST, text + "; nothing was forwarded")));
     }
 
     static boolean waitsForContinue(RequestHeaders headers) {
@@ -121,6 +122,10 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
     }
 
     private static @Nullable String problem(HttpRequest request, HttpHeaders headers) {
+        HttpVersion version = request.protocolVersion();
+        if (!version.equals(HttpVersion.HTTP_1_1) && !version.equals(HttpVersion.HTTP_1_0)) {
+            return OTHER_VERSION + "the request's version is not HTTP/1.1; send it as HTTP/1.1";
+        }
         String named = headers.get("connection") == null ? null : endToEnd(headers.getAll("connection"));
         if (named != null) {
             return "header 'Connection' names '" + named + "', which is for all on the way; leave it out";
@@ -139,7 +144,9 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
                     ? null
                     : "the request has no Host header; send one";
         }
-        return several(headers, "host") || host.chars().anyMatch(each -> OUTSIDE_OF_HOSTS.indexOf(each) >= 0)
+        return host.isEmpty()
+                        || several(headers, "host")
+                        || host.chars().anyMatch(each -> OUTSIDE_OF_HOSTS.indexOf(each) >= 0)
                 ? "the request's Host header is there twice or names no host; send one name or address"
                 : null;
     }

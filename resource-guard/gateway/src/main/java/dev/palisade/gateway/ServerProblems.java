@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * CONNECT, an upgrade to WebSocket and broken framing.
  */
 final class ServerProblems implements ServerErrorHandler {
+    /** The HTTP library's words for everything that it cannot read. */
+    private static final String NOT_DECODED = "Decoder failure";
+
     @Override
     public @Nullable HttpResponse onServiceException(ServiceRequestContext ctx, Throwable cause) {
         return null; // The default asks renderStatus.
@@ -50,13 +53,19 @@ final class ServerProblems implements ServerErrorHandler {
                             "the request broke off in mid-body, after its head may have been forwarded; whether it was"
                                     + " applied is not known: read again before you write again"));
         }
-        String what = description == null ? status.reasonPhrase() : description;
+        String what = description == null ? status.reasonPhrase() : words(description);
         return ProblemDetail.of(
                 status,
                 new Rejection(
                         Reason.MALFORMED_REQUEST,
                         what + "; nothing was forwarded: the gateway takes plain HTTP/1.1 and HTTP/2 requests, without"
                                 + " CONNECT and without an upgrade"));
+    }
+
+    private static String words(String description) {
+        return description.equals(NOT_DECODED)
+                ? "the request's first line, a header or the framing of its body is no HTTP/1.1, or too long"
+                : description;
     }
 
     private static boolean isNeverForwarded(RequestHeaders headers) {

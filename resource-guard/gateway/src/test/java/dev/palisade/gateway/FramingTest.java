@@ -85,6 +85,7 @@ class FramingTest {
                 "PUT /items/1 HTTP/1.1\nHost: x, shop.example\nSEQUENCER\nContent-Length: 0\n\n",
                 "PUT /items/1 HTTP/1.1\nHost: shop.example@x\nSEQUENCER\nContent-Length: 0\n\n",
                 "PUT /items/1 HTTP/1.1\nSEQUENCER\nContent-Length: 0\n\n",
+                "PUT /items/1 HTTP/1.1\nHost:\nSEQUENCER\nContent-Length: 0\n\n",
                 "PUT http://shop.example/items/1 HTTP/1.1\nHost: x\nSEQUENCER\nContent-Length: 0\n\n",
                 "PUT /items/1 HTTP/1.1\nHost: x\nSEQUENCER\nConnection: Host\nContent-Length: 0\n\n",
                 "PUT /items/1 HTTP/1.1\nHost: x\nSEQUENCER\nConnection: close, Content-Length\nContent-Length: 4\n\nabcd",
@@ -99,6 +100,33 @@ class FramingTest {
     void ambiguousRequestIsRefused(String request) throws Exception {
         assertThat(send(request)).startsWith("HTTP/1.1 400 ");
         assertThat(service.begun).isEmpty();
+    }
+
+    private String wholeReply(String request) throws Exception {
+        try (Socket socket = gateway.connect()) {
+            String sequencer = "Fencing-Sequencer: " + gateway.locks.exclusive("items/1", 7);
+            socket.getOutputStream()
+                    .write(request.replace("SEQUENCER", sequencer)
+                            .replace("\n", "\r\n")
+                            .getBytes(US_ASCII));
+            return new String(socket.getInputStream().readAllBytes(), US_ASCII);
+        }
+    }
+
+    @Test
+    void otherVersionOfHttp1IsRefused() throws Exception {
+        assertThat(wholeReply("PUT /items/1 HTTP/1.2\nHost: x\nSEQUENCER\nContent-Length: 0\n\n"))
+                .startsWith("HTTP/1.1 505 ")
+                .contains("MALFORMED_REQUEST", "send it as HTTP/1.1; nothing was forwarded");
+        assertThat(service.begun).isEmpty();
+    }
+
+    @Test
+    void requestThatCannotBeDecodedIsRefusedInWords() throws Exception {
+        assertThat(wholeReply("PUT /items/1 HTTP/1.1\nHost: x\nSEQUENCER\nContent-Length: two\n\n"))
+                .startsWith("HTTP/1.1 400 ")
+                .contains("is no HTTP/1.1, or too long; nothing was forwarded")
+                .doesNotContain("Decoder failure");
     }
 
     @Test
