@@ -17,7 +17,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * {@link FaultRunIT} with gateways in front of a storage that compares nothing; they share a register. The process that is
- * killed as RESTART_OBJECTS is a gateway. Longer, or again: as there; {@code -Dpalisade.fault.gateways} is how many.
+ * killed as RESTART_OBJECTS is a gateway. Longer, or again: as there; {@code -Dpalisade.fault.gateways} is how many,
+ * and {@code -Dpalisade.fault.register=redis} puts the register into Redis.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class GatewayFaultRunIT {
@@ -40,7 +41,7 @@ class GatewayFaultRunIT {
         Duration atLeast = Duration.ofSeconds(Long.getLong("palisade.fault.seconds", 0));
         int total = Integer.getInteger("palisade.fault.gateways", 3);
         try (Installation installation = Installation.fresh()) {
-            Gateways front = new Gateways(installation, total, true, new Random(seed));
+            Gateways front = new Gateways(installation, GatewayRegister.asAsked(), total, true, new Random(seed));
             FaultRun faults = new FaultRun(installation, seed, front, 4);
             try {
                 faults.run(DECK, atLeast);
@@ -66,11 +67,37 @@ class GatewayFaultRunIT {
         }
     }
 
+    /** Two processes, one Redis: the holder that paused uses the one, its successor the other. */
+    @Test
+    void withRegisterInRedisPausedHoldersAreRefusedAtBothGateways(TestReporter reporter) throws Exception {
+        try (Installation installation = Installation.fresh()) {
+            FaultRun faults = new FaultRun(
+                    installation,
+                    seed,
+                    new Gateways(installation, new GatewayRegisterInRedis(), 2, true, new Random(seed)),
+                    2);
+            try {
+                faults.run(PAUSES, Duration.ZERO);
+                Finished finished = faults.finish();
+                FaultRunIT.report(reporter, faults, finished);
+                assertThat(finished.run().violations()).as("seed " + seed).isEmpty();
+                assertThat(faults.staleAfterPause()).as("of " + faults).isGreaterThanOrEqualTo(1);
+            } catch (AssertionError | RuntimeException e) {
+                throw FaultRunIT.keep(e, installation, "gateway-fault-run-redis-" + seed);
+            } finally {
+                faults.close();
+            }
+        }
+    }
+
     @Test
     void throughGatewaysThatGuardNothingTheCheckersFindTheLostUpdates(TestReporter reporter) throws Exception {
         try (Installation installation = Installation.fresh()) {
-            FaultRun faults =
-                    new FaultRun(installation, seed, new Gateways(installation, 1, false, new Random(seed)), 3);
+            FaultRun faults = new FaultRun(
+                    installation,
+                    seed,
+                    new Gateways(installation, GatewayRegister.asAsked(), 1, false, new Random(seed)),
+                    3);
             try {
                 faults.run(PAUSES, Duration.ZERO);
                 Finished finished = faults.finish();

@@ -3,7 +3,6 @@ package dev.palisade.faults;
 import com.google.protobuf.DescriptorProtos.FileDescriptorSet;
 import com.google.protobuf.Descriptors.FileDescriptor;
 import dev.palisade.check.Marks;
-import dev.palisade.check.Marks.Mark;
 import dev.palisade.faults.FaultRun.Fault;
 import dev.palisade.proto.v1.PutObjectRequest;
 import dev.palisade.scenario.Child;
@@ -11,25 +10,20 @@ import dev.palisade.scenario.Gatekeeper;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
 import dev.palisade.scenario.ScenarioFailed;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.awaitility.Awaitility;
 
 /**
- * A storage that admits everything, behind gateways with one register in PostgreSQL; each client calls one of them. Between
+ * A storage that admits everything, behind gateways with one register; each client calls one of them. Between
  * gateways and storage is a link that can be harmed. The storage's own log tells what was applied.
  */
 final class Gateways implements Front {
@@ -44,22 +38,24 @@ final class Gateways implements Front {
     private final int total;
     private final boolean guarded;
     private final Random random;
-    private final EmbeddedPostgres postgres;
+    private final GatewayRegister register;
     private final Service storage;
     private final Link link;
     private final List<Service> gateways = new ArrayList<>();
     private int clients;
     private String lockServer = "";
 
-    /** @param guarded false: planted, the gateways forward everything */
-    Gateways(Installation installation, int total, boolean guarded, Random random) throws IOException {
+    /**
+     * @param register is closed with this
+     * @param guarded false: planted, the gateways forward everything
+     */
+    Gateways(Installation installation, GatewayRegister register, int total, boolean guarded, Random random)
+            throws IOException {
         this.installation = installation;
         this.total = total;
         this.guarded = guarded;
         this.random = random;
-        postgres = EmbeddedPostgres.builder()
-                .setServerConfig("synchronous_commit", "on")
-                .start();
+        this.register = register;
         storage = installation.objects("--guard", "off");
         link = new Link(storage.address(), Link.Deaths.TOLD);
     }
@@ -100,8 +96,7 @@ final class Gateways implements Front {
         String lines = "listen: 127.0.0.1:" + port
                 + "\nprotects: counters\nkeyset: keys/sequencers.json\nlock-servers: " + lockServer
                 + "\npass-sequencer: true\nlock-wait: 20s\nunknown-outcome-timeout: " + DELTA.toMillis()
-                + "ms\nregister:\n  jdbc-url: " + postgres.getJdbcUrl("postgres", "postgres")
-                + "\n  user: postgres\n  lease: " + LEASE.toMillis()
+                + "ms\nregister:\n  " + register.yaml() + "\n  lease: " + LEASE.toMillis()
                 + "ms\n  take-over-after-lease: true\nupstream:\n  addresses: " + link.address()
                 + "\n  protocol: http2\n  idle-timeout: 1s\n  descriptors: objects.desc\nroutes:\n"
                 + "  - path: /palisade.v1.Objects/Get\n" + (guarded ? "    access: read\n" : "") + route
@@ -146,16 +141,7 @@ final class Gateways implements Front {
 
     @Override
     public Marks marks(String when) throws SQLException {
-        Map<String, Mark> marks = new HashMap<>();
-        try (Connection connection = postgres.getPostgresDatabase().getConnection();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(
-                        "SELECT resource, x_token, x_grant, s_token FROM palisade_marks WHERE lock_name <> ''")) {
-            while (row.next()) {
-                marks.put(row.getString(1), new Mark(row.getLong(2), row.getString(3), row.getLong(4)));
-            }
-        }
-        return new Marks(when, marks);
+        return new Marks(when, register.marks());
     }
 
     @Override
@@ -163,7 +149,7 @@ final class Gateways implements Front {
         switch (fault) {
             case FREEZE_BACKEND -> {
                 storage.child().pause();
-                Awaitility.await().atMost(PATIENCE).until(() -> quarantined() > 0);
+                Awaitility.await().atMost(PATIENCE).until(() -> register.quarantined() > 0);
                 storage.child().resume(); // What it still applies, it applies within the promise.
             }
             case CUT_BACKEND -> {
@@ -180,12 +166,10 @@ final class Gateways implements Front {
     /** It has calls under way perhaps, and is out until the others, if there are any, have ended its place. */
     private void freeze(int index) {
         Child gateway = gateways.get(index).child();
-        long guards = number("SELECT COUNT(*) FROM palisade_register_guards");
+        long guards = register.guards();
         gateway.pause();
         if (gateways.size() > 1) {
-            Awaitility.await()
-                    .atMost(PATIENCE)
-                    .until(() -> number("SELECT COUNT(*) FROM palisade_register_guards") < guards);
+            Awaitility.await().atMost(PATIENCE).until(() -> register.guards() < guards);
         } else {
             long until = System.nanoTime() + LEASE.plus(DELTA).toNanos();
             Awaitility.await().atMost(PATIENCE).until(() -> System.nanoTime() > until);
@@ -193,21 +177,6 @@ final class Gateways implements Front {
         gateway.resume();
         gateway.kill(); // It admits nothing any more; its supervisor starts another.
         restarted(index);
-    }
-
-    long quarantined() {
-        return number("SELECT COUNT(*) FROM palisade_register_calls WHERE quarantined");
-    }
-
-    private long number(String sql) {
-        try (Connection connection = postgres.getPostgresDatabase().getConnection();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(sql)) {
-            row.next();
-            return row.getLong(1);
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
     }
 
     @Override
@@ -222,10 +191,6 @@ final class Gateways implements Front {
         gateways.forEach(gateway -> gateway.child().close());
         storage.child().close();
         link.close();
-        try {
-            postgres.close();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        register.close();
     }
 }
