@@ -101,7 +101,7 @@ public final class Link implements AutoCloseable {
     }
 
     /** How many bytes were taken to be sent onward and wait to be delivered. */
-    long heldBytes() {
+    public long heldBytes() {
         return connections.stream()
                 .mapToLong(connection -> connection.onward.heldBytes())
                 .sum();
