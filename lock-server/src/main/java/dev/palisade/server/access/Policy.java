@@ -22,7 +22,8 @@ import java.util.stream.Collectors;
  */
 public final class Policy {
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
-    private static final Pattern PRINCIPAL = Pattern.compile("[A-Za-z0-9._-]{1,64}|(dns|uri):[!-~]{1,512}");
+    private static final Pattern PRINCIPAL =
+            Pattern.compile("[A-Za-z0-9._-]{1,64}|dns:[!-@\\[-~]{1,512}|uri:[!-~]{1,512}");
     private static final int CACHED_MAX = 10_000;
 
     private final Path path;
@@ -56,9 +57,9 @@ public final class Policy {
      */
     public static Policy parse(Path path, String text) throws FileMistakes {
         PolicyParser parser = new PolicyParser(path);
-        List<String> lines = text.lines().toList();
-        for (int i = 0; i < lines.size(); i++) {
-            parser.line(i + 1, lines.get(i).strip());
+        String[] lines = text.split("\\r?\\n", -1);
+        for (int i = 0; i < lines.length; i++) {
+            parser.line(i + 1, lines[i].strip());
         }
         return parser.done();
     }

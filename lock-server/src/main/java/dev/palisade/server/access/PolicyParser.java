@@ -9,6 +9,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -32,6 +33,18 @@ final class PolicyParser {
     }
 
     void line(int number, String text) {
+        if (text.startsWith("\uFEFF")) {
+            mistake(number, "the file begins with a byte order mark; save it as UTF-8 without one");
+            return;
+        }
+        if (text.indexOf('\r') >= 0) {
+            mistake(number, "the line has a carriage return, which some programs show as a line's end; remove it");
+            return;
+        }
+        if (UserTokens.isIn(text)) {
+            mistake(number, "a token is in this line; name the client, and replace the token: others may have read it");
+            return;
+        }
         if (text.isEmpty() || text.startsWith("#")) {
             return;
         }
@@ -144,6 +157,11 @@ final class PolicyParser {
     }
 
     private static String notPrincipal(String name) {
+        if (name.startsWith("dns:") && Policy.isPrincipal(name.toLowerCase(Locale.ROOT))) {
+            return "'" + shown(name)
+                    + "' has upper case, and host names of certificates are compared in lower case; write "
+                    + shown(name.toLowerCase(Locale.ROOT));
+        }
         return "'" + shown(name) + "' names no client; use the name of a token (letters, digits and . _ -),"
                 + " dns:NAME or uri:URI of a certificate, @GROUP, or *";
     }

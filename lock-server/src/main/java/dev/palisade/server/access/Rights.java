@@ -5,6 +5,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What one principal may do and use, by the policy of one moment. Immutable. */
@@ -41,7 +43,8 @@ public final class Rights {
         // A prefix comes before what it contains.
         Comparator<Range> order = Comparator.comparing(Range::stem).thenComparing(range -> !range.isPrefix());
         for (Range range : ranges.stream().sorted(order).toList()) {
-            if (kept.stream().noneMatch(wider -> wider.contains(range))) {
+            // All names with a beginning are next to each other, so only the last one kept can contain this one.
+            if (kept.isEmpty() || !kept.get(kept.size() - 1).contains(range)) {
                 kept.add(range);
             }
         }
@@ -93,7 +96,7 @@ public final class Rights {
         return visible.stream().filter(asked::contains).toList();
     }
 
-    /** Rights are equal when they allow the same, whatever the lines' numbers and the limits: those need no other stream. */
+    /** Rights are equal when they allow the same, whatever the order of the lines and the limits: those need no other stream. */
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof Rights rights && allowed().equals(rights.allowed());
@@ -104,9 +107,9 @@ public final class Rights {
         return Objects.hash(allowed());
     }
 
-    private List<Rule> allowed() {
+    private Set<Rule> allowed() {
         return rules.stream()
                 .map(rule -> new Rule(0, "", rule.verbs(), rule.pattern(), ""))
-                .toList();
+                .collect(Collectors.toUnmodifiableSet());
     }
 }

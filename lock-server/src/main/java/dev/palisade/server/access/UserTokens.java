@@ -31,6 +31,7 @@ public final class UserTokens {
     public static final int TOKEN_BYTES = 32;
 
     private static final int TOKEN_CHARS = PREFIX.length() + 43;
+    private static final Pattern TOKEN = Pattern.compile(PREFIX + "[A-Za-z0-9_-]{43}");
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
     private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}");
 
@@ -40,6 +41,11 @@ public final class UserTokens {
     private UserTokens(Path path, Map<String, String> nameByHash) {
         this.path = path;
         this.nameByHash = nameByHash;
+    }
+
+    /** Whether a token is in {@code text}, which must not be shown then. */
+    static boolean isIn(String text) {
+        return TOKEN.matcher(text).find();
     }
 
     /**

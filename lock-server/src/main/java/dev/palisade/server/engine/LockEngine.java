@@ -51,6 +51,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * Stands between the transports and the store: fans keep-alives of the {@link Sessions} out into renewals, parks the acquires
@@ -76,7 +77,7 @@ public final class LockEngine implements LockStore.Listener {
     private final EventLog events;
     private final RejectionCounts rejections = new RejectionCounts();
     private final Outage outage;
-    private final Map<LockRequest, CompletableFuture<Answer>> parked = new ConcurrentHashMap<>();
+    private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
 
     /**
@@ -335,12 +336,14 @@ public final class LockEngine implements LockStore.Listener {
     /**
      * Acquires for a caller without a stream: completes when the wait is over, accepting an offer on its behalf. Whoever
      * calls this also calls {@link #callEnded} or {@link #callBroke}.
+     *
+     * @param denied asked when the lock is offered: why the caller may not have it any more
      */
-    public CompletableFuture<Answer> acquireParked(Asked asked) {
+    public CompletableFuture<Answer> acquireParked(Asked asked, Supplier<Optional<Rejection>> denied) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
-        CompletableFuture<Answer> earlier = parked.put(asked.named(), result);
+        ParkedCall earlier = parked.put(asked.named(), new ParkedCall(result, denied));
         if (earlier != null) {
-            earlier.cancel(false);
+            earlier.result().cancel(false);
         }
         execute(command(asked, 0)).thenAccept(answer -> {
             if (!(answer instanceof Answer.Queued)) {
@@ -350,14 +353,22 @@ public final class LockEngine implements LockStore.Listener {
         return result;
     }
 
+    /** A unary acquire that waits. */
+    private record ParkedCall(CompletableFuture<Answer> result, Supplier<Optional<Rejection>> denied) {}
+
     /** The caller has its answer. */
     public void callEnded(Asked asked, CompletableFuture<Answer> call) {
-        parked.remove(asked.named(), call);
+        var unused = removed(asked, call);
+    }
+
+    private boolean removed(Asked asked, CompletableFuture<Answer> call) {
+        ParkedCall now = parked.get(asked.named());
+        return now != null && now.result() == call && parked.remove(asked.named(), now);
     }
 
     /** The caller hung up: takes back what it asked for, unless it has asked again by another call. */
     public void callBroke(Asked asked, CompletableFuture<Answer> call) {
-        if (parked.remove(asked.named(), call) && !sessions.freesNothing()) {
+        if (removed(asked, call) && !sessions.freesNothing()) {
             var unused = leave(asked.lock(), asked.id());
         }
     }
@@ -369,9 +380,15 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Ends the calls that wait; their requests stay in the queue. */
     public void endParked() {
-        for (CompletableFuture<Answer> call : parked.values()) {
-            call.complete(new Answer.Refused(STOPPING));
+        for (ParkedCall call : parked.values()) {
+            call.result().complete(new Answer.Refused(STOPPING));
         }
+    }
+
+    /** Takes back what a caller was given or kept, and may not have; its lock-delay follows. */
+    public void takeBack(LockName lock, Grant grant) {
+        var unused = execute(new Abandon(lock, grant.id(), grant.request().sessionGen()));
+        givenUp(grant.request().id().session(), session -> session.holdsNoMore(grant.id()));
     }
 
     public CompletionStage<Answer> accept(Session session, LockName lock, GrantId grant, FencingToken token) {
@@ -602,12 +619,18 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     private void offered(LockState next, LockEvent.Offered offered, long decidedAtMillis) {
-        CompletableFuture<Answer> waiting = parked.get(new LockRequest(next.name(), offered.request()));
+        ParkedCall waiting = parked.get(new LockRequest(next.name(), offered.request()));
         Grant promised = next.promised(offered.request()).orElse(null);
         if (promised == null) {
             return; // Taken back in the same step.
         }
-        if (waiting != null && !waiting.isDone()) {
+        if (waiting != null && !waiting.result().isDone()) {
+            Optional<Rejection> denied = waiting.denied().get();
+            if (denied.isPresent()) {
+                var unused = leave(next.name(), offered.request());
+                waiting.result().complete(new Answer.Refused(denied.get()));
+                return;
+            }
             execute(new Accept(
                             next.name(),
                             promised.id(),
@@ -616,7 +639,7 @@ public final class LockEngine implements LockStore.Listener {
                             0))
                     .thenAccept(answer -> {
                         if (!(answer instanceof Answer.Queued)) {
-                            waiting.complete(answer);
+                            waiting.result().complete(answer);
                         }
                     });
             return;
@@ -663,10 +686,10 @@ public final class LockEngine implements LockStore.Listener {
         if (store.mayLosePast() && ended.tombstone().token() != 0) {
             endedGrants.add(ended.tombstone().grant());
         }
-        CompletableFuture<Answer> waiting = parked.get(new LockRequest(lock, request));
+        ParkedCall waiting = parked.get(new LockRequest(lock, request));
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             // Of a grant's end a call hears that was sent again before this news came.
-            waiting.complete(ended.tombstone().answer(lock));
+            waiting.result().complete(ended.tombstone().answer(lock));
         }
         Session session = sessions.of(request.session());
         if (session == null) {

@@ -1,11 +1,17 @@
 package dev.palisade.server.rpc;
 
 import com.google.protobuf.Message;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.access.Rights;
+import dev.palisade.server.access.Verb;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.engine.LockEngine;
 import io.grpc.Context;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -13,6 +19,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -62,12 +69,9 @@ final class Caller {
         }
         if (!required.isAllowed(access.rights(principal))) {
             String lock = required.lock();
-            Rejection denied = new Rejection(
-                    Reason.PERMISSION_DENIED,
-                    principal + " may not " + required.word() + (lock.isEmpty() ? "" : " '" + lock + "'")
-                            + ": no line of the policy allows it; palisade policy check explains it",
-                    Map.of(Rejection.APPLIED, "no"));
-            throw (lock.isEmpty() ? denied : denied.with(Rejection.LOCK, lock)).asException();
+            // What is repeated to the client, and logged, is a lock's name at least.
+            throw denied(required.word(), lock.isEmpty() ? "" : new LockName(lock).value())
+                    .asException();
         }
     }
 
@@ -107,6 +111,59 @@ final class Caller {
         return given == 0 ? Math.max(1, ofServer / 2) : given;
     }
 
+    /**
+     * Why the caller may not have a lock in this mode now: what it asked for before may be given to it only later, and by then its
+     * rights or its tokens may be gone.
+     */
+    Optional<Rejection> denied(Mode mode, LockName lock) {
+        if (access == null) {
+            return Optional.empty();
+        }
+        if (isWithdrawn(access)) {
+            return Optional.of(new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn"));
+        }
+        Verb verb = mode == Mode.SHARED ? Verb.ACQUIRE_SHARED : Verb.ACQUIRE;
+        return access.rights(principal).may(verb, lock.value())
+                ? Optional.empty()
+                : Optional.of(denied(verb.word(), lock.value()));
+    }
+
+    /** The answer, unless it gives a lock that the caller may not have: that is taken back. Only the answer knows the mode of a grant. */
+    Answer allowed(LockEngine engine, LockName lock, Answer answer) {
+        Grant grant = given(answer);
+        if (access == null || grant == null) {
+            return answer;
+        }
+        Optional<Rejection> denied = denied(grant.request().mode(), lock);
+        if (denied.isEmpty()) {
+            return answer;
+        }
+        engine.takeBack(lock, grant);
+        return new Answer.Refused(denied.get());
+    }
+
+    private static @Nullable Grant given(Answer answer) {
+        if (answer instanceof Answer.Granted granted) {
+            return granted.grant();
+        } else if (answer instanceof Answer.Renewed renewed) {
+            return renewed.grant();
+        }
+        return answer instanceof Answer.Resumed resumed ? resumed.grant() : null;
+    }
+
+    private Rejection denied(String verb, String lock) {
+        Rejection denied = new Rejection(
+                Reason.PERMISSION_DENIED,
+                principal + " may not " + verb + (lock.isEmpty() ? "" : " '" + lock + "'")
+                        + ": no line of the policy allows it; palisade policy check explains it",
+                Map.of(Rejection.APPLIED, "no"));
+        return lock.isEmpty() ? denied : denied.with(Rejection.LOCK, lock);
+    }
+
+    private boolean isWithdrawn(AccessControl control) {
+        return hasToken && !control.hasUser(principal);
+    }
+
     /** Of the locks that begin with {@code prefix}, those that the caller may see. */
     List<Rights.Range> visible(String prefix) {
         return access == null
@@ -138,7 +195,7 @@ final class Caller {
         if (access == null) {
             return null;
         }
-        if (hasToken && !access.hasUser(principal)) {
+        if (isWithdrawn(access)) {
             return new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn");
         }
         Rights now = access.rights(principal);

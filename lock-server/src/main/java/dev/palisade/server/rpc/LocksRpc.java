@@ -150,12 +150,14 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 () -> {
                     SessionId session = session(request.getSessionId());
                     LockEngine.Asked asked = codec.acquire(request, session, request.getOwner());
-                    CompletableFuture<Answer> call = engine.acquireParked(asked);
+                    Caller party = Caller.KEY.get();
+                    CompletableFuture<Answer> call =
+                            engine.acquireParked(asked, () -> party.denied(asked.mode(), asked.lock()));
                     // A caller that hangs up, or whose deadline passes, leaves the queue.
                     ServerCallStreamObserver<AcquireReply> caller = (ServerCallStreamObserver<AcquireReply>) out;
                     caller.setOnCancelHandler(() -> engine.callBroke(asked, call));
                     caller.setOnCloseHandler(() -> engine.callEnded(asked, call));
-                    return call;
+                    return call.thenApply(answer -> party.allowed(engine, asked.lock(), answer));
                 },
                 answer -> answers.acquire(ProtoCodec.lock(request.getLock()), request.getTurns(), answer));
     }
@@ -165,12 +167,14 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         unary(
                 request,
                 out,
-                () -> engine.execute(new Accept(
-                        ProtoCodec.lock(request.getLock()),
-                        ProtoCodec.grant(request.getGrantId()),
-                        ProtoCodec.token(request.getToken()),
-                        session(request.getSessionId()),
-                        0)),
+                () -> allowed(
+                        request.getLock(),
+                        engine.execute(new Accept(
+                                ProtoCodec.lock(request.getLock()),
+                                ProtoCodec.grant(request.getGrantId()),
+                                ProtoCodec.token(request.getToken()),
+                                session(request.getSessionId()),
+                                0))),
                 answer -> answers.accept(ProtoCodec.lock(request.getLock()), answer));
     }
 
@@ -179,11 +183,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         unary(
                 request,
                 out,
-                () -> engine.execute(new Renew(
-                        ProtoCodec.lock(request.getLock()),
-                        ProtoCodec.grant(request.getGrantId()),
-                        ProtoCodec.token(request.getToken()),
-                        session(request.getSessionId()))),
+                () -> allowed(
+                        request.getLock(),
+                        engine.execute(new Renew(
+                                ProtoCodec.lock(request.getLock()),
+                                ProtoCodec.grant(request.getGrantId()),
+                                ProtoCodec.token(request.getToken()),
+                                session(request.getSessionId())))),
                 answers::renew);
     }
 
@@ -216,15 +222,17 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         unary(
                 request,
                 out,
-                () -> engine.resume(
-                        new Resume(
-                                ProtoCodec.lock(request.getLock()),
-                                ProtoCodec.grant(request.getGrantId()),
-                                ProtoCodec.token(request.getToken()),
-                                session(request.getSessionId()),
-                                ProtoCodec.within(
-                                        "session_gen", request.getSessionGen(), 1, ProtoCodec.SESSION_GEN_MAX)),
-                        codec.shown(request, request.getOwner())),
+                () -> allowed(
+                        request.getLock(),
+                        engine.resume(
+                                new Resume(
+                                        ProtoCodec.lock(request.getLock()),
+                                        ProtoCodec.grant(request.getGrantId()),
+                                        ProtoCodec.token(request.getToken()),
+                                        session(request.getSessionId()),
+                                        ProtoCodec.within(
+                                                "session_gen", request.getSessionGen(), 1, ProtoCodec.SESSION_GEN_MAX)),
+                                codec.shown(request, request.getOwner()))),
                 answers::resume);
     }
 
@@ -306,6 +314,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void store(StoreRequest request, StreamObserver<StoreReply> out) {
         unary(request, out, () -> CompletableFuture.completedFuture(engine.store()), Answers::store);
+    }
+
+    private CompletionStage<Answer> allowed(String lock, CompletionStage<Answer> stage) {
+        Caller caller = Caller.KEY.get();
+        return stage.thenApply(answer -> caller.allowed(engine, ProtoCodec.lock(lock), answer));
     }
 
     private static SessionId session(ByteString id) {

@@ -69,9 +69,10 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock, boolean isOfH
         } else if (request instanceof SessionsRequest || request instanceof StoreRequest) {
             return new RequiredVerb(Scope.SERVER, Verb.OPERATE, "", false);
         } else if (request instanceof ClientFrame // Each call in it is checked by itself.
-                || request instanceof ReleaseRequest
-                || request instanceof LeaveRequest) {
+                || request instanceof ReleaseRequest) {
             return new RequiredVerb(Scope.OWN, null, "", true);
+        } else if (request instanceof LeaveRequest leave) {
+            return held(leave.getLock()); // It is remembered, also of a request that never came.
         } else if (request instanceof CheckSequencerRequest) {
             return new RequiredVerb(Scope.OWN, null, "", false);
         }

@@ -165,7 +165,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 case ACQUIRE -> {
                     caller.require(call.getAcquire());
                     LockEngine.Asked asked = codec.acquire(call.getAcquire(), attached.id(), attached.owner());
-                    answer(call, engine.acquire(attached, asked), (reply, answer) -> {
+                    given(call, asked.lock(), engine.acquire(attached, asked), (reply, answer) -> {
                         if (answer instanceof Answer.WaitEnded over) {
                             waitEnded(asked.lock(), asked.id().number(), over.end());
                         }
@@ -176,8 +176,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     caller.require(call.getAccept());
                     LockName name = ProtoCodec.lock(call.getAccept().getLock());
                     GrantId grant = ProtoCodec.grant(call.getAccept().getGrantId());
-                    answer(
+                    given(
                             call,
+                            name,
                             engine.accept(
                                     attached,
                                     name,
@@ -187,11 +188,13 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 }
                 case RENEW -> {
                     caller.require(call.getRenew());
-                    answer(
+                    LockName name = ProtoCodec.lock(call.getRenew().getLock());
+                    given(
                             call,
+                            name,
                             engine.renew(
                                     attached,
-                                    ProtoCodec.lock(call.getRenew().getLock()),
+                                    name,
                                     ProtoCodec.grant(call.getRenew().getGrantId()),
                                     ProtoCodec.token(call.getRenew().getToken())),
                             (reply, answer) -> reply.setRenew(answers.renew(answer)));
@@ -218,11 +221,13 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 }
                 case RESUME -> {
                     caller.require(call.getResume());
-                    answer(
+                    LockName name = ProtoCodec.lock(call.getResume().getLock());
+                    given(
                             call,
+                            name,
                             engine.resume(
                                     attached,
-                                    ProtoCodec.lock(call.getResume().getLock()),
+                                    name,
                                     ProtoCodec.grant(call.getResume().getGrantId()),
                                     ProtoCodec.token(call.getResume().getToken()),
                                     codec.shown(call.getResume(), attached.owner())),
@@ -258,6 +263,12 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     .with(Rejection.LIMIT, "unsentBytesDescribed")
                     .asException();
         }
+    }
+
+    /** {@link #answer} of a command that may give or keep a lock. */
+    private void given(
+            Call call, LockName lock, CompletionStage<Answer> stage, BiConsumer<Reply.Builder, Answer> encode) {
+        answer(call, stage.thenApply(answer -> caller.allowed(engine, lock, answer)), encode);
     }
 
     private void answer(Call call, CompletionStage<Answer> stage, BiConsumer<Reply.Builder, Answer> encode) {
@@ -331,6 +342,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void offered(LockName name, Grant grant, int turns, long offerMillis, long seenSentNanos) {
+        if (caller.denied(grant.request().mode(), name).isPresent()) {
+            var unused =
+                    engine.leave(name, grant.request().id()); // Its sequencer would pass a guard without an accept.
+            return;
+        }
         Event.Builder event = Event.newBuilder()
                 .setOffered(OfferedEvent.newBuilder()
                         .setRequestId(grant.request().id().number())

@@ -160,4 +160,37 @@ class PolicyTest {
                                 + " requests-per-second=NUMBER, 1 to 1000000",
                         "policy.conf:7: no group is called gone; write one: group gone alice bob");
     }
+
+    @Test
+    void whatAReaderCannotSeeOrMustNotIsNotRepeated() {
+        String token = UserTokens.PREFIX + "A".repeat(43);
+        assertThat(mistakes("\uFEFFallow web acquire x\n# x\rallow evil * *\n" + token + "\nallow " + token
+                        + " acquire x\nallow dns:Web.example.org acquire x\r\n"))
+                .satisfiesExactly(
+                        line -> assertThat(line).startsWith("policy.conf:1: the file begins with a byte order mark"),
+                        line -> assertThat(line).startsWith("policy.conf:2: the line has a carriage return"),
+                        line -> assertThat(line)
+                                .startsWith("policy.conf:3: a token is in")
+                                .doesNotContain("AAAA"),
+                        line -> assertThat(line)
+                                .startsWith("policy.conf:4: a token is in")
+                                .doesNotContain("AAAA"),
+                        line -> assertThat(line).startsWith("policy.conf:5:").endsWith("write dns:web.example.org"));
+    }
+
+    /** It is done for each principal, on a thread that serves all. */
+    @Test
+    void manyLinesCostInProportion() throws Exception {
+        StringBuilder lines = new StringBuilder();
+        for (int i = 0; i < 100_000; i++) {
+            lines.append("allow * describe t/")
+                    .append(i)
+                    .append("\nallow * describe u/")
+                    .append(i % 10)
+                    .append("*\n");
+        }
+        Rights rights = Policy.parse(FILE, lines.toString()).rights("web");
+        assertThat(rights.visible("")).hasSize(100_010);
+        assertThat(rights.visible("u/1")).hasSize(1);
+    }
 }

@@ -34,6 +34,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
@@ -296,7 +297,8 @@ class LockEngineTest {
             LockName lock = new LockName("a");
             store.acquired = new CompletableFuture<>();
             CompletableFuture<Answer> again = engine.acquireParked(
-                    new LockEngine.Asked(lock, request, Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1));
+                    new LockEngine.Asked(lock, request, Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
+                    Optional::empty);
             Tombstone ended = new Tombstone(request, new GrantId(1, 1), 5, end, 1, "");
             engine.changed(LockState.unused(lock, 0), List.of(new LockEvent.Ended(ended, 0)), 1);
 

@@ -12,8 +12,11 @@ import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.Hello;
+import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.LocksGrpc;
@@ -49,12 +52,14 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -424,6 +429,133 @@ class AccessTest {
             }
         }
         throw new AssertionError("never refused");
+    }
+
+    private void onlyAliceAnd(String line) throws Exception {
+        Files.writeString(policy, "allow alice * *\n" + line + "\n");
+        change();
+    }
+
+    private static ReleaseRequest release(Granted granted) {
+        return ReleaseRequest.newBuilder()
+                .setLock(granted.getLock())
+                .setGrantId(granted.getGrantId())
+                .setToken(granted.getToken())
+                .setSessionId(Served.session(1))
+                .build();
+    }
+
+    private void awaitUnused(String lock) {
+        Awaitility.await().untilAsserted(() -> {
+            DescribeReply now = stub("alice")
+                    .describe(DescribeRequest.newBuilder().setLock(lock).build());
+            assertThat(now.getHoldersCount() + now.getWaitersTotal()).isZero();
+        });
+    }
+
+    /** An offer has a sequencer, which a guard takes without an accept. */
+    @Test
+    void aWaiterWhoseRightIsGoneGetsNoOffer() throws Exception {
+        Granted held = stub("alice").acquire(acquire("walk/1")).getGranted();
+        List<ServerFrame> frames = new CopyOnWriteArrayList<>();
+        Call wait = Call.newBuilder()
+                .setCallId(1)
+                .setAcquire(Served.acquire("walk/1", 1, 60_000).setTtlMillis(60_000))
+                .build();
+        StreamObserver<ClientFrame> first = stream("bob", frames);
+        first.onNext(hello(2, 1).addCalls(wait).build());
+        Awaitility.await().until(() -> frames.stream().anyMatch(frame -> frame.getRepliesCount() > 0));
+        onlyAliceAnd("");
+        StreamObserver<ClientFrame> second = stream("bob", frames);
+        second.onNext(hello(2, 2).build());
+        Awaitility.await()
+                .until(() -> frames.stream().filter(ServerFrame::hasWelcome).count() == 2);
+        stub("alice").release(release(held));
+        awaitUnused("walk/1");
+        assertThat(frames).flatExtracting(ServerFrame::getEventsList).noneMatch(Event::hasOffered);
+        second.onCompleted();
+    }
+
+    private StreamObserver<ClientFrame> stream(String name, List<ServerFrame> frames) {
+        return LocksGrpc.newStub(as(name)).session(new StreamObserver<>() {
+            @Override
+            public void onNext(ServerFrame frame) {
+                frames.add(frame);
+            }
+
+            @Override
+            public void onError(Throwable failure) {}
+
+            @Override
+            public void onCompleted() {}
+        });
+    }
+
+    @Test
+    void aCallThatWaitsIsRefusedWhenItsRightIsGone() throws Exception {
+        for (String left : List.of("", "allow bob acquire-shared *")) {
+            String lock = "walk/" + left.length();
+            Granted held = stub("alice").acquire(acquire(lock)).getGranted();
+            var waiting = LocksGrpc.newFutureStub(as("bob"))
+                    .acquire(Served.acquire(lock, 7, 60_000)
+                            .setSessionId(Served.session(2))
+                            .setTtlMillis(60_000)
+                            .build());
+            Awaitility.await()
+                    .until(() -> stub("alice")
+                                    .describe(DescribeRequest.newBuilder()
+                                            .setLock(lock)
+                                            .build())
+                                    .getWaitersTotal()
+                            == 1);
+            onlyAliceAnd(left);
+            stub("alice").release(release(held));
+            assertThat(refusal(() -> {
+                        try {
+                            waiting.get(60, TimeUnit.SECONDS);
+                        } catch (java.util.concurrent.ExecutionException e) {
+                            throw (StatusRuntimeException) e.getCause();
+                        } catch (Exception e) {
+                            throw new AssertionError(e);
+                        }
+                    }))
+                    .isEqualTo(Reason.PERMISSION_DENIED);
+            awaitUnused(lock);
+            onlyAliceAnd("allow bob * *");
+        }
+    }
+
+    @Test
+    void aRightToShareKeepsNoExclusiveLock() throws Exception {
+        Granted held = stub("bob").acquire(acquire("walk/1")).getGranted();
+        onlyAliceAnd("allow bob acquire-shared *");
+        RenewRequest renew = RenewRequest.newBuilder()
+                .setLock("walk/1")
+                .setGrantId(held.getGrantId())
+                .setToken(held.getToken())
+                .setSessionId(Served.session(1))
+                .build();
+        assertThat(refusal(() -> stub("bob").renew(renew))).isEqualTo(Reason.PERMISSION_DENIED);
+        awaitUnused("walk/1");
+        assertThat(refusal(() -> stub("bob").release(release(held)))).isEqualTo(Reason.LEASE_EXPIRED);
+    }
+
+    /** Its name would be remembered, and the ends of others forgotten for it. */
+    @Test
+    void whoMayNotAcquireALockLeavesNothingThere() {
+        LeaveRequest leave = LeaveRequest.newBuilder()
+                .setLock("walk/never")
+                .setSessionId(Served.session(1))
+                .setRequestId(1)
+                .build();
+        assertThat(refusal(() -> stub("stranger").leave(leave))).isEqualTo(Reason.PERMISSION_DENIED);
+        assertThat(stub("alice").leave(leave).getWasWaiting()).isFalse();
+    }
+
+    @Test
+    void aDenialRepeatsNoNameThatIsNone() {
+        String longest = "x".repeat(10_000);
+        assertThat(refusal(() -> stub("stranger").acquire(acquire(longest)))).isEqualTo(Reason.MALFORMED_REQUEST);
     }
 
     @Test

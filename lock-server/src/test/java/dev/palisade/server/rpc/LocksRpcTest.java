@@ -43,6 +43,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -296,9 +297,9 @@ class LocksRpcTest {
                 "",
                 "",
                 1);
-        CompletableFuture<Answer> old = served.engine.acquireParked(asked);
+        CompletableFuture<Answer> old = served.engine.acquireParked(asked, Optional::empty);
         assertThat(get(old)).isInstanceOf(Answer.Granted.class);
-        CompletableFuture<Answer> retry = served.engine.acquireParked(asked);
+        CompletableFuture<Answer> retry = served.engine.acquireParked(asked, Optional::empty);
         assertThat(get(retry)).isInstanceOf(Answer.Granted.class);
         served.engine.callBroke(asked, old);
         assertThat(describe("a").getHoldersCount()).isEqualTo(1);

@@ -18,6 +18,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,7 +43,11 @@ public final class BearerTokenFile extends CallCredentials {
         return thread;
     });
 
+    /** A lock server's token in place of its file's name. */
+    private static final Pattern TOKEN = Pattern.compile("palisade_[A-Za-z0-9_-]{43}");
+
     private final Path path;
+    private final String shown;
     private final LongSupplier nanoTime;
     private volatile @Nullable Read last;
 
@@ -50,6 +55,7 @@ public final class BearerTokenFile extends CallCredentials {
 
     private BearerTokenFile(Path path, LongSupplier nanoTime) {
         this.path = path;
+        this.shown = TOKEN.matcher(path.toString()).replaceAll("palisade_...");
         this.nanoTime = nanoTime;
     }
 
@@ -75,7 +81,7 @@ public final class BearerTokenFile extends CallCredentials {
     public void applyRequestMetadata(RequestInfo request, Executor unused, MetadataApplier applier) {
         if (request.getSecurityLevel() != SecurityLevel.PRIVACY_AND_INTEGRITY
                 && !isLoopback(request.getTransportAttrs().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR))) {
-            applier.fail(Status.UNAUTHENTICATED.withDescription("the token of " + path
+            applier.fail(Status.UNAUTHENTICATED.withDescription("the token of " + shown
                     + " is not sent to another machine without TLS; call the lock server with TLS (--cacert FILE)"));
             return;
         }
@@ -106,17 +112,17 @@ public final class BearerTokenFile extends CallCredentials {
             // The line's end beside the token.
             text = new String(in.readNBytes(CHARS_MAX + 3), StandardCharsets.ISO_8859_1).strip();
         } catch (NoSuchFileException e) {
-            throw new IOException("token file " + path + " does not exist", e);
+            throw new IOException("token file " + shown + " does not exist", e);
         } catch (AccessDeniedException e) {
-            throw new IOException("token file " + path + " may not be read by this user", e);
+            throw new IOException("token file " + shown + " may not be read by this user", e);
         } catch (IOException e) {
-            throw new IOException("token file " + path + " cannot be read (" + e.getMessage() + ")", e);
+            throw new IOException("token file " + shown + " cannot be read (" + e.getMessage() + ")", e);
         }
         if (text.isEmpty()) {
-            throw new IOException("token file " + path + " is empty; it holds a token in one line");
+            throw new IOException("token file " + shown + " is empty; it holds a token in one line");
         }
         if (text.length() > CHARS_MAX || !text.chars().allMatch(c -> c > ' ' && c < 127)) {
-            throw new IOException("token file " + path + " holds no token; it is one line of 1 to " + CHARS_MAX
+            throw new IOException("token file " + shown + " holds no token; it is one line of 1 to " + CHARS_MAX
                     + " printable ASCII characters without a space");
         }
         return text;
@@ -132,6 +138,6 @@ public final class BearerTokenFile extends CallCredentials {
     /** Without the token. */
     @Override
     public String toString() {
-        return "token file " + path;
+        return "token file " + shown;
     }
 }
