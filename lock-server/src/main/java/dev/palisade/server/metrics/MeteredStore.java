@@ -173,23 +173,24 @@ public final class MeteredStore implements LockStore {
     private void happened(LockState next, LockEvent event) {
         LockName lock = next.name();
         if (event instanceof LockEvent.Offered offer) {
+            long now = nanoTime.getAsLong();
             offers.increment();
-            waited(new LockRequest(lock, offer.request()), WaitEnding.OFFERED);
+            waited(new LockRequest(lock, offer.request()), WaitEnding.OFFERED, now);
             next.promised(offer.request())
-                    .ifPresent(grant -> of(offered, grant.mode()).beganAgain(grant.id(), nanoTime.getAsLong()));
+                    .ifPresent(grant -> of(offered, grant.mode()).beganAgain(grant.id(), now));
         } else if (event instanceof LockEvent.Ended over && over.tombstone().end() != End.BUSY) {
             ended(lock, over.tombstone());
         }
     }
 
-    private void waited(LockRequest request, WaitEnding end) {
-        waits.ended(request, nanoTime.getAsLong()).ifPresent(nanos -> record(of(wait, end), nanos));
+    private void waited(LockRequest request, WaitEnding end, long now) {
+        waits.ended(request, now).ifPresent(nanos -> record(of(wait, end), nanos));
     }
 
     private void ended(LockName lock, Tombstone tombstone) {
-        waited(new LockRequest(lock, tombstone.request()), WaitEnding.of(tombstone.end()));
         LeaseEnd end = LeaseEnd.of(tombstone.end());
         long now = nanoTime.getAsLong();
+        waited(new LockRequest(lock, tombstone.request()), WaitEnding.of(tombstone.end()), now);
         for (Mode mode : Mode.values()) {
             OptionalLong sinceOffer = of(offered, mode).ended(tombstone.grant(), now);
             if (sinceOffer.isPresent() && end == LeaseEnd.RELEASED) {

@@ -10,6 +10,8 @@ import java.util.OptionalLong;
  */
 final class StartTimes<K> {
     private final Map<K, Long> nanos;
+    /** Without contention nothing waits: then an end takes no lock. */
+    private volatile boolean isEmpty = true;
 
     /** @param max 1 or more */
     StartTimes(int max) {
@@ -25,18 +27,27 @@ final class StartTimes<K> {
 
     /** Returns whether it was not known to have begun. */
     synchronized boolean began(K id, long nowNanos) {
-        return nanos.putIfAbsent(id, nowNanos) == null;
+        boolean isNew = nanos.putIfAbsent(id, nowNanos) == null;
+        isEmpty = false;
+        return isNew;
     }
 
     /** It begins now, whatever was before. */
     synchronized void beganAgain(K id, long nowNanos) {
         nanos.remove(id);
         nanos.put(id, nowNanos);
+        isEmpty = false;
     }
 
     /** How long it lasted; empty when its begin is not known. */
-    synchronized OptionalLong ended(K id, long nowNanos) {
-        Long began = nanos.remove(id);
-        return began == null ? OptionalLong.empty() : OptionalLong.of(Math.max(0, nowNanos - began));
+    OptionalLong ended(K id, long nowNanos) {
+        if (isEmpty) {
+            return OptionalLong.empty();
+        }
+        synchronized (this) {
+            Long began = nanos.remove(id);
+            isEmpty = nanos.isEmpty();
+            return began == null ? OptionalLong.empty() : OptionalLong.of(Math.max(0, nowNanos - began));
+        }
     }
 }
