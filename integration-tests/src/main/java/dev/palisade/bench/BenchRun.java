@@ -51,6 +51,7 @@ final class BenchRun {
             case GUARD -> GuardParts.run(this::compare);
             case OBJECTS -> ObjectParts.run(services, this::compare);
             case GATEWAY -> GatewayPart.run(services, this::compare);
+            case METRICS -> MetricsPart.run(services, this::compare);
             case IDLE -> {
                 IdlePart idle = new IdlePart(services, rounds);
                 report.add(idle.run(IdlePart.ONE, 1, sizes.ofOneSession()));

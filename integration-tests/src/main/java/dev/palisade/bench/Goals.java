@@ -50,6 +50,7 @@ final class Goals {
         goals.virtual();
         goals.guard();
         goals.gateway();
+        goals.metrics();
         goals.cost();
         return goals.judged;
     }
@@ -160,6 +161,18 @@ final class Goals {
                             found.median(GatewayPart.GUARDED, GatewayPart::cpu),
                             found.median(GatewayPart.UNGUARDED, GatewayPart::cpu))));
         });
+    }
+
+    private void metrics() {
+        of(MetricsPart.TITLE)
+                .ifPresent(found -> judge(
+                        "pairs of a server without metrics, threads: 64",
+                        MetricsPart.MEASURED,
+                        0.98,
+                        true,
+                        TIMES,
+                        ratio(Comparison.times(
+                                found.perSecond(MetricsPart.MEASURED), found.perSecond(MetricsPart.PLAIN)))));
     }
 
     private void faster(String what, String title, Store store, double times) {

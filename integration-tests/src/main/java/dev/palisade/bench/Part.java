@@ -24,6 +24,8 @@ enum Part {
     OBJECTS,
     /** What the gateway costs. */
     GATEWAY,
+    /** What the metrics of a lock server cost. */
+    METRICS,
     /** Leases that are held and nothing else. */
     IDLE,
     /** Memory of many names. */
