@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Gateways that share a register, each fault at each step of a call. By default each step has one of the faults, with one, two
- * or three gateways; {@code -Dpalisade.steps=all} walks each step with each fault and each number of gateways.
+ * Gateways that share a register, each fault at each step of a call. By default the steps have the faults in turn, with one
+ * and three gateways; {@code -Dpalisade.steps=all} walks each step with each fault and each number of gateways.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class StepsIT {
@@ -55,22 +55,20 @@ class StepsIT {
                     2);
         } else {
             AtomicInteger number = new AtomicInteger();
-            List<Runnable> lanes = new ArrayList<>();
-            for (int total = 1; total <= 3; total++) {
-                int gateways = total;
-                lanes.add(() -> walkSome(gateways, number, cells));
-            }
-            lanes.add(() -> takeOver(cells));
-            inParallel(lanes, lanes.size());
+            inParallel(
+                    List.of(() -> walkSome(1, number, cells), () -> walkSome(3, number, cells), () -> takeOver(cells)),
+                    3);
         }
         assertThat(cells.stream().map(cell -> cell.fault)).contains(Fault.values());
         assertThat(cells.stream().map(cell -> cell.step.phase())).contains(Phase.values());
         String trips = String.join("\n", cells.stream().map(Cell::what).toList());
-        assertThat(trips)
-                .as("round trips at which a fault was placed")
-                .contains("REQUEST COMMIT", "REPLY COMMIT", "INSERT INTO palisade_register_calls", "leaves")
-                .contains("UPDATE palisade_marks", "DELETE FROM palisade_register_calls")
-                .contains("UPDATE palisade_register_guards", "SELECT g.id", "SELECT m.resource");
+        assertThat(trips).as("round trips at which a fault was placed").contains("REGISTER REQUEST", "REGISTER REPLY");
+        if (ALL) {
+            assertThat(trips)
+                    .contains("REQUEST COMMIT", "REPLY COMMIT", "INSERT INTO palisade_register_calls", "leaves")
+                    .contains("UPDATE palisade_marks", "DELETE FROM palisade_register_calls")
+                    .contains("UPDATE palisade_register_guards", "SELECT g.id", "SELECT m.resource");
+        }
     }
 
     /** Each step with each fault. */
@@ -116,7 +114,7 @@ class StepsIT {
                 int number = next.incrementAndGet();
                 Fault fault = faults[(total - 1 + round) % faults.length];
                 List<Step> steps = new ArrayList<>(bothSides(number));
-                if (round == 0 || (total == 1 && fault == Fault.LATE && round < faults.length)) {
+                if (round == 0 || (round < faults.length && (total == 1) == (fault == Fault.LATE))) {
                     ELSEWHERE.forEach(phase -> steps.add(Step.at(phase)));
                 }
                 if (fault != Fault.STOP) { // What keeps others out makes a stop long.
@@ -133,8 +131,8 @@ class StepsIT {
     private static void takeOver(List<Cell> cells) {
         try (Walk walk = new Walk(lab, true, Mutant.none(2))) {
             List<Step> steps = new ArrayList<>(bothSides(10));
-            steps.add(new Step(Phase.GUARD, 4, Side.REQUEST));
             ELSEWHERE.forEach(phase -> steps.add(Step.at(phase)));
+            walk.at(Fault.LATE, List.of(Step.at(Phase.LEFT))); // The first call of a process is slow.
             walk.at(Fault.TAKEN_OVER, steps);
             cells.addAll(walk.finish());
         }
