@@ -49,7 +49,8 @@ class TokenIT {
 
     @BeforeEach
     void start() throws Exception {
-        policy = Files.writeString(folder.resolve("policy.conf"), "allow web acquire,describe orders/*\nallow ops * *\n");
+        policy = Files.writeString(
+                folder.resolve("policy.conf"), "allow web acquire,describe orders/*\nallow ops * *\n");
         web = Files.writeString(folder.resolve("web-token"), WEB + "\n");
         ops = Files.writeString(folder.resolve("ops-token"), OPS + "\n");
         Path users = Files.write(

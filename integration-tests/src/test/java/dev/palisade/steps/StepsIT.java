@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Gateways that share a register, each fault at each step of a call. By default the steps have the faults in turn, with one
@@ -138,8 +138,13 @@ class StepsIT {
         }
     }
 
+    /** By default the one whose call is already at the service when it is found to be stale. */
+    static Stream<Mutant> plantedBugs() {
+        return ALL ? Stream.of(Mutant.values()) : Stream.of(Mutant.SENT_BEFORE_SECOND_COMPARE);
+    }
+
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("plantedBugs")
     void plantedBugIsFoundByWhatWasApplied(Mutant bug) {
         List<List<String>> commands = new ArrayList<>(Mutant.none(2));
         boolean isOfTheFaulted = bug == Mutant.CACHED_MARK || bug == Mutant.TWO_STEPS;
