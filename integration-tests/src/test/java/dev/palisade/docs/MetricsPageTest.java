@@ -26,7 +26,7 @@ class MetricsPageTest {
             | `/health/ready` | 200 while locks are served; 503 while the store cannot decide, and during a stop |
 
             Each metric has one label at most, with the values that are listed. No lock, owner or principal is ever a label: a
-            series for each would flood Prometheus and show who locks what. `palisade list` and `palisade history` have them.
+            series for each would flood Prometheus and show each client's locks. `palisade list` and `palisade history` have them.
 
             A histogram has the series `_bucket`, `_count` and `_sum`, and a gauge `_max` with the maximum of the last two or three
             minutes. All series are there from the start.

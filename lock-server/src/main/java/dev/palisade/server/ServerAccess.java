@@ -28,9 +28,8 @@ final class ServerAccess {
     @Option(
             names = "--policy",
             paramLabel = "FILE",
-            description =
-                    "Who may do what with which lock: clients have to show who they are, and what no line allows is denied. "
-                            + "Read again when it changes. Needs --users or --tls-client-ca.")
+            description = "Rights of each principal: clients have to authenticate, and what no line allows is denied. "
+                    + "Read again when it changes. Needs --users or --tls-client-ca.")
     @Nullable
     Path policy;
 

@@ -1,4 +1,4 @@
-/** Who may do what with which lock: the policy, the users' tokens, and the files of both. Knows no transport. */
+/** Rights of principals: the policy, the users' tokens, and the files of both. Knows no transport. */
 @NullMarked
 package dev.palisade.server.access;
 

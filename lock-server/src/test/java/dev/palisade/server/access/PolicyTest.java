@@ -193,4 +193,18 @@ class PolicyTest {
         assertThat(rights.visible("")).hasSize(100_010);
         assertThat(rights.visible("u/1")).hasSize(1);
     }
+
+    /** A client whose rights are others has to open a new stream. */
+    @Test
+    void rightsAreTheSameWhateverTheOrderOfLinesAndTheLimits() throws Exception {
+        Rights rights = Policy.parse(FILE, "allow web acquire a\nallow web describe b\n")
+                .rights("web");
+        assertThat(Policy.parse(
+                                FILE,
+                                "limit * sessions=1\nallow web describe b\nallow web acquire a\nallow web acquire a\n")
+                        .rights("web"))
+                .isEqualTo(rights)
+                .hasSameHashCodeAs(rights);
+        assertThat(Policy.parse(FILE, "allow web acquire a\n").rights("web")).isNotEqualTo(rights);
+    }
 }

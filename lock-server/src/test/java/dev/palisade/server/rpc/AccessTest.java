@@ -420,6 +420,15 @@ class AccessTest {
         }
     }
 
+    @Test
+    void withoutALineAPrincipalHasHalfOfTheSessions() throws Exception {
+        assertThat(Caller.ANYONE.sessionsMax(10)).isEqualTo(10);
+        assertThat(Caller.ofToken("bob", access).sessionsMax(10)).isEqualTo(5);
+        assertThat(Caller.ofToken("bob", access).sessionsMax(1)).isEqualTo(1);
+        onlyAliceAnd("limit bob sessions=9");
+        assertThat(Caller.ofToken("bob", access).sessionsMax(10)).isEqualTo(9);
+    }
+
     private static Rejection refusedInTheEnd(Supplier<?> call) {
         for (int i = 0; i < 1_000; i++) {
             try {

@@ -128,4 +128,12 @@ class BearerTokenFileTest {
         assertThat(sent(SecurityLevel.NONE, HERE)).endsWith("ttt");
         assertThat(credentials).hasToString("token file " + path);
     }
+
+    /** A command line may have the token itself, and its error may be in the log of a build. */
+    @Test
+    void aTokenInPlaceOfItsFileIsNotRepeated() {
+        BearerTokenFile wrong = BearerTokenFile.at(Path.of("palisade_" + "A".repeat(43)));
+        assertThatThrownBy(wrong::check).hasMessage("token file palisade_... does not exist");
+        assertThat(wrong).hasToString("token file palisade_...");
+    }
 }
