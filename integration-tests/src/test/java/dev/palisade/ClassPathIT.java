@@ -132,6 +132,14 @@ class ClassPathIT {
     }
 
     @Test
+    void theBinderOfMetricsBringsMicrometerAndNeitherClientNorGuard() throws IOException {
+        Set<String> classPath = classPathOf("dev.palisade:palisade-micrometer");
+
+        assertThat(classPath).contains("io.micrometer:micrometer-core");
+        assertHoldsNone(classPath, "palisade-client", "palisade-resource-guard", "prometheus", "grpc", "netty");
+    }
+
+    @Test
     void whatAServiceNeedsItselfIsSeenInTheTree() throws IOException {
         // Or the two tests above would pass on a tree that shows nothing.
         assertThat(classPathOf("dev.palisade:palisade-lock-server")).contains("org.apache.artemis:artemis-journal");

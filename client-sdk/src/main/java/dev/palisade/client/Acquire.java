@@ -17,6 +17,7 @@ final class Acquire {
     private final LockName lock;
     private final AcquireOptions options;
     private final long deadlineNanos;
+    private final AcquireObserver observer;
     private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
 
     /** Which the wait depends on; null before it is asked, and when it waits for its turn. */
@@ -30,11 +31,13 @@ final class Acquire {
     private Claiming claiming;
 
     private Timeline.@Nullable Entry deadline;
+    private boolean queued;
 
-    Acquire(Session session, LockName lock, AcquireOptions options) {
+    Acquire(Session session, LockName lock, AcquireOptions options, AcquireObserver observer) {
         this.session = session;
         this.lock = lock;
         this.options = options;
+        this.observer = observer;
         Duration limit = isTry() ? session.settings().callTimeout() : options.waitTime();
         this.deadlineNanos = session.loop().now().nanos() + limit.toNanos();
     }
@@ -79,7 +82,7 @@ final class Acquire {
     void begin() {
         RuntimeException ended = session.ended();
         if (ended != null) {
-            result.completeExceptionally(ended);
+            completeExceptionally(ended);
             return;
         }
         if (options.waitTime().compareTo(AcquireOptions.WAIT_ENDLESS) < 0) {
@@ -94,6 +97,19 @@ final class Acquire {
 
     void waitsForItsTurn() {
         place = null;
+        queued();
+    }
+
+    /** It has to wait, at the server or behind another of this client. */
+    void queued() {
+        if (!queued) {
+            queued = true;
+            observer.queued();
+        }
+    }
+
+    void offered() {
+        observer.offered();
     }
 
     /** Nobody wants the result any more: leaves the queue, or releases what was granted. */
@@ -102,7 +118,7 @@ final class Acquire {
             lease.giveBack();
             if (claiming != null) {
                 claiming.stop();
-                result.complete(new AcquireResult.TimedOut());
+                complete(new AcquireResult.TimedOut());
             }
         } else {
             end(new AcquireResult.TimedOut());
@@ -119,12 +135,28 @@ final class Acquire {
 
     void fail(RuntimeException failure) {
         close();
-        result.completeExceptionally(failure);
+        completeExceptionally(failure);
     }
 
     void end(AcquireResult outcome) {
         close();
-        result.complete(outcome);
+        complete(outcome);
+    }
+
+    private void complete(AcquireResult outcome) {
+        if (!result.isDone()) {
+            session.acquireEnded();
+            observer.ended(outcome);
+            result.complete(outcome);
+        }
+    }
+
+    private void completeExceptionally(RuntimeException failure) {
+        if (!result.isDone()) {
+            session.acquireEnded();
+            observer.failed(failure);
+            result.completeExceptionally(failure);
+        }
     }
 
     private void deadlinePassed() {
@@ -163,26 +195,27 @@ final class Acquire {
     void takes(HeldLease granted) {
         lease = granted;
         place = null;
+        granted.observedBy(observer);
         session.loop().cancel(deadline);
     }
 
     /** That it has what it took. Not between two tasks of the loop: who is told may run the user's code at once. */
     void tell() {
         if (lease != null) {
-            result.complete(new AcquireResult.Granted(new LeaseHandle(lease)));
+            complete(new AcquireResult.Granted(new LeaseHandle(lease)));
         }
     }
 
     private void claimed(LeaseHandle granted, @Nullable Rejection failure) {
         if (failure == null) {
-            result.complete(new AcquireResult.Granted(granted));
+            complete(new AcquireResult.Granted(granted));
             return;
         }
         granted.lease().giveBack();
         if (Remedy.of(failure.reason()) == Remedy.THROW) {
-            result.completeExceptionally(failure.asException());
+            completeExceptionally(failure.asException());
         } else {
-            result.complete(new AcquireResult.Unavailable(failure));
+            complete(new AcquireResult.Unavailable(failure));
         }
     }
 }

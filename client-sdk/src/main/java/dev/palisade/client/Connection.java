@@ -10,6 +10,7 @@ import dev.palisade.proto.v1.Hello;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,7 @@ final class Connection {
     private SessionStream stream;
 
     private volatile boolean connected;
+    private final AtomicLong sessions = new AtomicLong();
 
     @Nullable
     private ManagedChannel channel;
@@ -75,6 +77,11 @@ final class Connection {
         return connected;
     }
 
+    /** For any thread: how often a server has welcomed this client. */
+    long sessions() {
+        return sessions.get();
+    }
+
     void connect() {
         if (stopped || stream != null) {
             return;
@@ -107,6 +114,7 @@ final class Connection {
         if (which == stream) {
             loop.cancel(connectTimer);
             connected = true;
+            sessions.incrementAndGet();
             welcomedNanos = loop.now().nanos();
             session.connected(which);
         }

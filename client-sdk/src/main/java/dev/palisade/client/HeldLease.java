@@ -56,6 +56,8 @@ final class HeldLease {
     private Lease.@Nullable ReleaseRequest lastRequest;
 
     private Timeline.@Nullable Entry deadline;
+    private AcquireObserver observer = Observers.NONE;
+    private long observedSinceNanos;
 
     private HeldLease(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
         this.session = session;
@@ -107,6 +109,21 @@ final class HeldLease {
         followed = turns > 1;
         session.lines().rejoin(acquires.subList(turns, acquires.size()));
         acquires.get(0).granted(this);
+    }
+
+    /** In the loop: its end is reported to the observer of the acquire that it is for. */
+    void observedBy(AcquireObserver ofAcquire) {
+        if (ofAcquire != Observers.NONE) {
+            observer = ofAcquire;
+            observedSinceNanos = session.loop().now().nanos();
+        }
+    }
+
+    private void reportEnd() {
+        if (observer != Observers.NONE) {
+            long held = session.loop().now().nanos() - observedSinceNanos;
+            observer.leaseEnded(Duration.ofNanos(held), lostReason());
+        }
     }
 
     // ---- the holders' side, any thread
@@ -293,6 +310,7 @@ final class HeldLease {
         successor.followed = !next.isEmpty();
         successor.begin();
         upkeep.passedOn(this, successor);
+        reportEnd();
         taker.takes(successor);
         return taker;
     }
@@ -369,6 +387,7 @@ final class HeldLease {
         state = last;
         session.loop().cancel(deadline);
         session.drop(this);
+        reportEnd();
         session.lines().rejoin(List.copyOf(next));
         next.clear();
         if (last == State.LOST) {

@@ -12,17 +12,25 @@ import org.jspecify.annotations.Nullable;
 final class Leases {
     private final Map<GrantId, HeldLease> byGrant = new HashMap<>();
     private final TreeMap<Long, Integer> countByTtl = new TreeMap<>();
+    private volatile int size;
 
     void add(HeldLease lease) {
         if (byGrant.put(lease.granted().id(), lease) == null) {
             countByTtl.merge(lease.grant().ttlMillis(), 1, Integer::sum);
+            size = byGrant.size();
         }
     }
 
     void remove(HeldLease lease) {
         if (byGrant.remove(lease.granted().id(), lease)) {
             countByTtl.computeIfPresent(lease.grant().ttlMillis(), (ttl, count) -> count == 1 ? null : count - 1);
+            size = byGrant.size();
         }
+    }
+
+    /** How many there were a moment ago; for any thread. */
+    int size() {
+        return size;
     }
 
     @Nullable

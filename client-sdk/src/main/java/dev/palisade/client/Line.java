@@ -50,6 +50,7 @@ final class Line {
             }
             behind.add(acquire);
             acquire.waitsAt(place);
+            acquire.queued();
         }
     }
 

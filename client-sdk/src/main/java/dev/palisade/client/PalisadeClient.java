@@ -280,6 +280,19 @@ public final class PalisadeClient implements AutoCloseable {
                         () -> session.loop().execute(inquiry::giveUp));
     }
 
+    /** Leases, acquires and reconnects, for metrics. Never blocks. */
+    public ClientStats stats() {
+        return session.stats();
+    }
+
+    /**
+     * Notifies {@code observer} of each acquire from now on, for as long as this client lives. Several observers are notified in the order
+     * in which they were added.
+     */
+    public void observe(ClientObserver observer) {
+        session.observers().add(observer);
+    }
+
     /** The calls of operators and guards: list, history, request of a release, forced release, checks. They end with this client. */
     public Operations operations() {
         return operations;

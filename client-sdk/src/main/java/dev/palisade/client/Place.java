@@ -154,7 +154,10 @@ final class Place extends Errand {
     private void outcome(AcquireReply reply, Moment sent) {
         switch (reply.getOutcomeCase()) {
             case GRANTED -> granted(reply.getGranted(), sent);
-            case QUEUED -> lastRejection = null;
+            case QUEUED -> {
+                lastRejection = null;
+                members.forEach(Acquire::queued);
+            }
             case BUSY -> busy(reply);
             // Asked again, it tells of the end of an earlier sending's wait: given up, perhaps, while we were away.
             case TIMED_OUT -> waitEnded(sendings > 1 ? WaitEnd.WAIT_DROPPED : WaitEnd.WAIT_TIMED_OUT);
@@ -231,6 +234,9 @@ final class Place extends Errand {
         Grant grant = checked(offer.getGranted());
         if (grant == null) {
             return;
+        }
+        if (!members.isEmpty()) {
+            members.getFirst().offered();
         }
         if (seen != null && mayBeUsedBeforeItsAccept()) {
             LeaseView offered = new LeaseView(seen, Math.min(offer.getOfferMillis(), grant.ttlMillis()));

@@ -25,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,8 @@ final class Session {
     private final Map<Long, Place> places = new HashMap<>();
     private final Lines lines = new Lines(this);
     private final Set<Errand> errands = new LinkedHashSet<>();
+    private final Observers observers = new Observers();
+    private final AtomicInteger acquires = new AtomicInteger();
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private long lastRequestId;
@@ -115,9 +118,23 @@ final class Session {
     }
 
     Acquire acquire(LockName lock, AcquireOptions options) {
-        Acquire acquire = new Acquire(this, lock, options);
+        Acquire acquire = new Acquire(this, lock, options, observers.acquiring(lock, options));
+        acquires.incrementAndGet();
         loop.execute(acquire::begin);
         return acquire;
+    }
+
+    /** Once for each acquire, when it has its result. */
+    void acquireEnded() {
+        acquires.decrementAndGet();
+    }
+
+    Observers observers() {
+        return observers;
+    }
+
+    ClientStats stats() {
+        return new ClientStats(leases.size(), acquires.get(), Math.max(0, connection.sessions() - 1));
     }
 
     /** Gives everything up; the result is done when the server has confirmed all of it. */

@@ -53,7 +53,10 @@ class ArchitectureTest {
                 .collect(Collectors.toSet());
         assertThat(seen)
                 .containsExactlyInAnyOrder(
+                        "AcquireObserver",
                         "AdvisoryLock",
+                        "ClientObserver",
+                        "ClientStats",
                         "AcquireOptions",
                         "AcquireResult",
                         "Lease",

@@ -8,6 +8,7 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.redis.FencedRedis;
 import dev.palisade.guard.s3.FencedS3;
+import dev.palisade.micrometer.ClientMetrics;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
@@ -43,7 +44,8 @@ class PublicApiTest {
         FAKE(FakePalisade.class),
         GUARD(Guard.class),
         GUARD_REDIS(FencedRedis.class),
-        GUARD_S3(FencedS3.class);
+        GUARD_S3(FencedS3.class),
+        MICROMETER(ClientMetrics.class);
 
         private final Class<?> one;
 

@@ -2,10 +2,12 @@ package dev.palisade.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.micrometer.LibraryMetric;
 import dev.palisade.server.metrics.ServerMetric;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -35,7 +37,7 @@ class MetricsPageTest {
             |---|---|---|
             """;
 
-    private static final String TAIL = """
+    private static final String PROCESS = """
 
             ## The process
 
@@ -44,29 +46,69 @@ class MetricsPageTest {
             `process_files_max_files`, raise `ulimit -n`.
             """;
 
+    private static final String LIBRARIES = """
+
+            ## Clients and guards
+
+            An application shows the metrics of its own clients and guards [in its own
+            registry](../guides/monitor.md#clients-and-guards), by `ClientMetrics` and `GuardMetrics` of
+            `palisade-micrometer`. The names below are those that Prometheus sees.
+
+            | metric | type | label: values |
+            |---|---|---|
+            """;
+
     /** Lines of prose as long as a page may have. */
     private static final int COLUMNS = 118;
 
     static String page() {
+        List<Described> server = Arrays.stream(ServerMetric.values())
+                .map(metric -> new Described(
+                        metric.exposedName(),
+                        metric.exposedType(),
+                        metric.labelKey(),
+                        metric.labelValues(),
+                        metric.meaning(),
+                        metric.advice()))
+                .toList();
+        List<Described> libraries = Arrays.stream(LibraryMetric.values())
+                .map(metric -> new Described(
+                        metric.exposedName(),
+                        metric.exposedType(),
+                        metric.labelKey(),
+                        metric.labelValues(),
+                        metric.meaning(),
+                        metric.advice()))
+                .toList();
         return HEAD
-                + Arrays.stream(ServerMetric.values()).map(MetricsPageTest::row).collect(Collectors.joining())
-                + Arrays.stream(ServerMetric.values())
-                        .map(MetricsPageTest::section)
-                        .collect(Collectors.joining())
-                + TAIL;
+                + rows(server)
+                + sections("##", server)
+                + PROCESS
+                + LIBRARIES
+                + rows(libraries)
+                + sections("###", libraries);
     }
 
-    private static String row(ServerMetric metric) {
-        String label = metric.labelKey().isEmpty()
-                ? ""
-                : "`" + metric.labelKey() + "`: " + String.join(", ", metric.labelValues());
-        return "| [`" + metric.exposedName() + "`](#" + metric.exposedName() + ") | " + metric.exposedType() + " | "
-                + label + " |\n";
+    /** What the page says of one metric. */
+    private record Described(
+            String name, String type, String labelKey, List<String> labelValues, String meaning, String advice) {
+        String row() {
+            String label = labelKey.isEmpty() ? "" : "`" + labelKey + "`: " + String.join(", ", labelValues);
+            return "| [`" + name + "`](#" + name + ") | " + type + " | " + label + " |\n";
+        }
+
+        String section(String heading) {
+            return "\n" + heading + " " + name + "\n\n" + wrapped(meaning) + "\n\n"
+                    + wrapped("**When it moves:** " + advice) + "\n";
+        }
     }
 
-    private static String section(ServerMetric metric) {
-        return "\n## " + metric.exposedName() + "\n\n" + wrapped(metric.meaning()) + "\n\n"
-                + wrapped("**When it moves:** " + metric.advice()) + "\n";
+    private static String rows(List<Described> metrics) {
+        return metrics.stream().map(Described::row).collect(Collectors.joining());
+    }
+
+    private static String sections(String heading, List<Described> metrics) {
+        return metrics.stream().map(metric -> metric.section(heading)).collect(Collectors.joining());
     }
 
     private static String wrapped(String prose) {

@@ -1,9 +1,12 @@
 package dev.palisade.guard;
 
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SignedSequencer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Leave to use the resources that were asked for, until it is closed. While it is open no call of a conflicting grant is
@@ -28,14 +31,48 @@ public final class Admission implements AutoCloseable {
         void close();
     }
 
+    /**
+     * An observer of all calls that arrive at a guard, for metrics and traces: {@link Guard#observe}. It decides nothing. Its methods and
+     * those of {@link Arrival} run on the thread of the call or on the guard's executor, and must not block. The guard logs and ignores
+     * what they throw. Implementations must be safe for use by many threads.
+     */
+    public interface Observer {
+        /** A call arrives at the guard. The sequencer is not verified yet: {@code signed} is what its caller sent. */
+        Arrival arriving(SignedSequencer signed, Access access, List<Binding> resources);
+
+        /** A call was refused before it arrived, for example for want of a sequencer. */
+        default void refused(Rejection why) {}
+    }
+
+    /** An observer of one call on its way in. Exactly one of its methods is called, once. */
+    public interface Arrival {
+        /** The call may use its resources, until {@code admission} is closed. */
+        default void admitted(Admission admission) {}
+
+        /** The call was refused. */
+        default void refused(Rejection why) {}
+
+        /** The caller left before the guard had decided. */
+        default void left() {}
+    }
+
     private final List<AdmittedCall> calls;
+    private final @Nullable GuardCounters counters;
     private final Hold mine = new Hold();
     private int holds = 1;
     private boolean outcomeUnknown;
+    private boolean settled;
     private CompletionStage<Void> announced = CompletableFuture.completedStage(null);
 
+    /** Of a guard that only observes: it keeps no call out, and counts none as running. */
     Admission(List<AdmittedCall> calls) {
         this.calls = calls;
+        this.counters = null;
+    }
+
+    Admission(List<AdmittedCall> calls, GuardCounters counters) {
+        this.calls = calls;
+        this.counters = counters;
     }
 
     /** One reason why the admission is still needed. */
@@ -137,11 +174,17 @@ public final class Admission implements AutoCloseable {
 
     private void settle() {
         boolean unknown;
+        boolean first;
         synchronized (this) {
             if (holds > 0) {
                 return;
             }
             unknown = outcomeUnknown;
+            first = !settled;
+            settled = true;
+        }
+        if (first && counters != null) {
+            counters.ended.increment();
         }
         if (!unknown) {
             calls.forEach(AdmittedCall::ended);

@@ -45,7 +45,7 @@ final class Doorway implements ResourceGate {
                 return quarantineOver();
             });
             if (known) {
-                doorway.note("quarantine_over", this, "end", "known");
+                doorway.house.quarantineOver(doorway.resource, sequencer(), "known");
             }
         }
 
@@ -62,7 +62,7 @@ final class Doorway implements ResourceGate {
                 return ran;
             });
             if (began) {
-                doorway.note("quarantine_began", this, "ends_in_ms", nanos / 1_000_000);
+                doorway.house.quarantineBegan(doorway.resource, sequencer());
             }
             time.at(until, this::overdue);
             return CompletableFuture.completedStage(null); // No other guard admits calls of this resource.
@@ -82,7 +82,7 @@ final class Doorway implements ResourceGate {
                 return quarantineOver();
             });
             if (assumed) {
-                doorway.note("quarantine_over", this, "end", "assumed");
+                doorway.house.quarantineOver(doorway.resource, sequencer(), "assumed");
             }
         }
 
@@ -233,20 +233,6 @@ final class Doorway implements ResourceGate {
         return change(() -> door.observe(call));
     }
 
-    private void note(String event, Call call, String key, Object value) {
-        house.events()
-                .tell(
-                        event,
-                        "lock",
-                        lock,
-                        "resource",
-                        resource,
-                        "token",
-                        call.sequencer().token(),
-                        key,
-                        value);
-    }
-
     private void giveUp(Call call) {
         change(() -> {
             door.giveUp(call, house.time().nanos());
@@ -306,6 +292,7 @@ final class Doorway implements ResourceGate {
             hand(() -> tell(call), () -> turnAway(call));
         }
         for (Visit visit : superseded) {
+            house.counters().superseded.increment();
             Runnable told = ((Call) visit).stop::make;
             hand(told, told);
         }

@@ -102,6 +102,11 @@ final class Doorways implements ResourceGates {
         return pending.thenApply(doorway -> known(binding, sequencer));
     }
 
+    @Override
+    public synchronized int marks() {
+        return open.size() + kept.size();
+    }
+
     /** Whether no call waits, runs or is quarantined anywhere. */
     @Override
     public boolean areIdle() {

@@ -100,7 +100,7 @@ final class Entering extends CompletableFuture<Admission> {
             return;
         }
         if (passed.size() == resources.size()) {
-            if (!complete(new Admission(passed))) {
+            if (!complete(new Admission(passed, house.counters()))) {
                 leave();
             }
             return;

@@ -24,7 +24,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -53,7 +52,7 @@ public final class Guard implements AutoCloseable {
     private final Duration maxWait;
     private final int maxWaitingCalls;
     private final AtomicInteger waiting = new AtomicInteger();
-    private final LongAdder admitted = new LongAdder();
+    private final ArrivalObservers observers = new ArrivalObservers();
     private final RefusalCounters refusals;
 
     Guard(Builder builder) {
@@ -157,6 +156,12 @@ public final class Guard implements AutoCloseable {
         if (check == Check.ONLINE && lockService == null) {
             throw new IllegalStateException("an ONLINE check needs Guard.Builder.lockService");
         }
+        return observers.arriving(
+                signed, access, List.of(resources), () -> entering(signed, access, check, wait, resources));
+    }
+
+    private CompletableFuture<Admission> entering(
+            SignedSequencer signed, Access access, Check check, Duration wait, Binding... resources) {
         try {
             house.serving().requireOpen();
             Sequencer sequencer = verifier.verify(signed);
@@ -170,15 +175,16 @@ public final class Guard implements AutoCloseable {
             if (resources.length == 1 && check == Check.LOCAL) {
                 AdmittedCall call = doorways.enterAtOnce(resources[0], sequencer, access);
                 if (call != null) {
-                    admitted.increment();
-                    return CompletableFuture.completedFuture(new Admission(List.of(call)));
+                    house.counters().admitted.increment();
+                    return CompletableFuture.completedFuture(new Admission(List.of(call), house.counters()));
                 }
             }
             return enterSlowly(signed, sequencer, access, check, wait, resources);
         } catch (RejectedException e) {
-            return recordRefusal(e.rejection())
-                    ? CompletableFuture.failedFuture(e)
-                    : CompletableFuture.completedFuture(new Admission(List.of()));
+            refusals.add(e.rejection());
+            return observeOnly
+                    ? CompletableFuture.completedFuture(new Admission(List.of()))
+                    : CompletableFuture.failedFuture(e);
         }
     }
 
@@ -211,6 +217,7 @@ public final class Guard implements AutoCloseable {
      */
     public boolean recordRefusal(Rejection rejection) {
         refusals.add(rejection);
+        observers.refused(rejection);
         return !observeOnly;
     }
 
@@ -268,7 +275,23 @@ public final class Guard implements AutoCloseable {
 
     /** Counts, for metrics. */
     public GuardStats stats() {
-        return new GuardStats(admitted.sum(), refusals.refused(), refusals.wouldRefuse(), waiting.get());
+        GuardCounters counters = house.counters();
+        return new GuardStats(
+                counters.admitted.sum(),
+                refusals.refused(),
+                refusals.wouldRefuse(),
+                waiting.get(),
+                counters.running(),
+                counters.superseded.sum(),
+                counters.quarantinesBegun.sum(),
+                counters.quarantined(),
+                doorways.marks(),
+                house.events().notShown());
+    }
+
+    /** Notifies {@code observer} of each call from now on, for as long as this guard lives. */
+    public void observe(Admission.Observer observer) {
+        observers.add(observer);
     }
 
     /**
@@ -324,7 +347,7 @@ public final class Guard implements AutoCloseable {
         var unused = entering.whenComplete((admission, failure) -> {
             waiting.decrementAndGet();
             if (failure == null) {
-                admitted.increment();
+                house.counters().admitted.increment();
             } else if (!entering.isCancelled()) {
                 refusals.add(Entering.rejected(failure).rejection());
             }

@@ -2,6 +2,7 @@ package dev.palisade.guard;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.Sequencer;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.Executor;
 
@@ -15,6 +16,7 @@ final class House {
     private final EventLog events;
     private final long quarantineNanos;
     private final ServingState serving = new ServingState();
+    private final GuardCounters counters = new GuardCounters();
     private Runnable onStoreFailure = () -> {};
 
     House(MarkStore store, Time time, Executor executor, EventLog events, long quarantineNanos) {
@@ -52,6 +54,26 @@ final class House {
     void warn(String event, Rejection why) {
         events.tellAlways(event, "message", why.message());
         LOG.log(Level.WARNING, why.message());
+    }
+
+    GuardCounters counters() {
+        return counters;
+    }
+
+    /** Counts and logs that the outcome of a running call became unknown. */
+    void quarantineBegan(String resource, Sequencer sequencer) {
+        counters.quarantinesBegun.increment();
+        tellOf("quarantine_began", resource, sequencer, "ends_in_ms", quarantineNanos / 1_000_000);
+    }
+
+    /** @param end {@code known} when the call has ended after all, {@code assumed} when its time is over */
+    void quarantineOver(String resource, Sequencer sequencer, String end) {
+        counters.quarantinesOver.increment();
+        tellOf("quarantine_over", resource, sequencer, "end", end);
+    }
+
+    private void tellOf(String event, String resource, Sequencer sequencer, String key, Object value) {
+        events.tell(event, "lock", sequencer.lock(), "resource", resource, "token", sequencer.token(), key, value);
     }
 
     /** Whether calls are admitted. */

@@ -15,6 +15,9 @@ interface ResourceGates {
     @Nullable
     AdmittedCall enterAtOnce(Binding binding, Sequencer sequencer, Access access);
 
+    /** How many resources are remembered. */
+    int marks();
+
     /** Whether no call waits, runs or is quarantined anywhere. */
     boolean areIdle();
 

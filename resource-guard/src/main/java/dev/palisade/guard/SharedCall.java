@@ -96,8 +96,9 @@ final class SharedCall implements AdmittedCall {
         gate.stop(this);
     }
 
-    void requestStop() {
-        stop.make();
+    /** Returns whether this is the first request. */
+    boolean requestStop() {
+        return stop.make();
     }
 
     RegisteredCall entry() {

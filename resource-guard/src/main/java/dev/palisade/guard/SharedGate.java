@@ -86,7 +86,7 @@ final class SharedGate implements ResourceGate {
             leave(call);
         }
         if (known) {
-            note("quarantine_over", call, "end", "known");
+            house.quarantineOver(resource, call.sequencer(), "known");
             call.announce(); // It cannot conflict any more, and its entry may stay for as long as the register is away.
         }
         kick();
@@ -101,7 +101,7 @@ final class SharedGate implements ResourceGate {
             call.state = State.QUARANTINED;
             losing.add(call);
         }
-        note("quarantine_began", call, "ends_in_ms", house.quarantineNanos() / 1_000_000);
+        house.quarantineBegan(resource, call.sequencer());
         house.time().at(until, () -> overdue(call));
         kick();
     }
@@ -124,7 +124,7 @@ final class SharedGate implements ResourceGate {
             }
             leave(call);
         }
-        note("quarantine_over", call, "end", "assumed");
+        house.quarantineOver(resource, call.sequencer(), "assumed");
         call.announce();
         kick();
     }
@@ -163,7 +163,12 @@ final class SharedGate implements ResourceGate {
     }
 
     void stop(SharedCall call) {
-        hand(call::requestStop, call::requestStop);
+        Runnable request = () -> {
+            if (call.requestStop()) {
+                house.counters().superseded.increment();
+            }
+        };
+        hand(request, request);
     }
 
     /** Compares waiting calls again, if there are any. */
@@ -461,19 +466,5 @@ final class SharedGate implements ResourceGate {
         } catch (RuntimeException | Error e) {
             otherwise.run();
         }
-    }
-
-    private void note(String event, SharedCall call, String key, Object value) {
-        house.events()
-                .tell(
-                        event,
-                        "lock",
-                        call.sequencer().lock(),
-                        "resource",
-                        resource,
-                        "token",
-                        call.sequencer().token(),
-                        key,
-                        value);
     }
 }

@@ -92,6 +92,11 @@ final class SharedGates implements ResourceGates {
     }
 
     @Override
+    public int marks() {
+        return gates.size();
+    }
+
+    @Override
     public boolean areIdle() {
         return gates.values().stream().allMatch(SharedGate::isIdle);
     }

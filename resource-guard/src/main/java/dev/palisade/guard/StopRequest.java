@@ -22,9 +22,12 @@ final class StopRequest {
         listener.run();
     }
 
-    void make() {
+    /** Returns whether it was not made before. */
+    boolean make() {
         List<Runnable> told;
+        boolean first;
         synchronized (listeners) {
+            first = !made;
             made = true;
             told = List.copyOf(listeners);
             listeners.clear();
@@ -36,5 +39,6 @@ final class StopRequest {
                 LOG.log(Level.ERROR, "what was to stop a superseded call threw; the call may go on", e);
             }
         }
+        return first;
     }
 }

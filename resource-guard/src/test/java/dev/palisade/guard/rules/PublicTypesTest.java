@@ -14,6 +14,8 @@ class PublicTypesTest {
     private static final List<String> DECIDED = List.of(
             "Access",
             "Admission",
+            "Admission$Arrival",
+            "Admission$Observer",
             "Admission$Retention",
             "Binding",
             "Check",
