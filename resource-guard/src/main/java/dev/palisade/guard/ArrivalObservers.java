@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The list of a guard's observers, which costs a call nothing while it is empty. Safe for use by many threads. */
 final class ArrivalObservers {
@@ -34,17 +35,41 @@ final class ArrivalObservers {
             guarded(() -> arrivals.add(observer.arriving(signed, access, resources)));
         }
         CompletableFuture<Admission> entering = enter.get();
-        var unused = entering.whenComplete((admission, failure) -> {
-            if (failure == null) {
-                each(arrivals, arrival -> arrival.admitted(admission));
-            } else if (entering.isCancelled()) {
-                each(arrivals, Admission.Arrival::left);
-            } else {
-                Rejection why = Entering.rejected(failure).rejection();
-                each(arrivals, arrival -> arrival.refused(why));
+        if (entering.isDone()) {
+            var unused = entering.whenComplete((admission, failure) -> outcome(arrivals, entering, admission, failure));
+            return entering;
+        }
+        // Not the same future: what its caller hangs on it would run first, a whole handler perhaps.
+        CompletableFuture<Admission> answer = new CompletableFuture<>();
+        var unusedOutcome = entering.whenComplete((admission, failure) -> {
+            outcome(arrivals, entering, admission, failure);
+            if (failure != null) {
+                answer.completeExceptionally(failure);
+            } else if (!answer.complete(admission)) {
+                admission.close();
             }
         });
-        return entering;
+        var unusedLeft = answer.whenComplete((admission, failure) -> {
+            if (answer.isCancelled()) {
+                entering.cancel(false);
+            }
+        });
+        return answer;
+    }
+
+    private static void outcome(
+            List<Admission.Arrival> arrivals,
+            CompletableFuture<Admission> entering,
+            @Nullable Admission admission,
+            @Nullable Throwable failure) {
+        if (admission != null) {
+            each(arrivals, arrival -> arrival.admitted(admission));
+        } else if (entering.isCancelled()) {
+            each(arrivals, Admission.Arrival::left);
+        } else if (failure != null) {
+            Rejection why = Entering.rejected(failure).rejection();
+            each(arrivals, arrival -> arrival.refused(why));
+        }
     }
 
     /** A refusal without an arrival. */

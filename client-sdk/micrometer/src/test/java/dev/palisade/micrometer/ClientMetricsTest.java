@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -92,11 +93,19 @@ class ClientMetricsTest {
     @Test
     void anAcquireBehindAnotherOfTheClientIsAWaitToo() throws Exception {
         Lease first = palisade.acquire("orders/3");
+        AtomicInteger queued = new AtomicInteger();
+        palisade.observe((lock, options) -> new AcquireObserver() {
+            @Override
+            public void queued() {
+                queued.incrementAndGet();
+            }
+        });
         AcquireOptions options = AcquireOptions.waiting(Duration.ofMinutes(1));
         CompletableFuture<AcquireResult> second = palisade.acquireAsync("orders/3", options);
         fake.advance(Duration.ofSeconds(1));
         CompletableFuture<AcquireResult> third = palisade.acquireAsync("orders/3", options);
         fake.advance(Duration.ofSeconds(1));
+        assertThat(queued).as("before the lock is free").hasValue(2);
         first.close();
         fake.advance(Duration.ofSeconds(1));
 

@@ -113,7 +113,9 @@ class GuardMetricsTest {
         assertThat(newer).isNotDone();
         assertThat(counter("palisade.guard.superseded")).isEqualTo(1);
         assertThat(gauge("palisade.guard.waiting")).isEqualTo(1);
+        CompletableFuture<Long> atItsStart = newer.thenApply(admission -> admissions("admitted"));
         older.close();
+        assertThat(atItsStart.join()).as("measured before the call runs").isEqualTo(2);
         newer.join().close();
         assertThat(gauge("palisade.guard.waiting")).isZero();
         assertThat(gauge("palisade.guard.running")).isZero();
