@@ -140,6 +140,14 @@ class ClassPathIT {
     }
 
     @Test
+    void theRecorderOfTracesBringsAnApiAndNoExporter() throws IOException {
+        Set<String> classPath = classPathOf("dev.palisade:palisade-opentelemetry");
+
+        assertThat(classPath).contains("io.opentelemetry:opentelemetry-api");
+        assertHoldsNone(classPath, "palisade-client", "palisade-resource-guard", "-sdk", "exporter", "grpc", "okhttp");
+    }
+
+    @Test
     void whatAServiceNeedsItselfIsSeenInTheTree() throws IOException {
         // Or the two tests above would pass on a tree that shows nothing.
         assertThat(classPathOf("dev.palisade:palisade-lock-server")).contains("org.apache.artemis:artemis-journal");

@@ -9,6 +9,7 @@ import dev.palisade.guard.Guard;
 import dev.palisade.guard.redis.FencedRedis;
 import dev.palisade.guard.s3.FencedS3;
 import dev.palisade.micrometer.ClientMetrics;
+import dev.palisade.opentelemetry.ClientTracing;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
@@ -45,7 +46,8 @@ class PublicApiTest {
         GUARD(Guard.class),
         GUARD_REDIS(FencedRedis.class),
         GUARD_S3(FencedS3.class),
-        MICROMETER(ClientMetrics.class);
+        MICROMETER(ClientMetrics.class),
+        OPENTELEMETRY(ClientTracing.class);
 
         private final Class<?> one;
 
