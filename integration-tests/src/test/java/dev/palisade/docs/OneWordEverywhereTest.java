@@ -21,7 +21,8 @@ import org.junit.jupiter.api.Test;
 class OneWordEverywhereTest {
     private static final Set<String> SENT_BY_TIME_OR_THE_SERVER = Set.of("expire", "abandon", "poll", "reclaim");
     /** Looks that no rule of the machine decides. */
-    private static final Set<String> LOOKS = Set.of("list", "history", "sessions", "store");
+    private static final Set<String> LOOKS =
+            Set.of("list", "history", "sessions", "store", "explain", "reportrefusals");
     /** Whoever sends these need not hold or wait for anything, so they have no place on a holder's stream. */
     private static final Set<String> ASKED_BY_OTHERS =
             Set.of("requestrelease", "forcerelease", "checksequencer", "barrier");

@@ -18,6 +18,7 @@ import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
@@ -33,6 +34,9 @@ import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Resume;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.explain.GrantExplainer;
+import dev.palisade.server.core.explain.GrantExplanation;
+import dev.palisade.server.core.explain.LockEvidence;
 import dev.palisade.server.store.AFew;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
@@ -76,6 +80,7 @@ public final class LockEngine implements LockStore.Listener {
     private final Sessions sessions;
     private final EventLog events;
     private final RejectionCounts rejections = new RejectionCounts();
+    private final RefusalLog refusals = new RefusalLog();
     private final Outage outage;
     private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
@@ -107,6 +112,11 @@ public final class LockEngine implements LockStore.Listener {
         return config;
     }
 
+    /** The store's time, milliseconds since 1970. */
+    public long nowMillis() {
+        return store.nowMillis();
+    }
+
     /** How the store does. */
     public StoreStatus store() {
         return store.status();
@@ -125,6 +135,11 @@ public final class LockEngine implements LockStore.Listener {
     /** The rejections that clients got. */
     public RejectionCounts rejections() {
         return rejections;
+    }
+
+    /** The refusals that guards reported to this server. */
+    public RefusalLog refusals() {
+        return refusals;
     }
 
     /** A call was rejected before it came to a command: an event, and counted. */
@@ -541,6 +556,41 @@ public final class LockEngine implements LockStore.Listener {
      */
     public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
         return looked(store.list(prefix, after, locksMax));
+    }
+
+    /**
+     * Explains one grant of a lock.
+     *
+     * @param token of the grant, or of any of its turns; 0: the token that guards refused last, else that of the newest grant
+     * @return fails with RejectedException STORE_UNAVAILABLE or OUTCOME_UNKNOWN
+     */
+    public CompletionStage<GrantExplanation> explain(LockName lock, long token) {
+        return execute(new Describe(lock)).thenCombine(history(lock), (answer, past) -> {
+            if (answer instanceof Answer.Described described) {
+                return GrantExplainer.explain(
+                        new LockEvidence(
+                                described.state(), described.nowMillis(), past, epochOf(lock), refusals.of(lock)),
+                        token);
+            } else if (answer instanceof Answer.Refused refused) {
+                throw refused.rejection().asException();
+            }
+            throw new IllegalStateException("no answer to a describe: " + answer);
+        });
+    }
+
+    /**
+     * Explains the grant that a sequencer names.
+     *
+     * @throws dev.palisade.contract.RejectedException SEQUENCER_INVALID when it is not one of this lock service, MALFORMED_REQUEST
+     *     when it is of another lock
+     */
+    public CompletionStage<GrantExplanation> explain(LockName lock, SignedSequencer signed) {
+        Sequencer named = verifier.apply(signed);
+        if (!named.lock().equals(lock)) {
+            throw RejectedException.malformed("the sequencer is genuine, but of lock '" + named.lock() + "', not of '"
+                    + lock + "'; name that lock");
+        }
+        return explain(lock, named.token().value());
     }
 
     private <T> CompletionStage<T> looked(CompletionStage<T> look) {

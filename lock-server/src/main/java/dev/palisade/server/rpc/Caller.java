@@ -151,6 +151,11 @@ final class Caller {
         return answer instanceof Answer.Resumed resumed ? resumed.grant() : null;
     }
 
+    /** Whether the caller may guard resources by the lock. */
+    boolean mayGuard(LockName lock) {
+        return access == null || access.rights(principal).may(Verb.GUARD, lock.value());
+    }
+
     private Rejection denied(String verb, String lock) {
         Rejection denied = new Rejection(
                 Reason.PERMISSION_DENIED,

@@ -22,6 +22,8 @@ import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ExplainReply;
+import dev.palisade.proto.v1.ExplainRequest;
 import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryReply;
@@ -35,6 +37,8 @@ import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ReportRefusalsReply;
+import dev.palisade.proto.v1.ReportRefusalsRequest;
 import dev.palisade.proto.v1.RequestReleaseReply;
 import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.ResumeReply;
@@ -78,6 +82,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     private final ProtoCodec codec;
     private final Answers answers;
     private final ListExecutor listings;
+    private final ExplanationCodec explanations;
 
     /**
      * @param callsInFlightMax unanswered calls on one stream
@@ -101,6 +106,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         this.listings = new ListExecutor(encoders);
         this.codec = new ProtoCodec(limits);
         this.answers = new Answers(engine);
+        this.explanations = new ExplanationCodec(engine);
     }
 
     /** This service, which refuses what is no protobuf. */
@@ -299,6 +305,20 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
         unary(request, out, () -> engine.history(ProtoCodec.lock(request.getLock())), Answers::history);
+    }
+
+    @Override
+    public void explain(ExplainRequest request, StreamObserver<ExplainReply> out) {
+        unary(request, out, () -> explanations.explain(request), ExplanationCodec::reply);
+    }
+
+    @Override
+    public void reportRefusals(ReportRefusalsRequest request, StreamObserver<ReportRefusalsReply> out) {
+        unary(
+                request,
+                out,
+                () -> CompletableFuture.completedFuture(explanations.report(request, Caller.KEY.get())),
+                reply -> reply);
     }
 
     @Override

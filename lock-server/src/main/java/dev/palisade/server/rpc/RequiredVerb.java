@@ -7,6 +7,7 @@ import dev.palisade.proto.v1.BarrierRequest;
 import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ExplainRequest;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.LeaveRequest;
@@ -14,6 +15,7 @@ import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ReportRefusalsRequest;
 import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.SessionsRequest;
@@ -35,7 +37,7 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock, boolean isOfH
     enum Scope {
         /** For the lock of the request. */
         LOCK,
-        /** For some lock; the reply is filtered. */
+        /** For some lock; what is of other locks is left out. */
         SOME_LOCK,
         /** For the whole server. */
         SERVER,
@@ -58,6 +60,8 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock, boolean isOfH
             return lock(Verb.DESCRIBE, describe.getLock());
         } else if (request instanceof HistoryRequest history) {
             return lock(Verb.DESCRIBE, history.getLock());
+        } else if (request instanceof ExplainRequest explain) {
+            return lock(Verb.DESCRIBE, explain.getLock());
         } else if (request instanceof RequestReleaseRequest revoke) {
             return lock(Verb.REVOKE, revoke.getLock());
         } else if (request instanceof ForceReleaseRequest force) {
@@ -66,6 +70,8 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock, boolean isOfH
             return lock(Verb.GUARD, barrier.getLock());
         } else if (request instanceof ListRequest) {
             return new RequiredVerb(Scope.SOME_LOCK, Verb.DESCRIBE, "", false);
+        } else if (request instanceof ReportRefusalsRequest) {
+            return new RequiredVerb(Scope.SOME_LOCK, Verb.GUARD, "", false);
         } else if (request instanceof SessionsRequest || request instanceof StoreRequest) {
             return new RequiredVerb(Scope.SERVER, Verb.OPERATE, "", false);
         } else if (request instanceof ClientFrame // Each call in it is checked by itself.

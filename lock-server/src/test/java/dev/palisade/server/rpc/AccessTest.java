@@ -23,6 +23,8 @@ import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ReportRefusalsRequest;
+import dev.palisade.proto.v1.ReportedRefusal;
 import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.access.AccessControl;
@@ -367,6 +369,24 @@ class AccessTest {
         change();
         assertThat(listed("bob", "", 1)).containsExactly("a", "walk/1", "walk/2", "walk/3", "z");
         assertThat(listed("bob", "walk", 100)).containsExactly("walk/1", "walk/2", "walk/3");
+    }
+
+    @Test
+    void aGuardReportsRefusalsOfItsLocksOnly() {
+        ReportRefusalsRequest.Builder request =
+                ReportRefusalsRequest.newBuilder().setGuard("shop");
+        for (String lock : List.of("walk/1", "other/1")) {
+            request.addRefusals(ReportedRefusal.newBuilder()
+                    .setLock(lock)
+                    .setResource("r")
+                    .setReason("TOKEN_STALE")
+                    .setPresentedToken(1));
+        }
+        assertThat(stub("only-guard").reportRefusals(request.build()).getTaken())
+                .isEqualTo(1);
+        assertThat(served.engine.refusals().newest(9).stream()
+                        .map(report -> report.lock().value()))
+                .containsExactly("walk/1");
     }
 
     private List<String> listed(String name, String prefix, int size) {

@@ -1,0 +1,263 @@
+package dev.palisade.server.core.explain;
+
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.HistoryEntry.What;
+import dev.palisade.server.core.StoreStatus;
+import dev.palisade.server.core.Tombstone;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** The sentences of an explanation. Each has a subject and stands by itself, so that it can be copied into a message. */
+final class ExplanationText {
+    private static final String TOKEN_STALE = "TOKEN_STALE";
+    private static final int OTHER_TOKENS_MAX = 5;
+
+    private final LockEvidence evidence;
+    private final long token;
+    private final String owner;
+    private final List<RefusalReport> refusals;
+
+    /**
+     * @param owner of the grant; empty: not known
+     * @param refusals of the grant
+     */
+    ExplanationText(LockEvidence evidence, long token, String owner, List<RefusalReport> refusals) {
+        this.evidence = evidence;
+        this.token = token;
+        this.owner = owner;
+        this.refusals = refusals;
+    }
+
+    // ---- events ----
+
+    GrantExplanation.Event of(HistoryEntry entry) {
+        return event(entry.atMillis(), entry.what().name(), entry.token(), sentence(entry));
+    }
+
+    private static String sentence(HistoryEntry entry) {
+        String client = client(entry.owner());
+        String detail = entry.detail().isEmpty() ? "" : ": " + entry.detail();
+        return switch (entry.what()) {
+            case GRANTED -> client + " got the lock with token " + entry.token() + purpose(entry.detail()) + ".";
+            case QUEUED -> client + " began to wait for the lock" + purpose(entry.detail()) + ".";
+            case OFFERED -> "The lock was offered to " + client + " with token " + entry.token() + ".";
+            case ACCEPTED -> client + " accepted the offer: it holds the lock with token " + entry.token() + ".";
+            case LAPSED -> client + " did not accept the offer of token " + entry.token() + " in time.";
+            case WITHDRAWN -> "The offer of token " + entry.token() + " was withdrawn: the store was recovering.";
+            case RESUMED -> client + " reconnected and kept the lease.";
+            case RECLAIMED -> client + " showed its sequencer, and the store restored the lease that it had lost.";
+            case RELEASE_REQUESTED -> "The release of the lock was requested" + detail + ".";
+            case RELEASED -> client + " released the lock.";
+            case EXPIRED -> "The lease expired: no renewal by " + client + " arrived in time" + detail + ".";
+            case ABANDONED ->
+                "The lease was ended: the connection of " + client + " broke, and it did not come back within the grace"
+                        + detail + ".";
+            case FORCE_RELEASED -> "An operator ended the lease (force-release)" + detail + ".";
+            case LEFT -> client + " stopped waiting.";
+            case TIMED_OUT -> "The wait of " + client + " was over without the lock.";
+            case DROPPED -> client + " was removed from the queue: it accepted no offer, or was no longer connected.";
+        };
+    }
+
+    GrantExplanation.Event granted(Grant grant) {
+        String purpose = purpose(grant.request().purpose());
+        return event(
+                grant.grantedAtMillis(),
+                What.GRANTED.name(),
+                grant.token().value(),
+                client(grant.request().owner()) + " got the lock with token " + grant.token() + purpose + ".");
+    }
+
+    GrantExplanation.Event renewed(Grant grant, long atMillis) {
+        return event(
+                atMillis,
+                GrantExplanation.LAST_RENEWED,
+                grant.token().value(),
+                client(grant.request().owner()) + " last renewed the lease; without another renewal it ends "
+                        + ElapsedTime.text(grant.request().ttlMillis()) + " later.");
+    }
+
+    GrantExplanation.Event ended(Tombstone end) {
+        String detail = end.detail().isEmpty() ? "" : ": " + end.detail();
+        return event(end.endedAtMillis(), end.end().name(), end.token(), "The grant ended" + detail + ".");
+    }
+
+    GrantExplanation.Event next(HistoryEntry entry) {
+        return event(entry.atMillis(), entry.what().name(), entry.token(), "Next: " + sentence(entry));
+    }
+
+    GrantExplanation.Event began(StoreStatus.Epoch epoch) {
+        return event(
+                epoch.beganAtMillis(),
+                GrantExplanation.EPOCH_BEGAN,
+                0,
+                "An epoch began: all new tokens are above " + epoch.baseToken() + ", because " + epoch.why() + ".");
+    }
+
+    List<GrantExplanation.Event> of(RefusalReport refusal) {
+        List<GrantExplanation.Event> events = new ArrayList<>();
+        String guard = "The guard '" + refusal.guard() + "'";
+        refusal.markRaisedAtMillis()
+                .ifPresent(at -> events.add(new GrantExplanation.Event(
+                        at,
+                        GrantExplanation.MARK_RAISED,
+                        refusal.markToken(),
+                        guard + " first saw token " + refusal.markToken() + " on '" + refusal.resource()
+                                + "', and raised its mark to it.",
+                        Optional.of(refusal))));
+        String why = refusal.markToken() == 0 ? "" : ": it had seen token " + refusal.markToken();
+        String of = " with token " + refusal.presentedToken() + " on '" + refusal.resource() + "'";
+        events.add(new GrantExplanation.Event(
+                refusal.firstAtMillis(),
+                GrantExplanation.REFUSED,
+                refusal.presentedToken(),
+                guard + " refused a call" + of + " as " + refusal.reason() + why + ".",
+                Optional.of(refusal)));
+        if (refusal.count() > 1) {
+            events.add(new GrantExplanation.Event(
+                    refusal.lastAtMillis(),
+                    GrantExplanation.REFUSED,
+                    refusal.presentedToken(),
+                    guard + " refused the last of " + refusal.count() + " such calls" + of + ".",
+                    Optional.of(refusal)));
+        }
+        return events;
+    }
+
+    // ---- summary ----
+
+    String summary(TokenState state) {
+        String lock = "lock '" + evidence.state().name() + "'";
+        String said = switch (state) {
+            case HELD -> "Token " + token + " of " + lock + " is held by " + client(owner);
+            case OFFERED -> "Token " + token + " of " + lock + " is offered to " + client(owner);
+            case RELEASED -> "Token " + token + " of " + lock + " is over: " + client(owner) + " released it";
+            case EXPIRED -> "Token " + token + " of " + lock + " is over: the lease of " + client(owner) + " expired";
+            case ABANDONED ->
+                "Token " + token + " of " + lock + " is over: the connection of " + client(owner) + " broke";
+            case FORCE_RELEASED ->
+                "Token " + token + " of " + lock + " is over: an operator ended the lease of " + client(owner);
+            case NOT_TAKEN ->
+                "Token " + token + " of " + lock + " was offered to " + client(owner) + " and never taken";
+            case BEFORE_EPOCH -> "Token " + token + " of " + lock + " is older than the present epoch of its tokens";
+            case FORGOTTEN -> "Token " + token + " of " + lock + " is older than what is remembered of it";
+            case NOT_GRANTED -> "Token " + token + " of " + lock + " is larger than every token that is known";
+            case UNKNOWN -> "Nothing is known of token " + token + " of " + lock;
+        };
+        return said + holderNow(state) + refusedCalls() + ".";
+    }
+
+    private String holderNow(TokenState state) {
+        if (state == TokenState.HELD) {
+            return "";
+        }
+        return evidence.state().holders().stream()
+                .findFirst()
+                .map(now -> "; now " + client(now.request().owner()) + " holds the lock with token " + now.token())
+                .orElse("; now no client holds the lock");
+    }
+
+    private String refusedCalls() {
+        long calls = 0;
+        for (RefusalReport refusal : refusals) {
+            calls = calls + refusal.count() < 0 ? Long.MAX_VALUE : calls + refusal.count();
+        }
+        return calls == 0 ? "" : "; guards refused " + (calls == 1 ? "one call" : calls + " calls") + " with it";
+    }
+
+    // ---- what is not known ----
+
+    List<String> unknown(TokenState state, boolean hasHistory, boolean knowsNext) {
+        List<String> unknown = new ArrayList<>();
+        if (!hasHistory) {
+            unknown.add(
+                    "The history of the lock has no event of this token: it keeps the newest " + HistoryEntry.LISTED_MAX
+                            + ", and an embedded store loses it at a restart, except forced releases.");
+        }
+        if (state == TokenState.EXPIRED || state == TokenState.ABANDONED) {
+            unknown.add("When the lease was last renewed is not recorded once it has ended.");
+        }
+        if (refusals.isEmpty()) {
+            unknown.add("No guard reported a refused call with this token to this lock server. Only guards with a"
+                    + " connection to it report; FencedJdbc, FencedRedis, FencedS3 and palisade objects do not.");
+        }
+        if (refusals.stream()
+                .anyMatch(each ->
+                        each.markToken() > 0 && each.markRaisedAtMillis().isEmpty())) {
+            unknown.add("When the guard's mark was raised is not known: the guard did not report it.");
+        }
+        if (!knowsNext && refusals.stream().anyMatch(each -> each.markToken() > 0)) {
+            unknown.add("Which client got the newer token is not known: the history has no later grant. A guard that"
+                    + " has lost its marks also begins with a newer token, which no client has.");
+        }
+        return unknown;
+    }
+
+    // ---- what to do ----
+
+    List<String> advice(TokenState state) {
+        List<String> advice = new ArrayList<>();
+        switch (state) {
+            case HELD -> {
+                if (refusals.stream().anyMatch(each -> each.reason().equals(TOKEN_STALE))) {
+                    advice.add("A guard refuses this token although its lease stands: the guard lost its marks, or"
+                            + " another lock service writes to it. Release the lock and acquire it again.");
+                }
+            }
+            case OFFERED, NOT_TAKEN, NOT_GRANTED, UNKNOWN ->
+                advice.add(
+                        "Check that the token, the lock's name and the lock server are the ones of the refused call.");
+            case RELEASED ->
+                advice.add("The client sent a call after its release, or a call of it was late: let it wait for its"
+                        + " calls before it releases, then acquire the lock again for more work.");
+            case EXPIRED ->
+                advice.add("Close the lease, acquire the lock again, read again, and redo the work. If it expires"
+                        + " often, look for pauses of the client (garbage collection, a suspended machine) or use a"
+                        + " longer ttl.");
+            case ABANDONED ->
+                advice.add("Close the lease, acquire the lock again, read again, and redo the work. Look at the"
+                        + " client's process and its network at the time of the break.");
+            case FORCE_RELEASED -> advice.add("Ask the operator named above before the lock is acquired again.");
+            case BEFORE_EPOCH, FORGOTTEN ->
+                advice.add("Close the lease, acquire the lock again, read again, and redo the work.");
+        }
+        String others = refusals.stream()
+                .map(RefusalReport::reason)
+                .filter(reason -> !reason.equals(TOKEN_STALE))
+                .distinct()
+                .collect(Collectors.joining(", "));
+        if (!others.isEmpty()) {
+            advice.add("The page of reasons (docs/reference/reasons.md) says what to do about " + others + ".");
+        }
+        if (!refusals.isEmpty()) {
+            advice.add("A refused call was not applied, unless its caller was told that the outcome is unknown.");
+        }
+        String tokens = evidence.refusals().stream()
+                .filter(each -> !refusals.contains(each))
+                .map(each -> Long.toString(each.presentedToken()))
+                .distinct()
+                .limit(OTHER_TOKENS_MAX)
+                .collect(Collectors.joining(", "));
+        if (!tokens.isEmpty()) {
+            advice.add("Calls with other tokens of the lock were refused, too: " + tokens + ".");
+        }
+        return advice;
+    }
+
+    // ---- words ----
+
+    private static GrantExplanation.Event event(long atMillis, String what, long token, String text) {
+        return new GrantExplanation.Event(atMillis, what, token, text, Optional.empty());
+    }
+
+    private static String client(String owner) {
+        return owner.isEmpty() ? "a client without a name" : "'" + owner + "'";
+    }
+
+    private static String purpose(String purpose) {
+        return purpose.isEmpty() ? "" : " (" + purpose + ")";
+    }
+}

@@ -1,0 +1,203 @@
+package dev.palisade.server.core.explain;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.HistoryEntry.What;
+import dev.palisade.server.core.Offer;
+import dev.palisade.server.core.StoreStatus;
+import dev.palisade.server.core.Tombstone;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * The explainer of one grant of a lock: finds what the evidence says of a token, and tells it in order. Pure. It claims nothing that
+ * the evidence does not show; what is missing becomes a sentence of its own.
+ */
+public final class GrantExplainer {
+    private static final Set<What> LEASE_BEGINS = EnumSet.of(What.GRANTED, What.ACCEPTED, What.RECLAIMED);
+    private static final Set<What> OFFER_ENDS =
+            EnumSet.of(What.LAPSED, What.WITHDRAWN, What.LEFT, What.TIMED_OUT, What.DROPPED);
+
+    private final LockEvidence evidence;
+    /** The grant's first token if the grant is known, else the token that was asked about. */
+    private final long first;
+
+    private final long asked;
+    private final Optional<Grant> held;
+    private final Optional<Offer> offered;
+    private final List<HistoryEntry> history;
+    private final List<RefusalReport> refusals;
+
+    private GrantExplainer(LockEvidence evidence, long asked) {
+        this.evidence = evidence;
+        this.asked = asked;
+        this.first = evidence.tokens()
+                .filter(token -> new FencingToken(token).isOfSameGrant(asked))
+                .max()
+                .orElse(asked);
+        this.held = evidence.state().holders().stream()
+                .filter(grant -> grant.token().value() == first)
+                .findFirst();
+        this.offered = evidence.state().offers().stream()
+                .filter(offer -> offer.token().value() == first)
+                .findFirst();
+        Optional<GrantId> grant = held.map(Grant::id)
+                .or(() -> offered.map(offer -> offer.request().grant()))
+                .or(() -> evidence.history().stream()
+                        .filter(entry -> entry.token() == first)
+                        .map(HistoryEntry::grant)
+                        .findFirst());
+        this.history = evidence.history().stream()
+                .filter(entry -> grant.filter(entry.grant()::equals).isPresent())
+                .toList();
+        this.refusals = evidence.refusals().stream()
+                .filter(refusal -> isOfGrant(refusal.presentedToken()))
+                .sorted(Comparator.comparingLong(RefusalReport::firstAtMillis))
+                .toList();
+    }
+
+    /**
+     * Explains a token of a lock.
+     *
+     * @param token of the grant, or of any of its turns; 0: the token that was refused last, else that of the newest grant
+     */
+    public static GrantExplanation explain(LockEvidence evidence, long token) {
+        long about = token != 0 ? token : latest(evidence);
+        if (about == 0) {
+            return new GrantExplanation(
+                    evidence.state().name(),
+                    0,
+                    evidence.nowMillis(),
+                    TokenState.UNKNOWN,
+                    "No grant of lock '" + evidence.state().name() + "' is known.",
+                    List.of(),
+                    List.of("The history is empty: the lock was never used, or the lock server has forgotten it."),
+                    List.of());
+        }
+        return new GrantExplainer(evidence, about).explanation();
+    }
+
+    private static long latest(LockEvidence evidence) {
+        return evidence.refusals().stream()
+                .max(Comparator.comparingLong(RefusalReport::lastAtMillis))
+                .map(RefusalReport::presentedToken)
+                .orElseGet(() -> evidence.tokens().max().orElse(0));
+    }
+
+    private GrantExplanation explanation() {
+        TokenState state = tokenState();
+        ExplanationText text = new ExplanationText(evidence, asked, owner(), refusals);
+        List<GrantExplanation.Event> events = new ArrayList<>();
+        history.forEach(entry -> events.add(text.of(entry)));
+        held.filter(grant -> renewedAtMillis(grant) > grant.grantedAtMillis())
+                .ifPresent(grant -> events.add(text.renewed(grant, renewedAtMillis(grant))));
+        if (held.isPresent() && history.stream().noneMatch(entry -> LEASE_BEGINS.contains(entry.what()))) {
+            events.add(text.granted(held.get()));
+        }
+        ended().filter(end -> history.stream().noneMatch(entry -> entry.what() == What.of(end.end())))
+                .ifPresent(end -> events.add(text.ended(end)));
+        Optional<HistoryEntry> next = next();
+        next.ifPresent(entry -> events.add(text.next(entry)));
+        nextHolder().filter(grant -> next.isEmpty()).ifPresent(grant -> events.add(text.granted(grant)));
+        epochAfter().ifPresent(epoch -> events.add(text.began(epoch)));
+        refusals.forEach(refusal -> events.addAll(text.of(refusal)));
+        events.sort(Comparator.comparingLong(GrantExplanation.Event::atMillis));
+        boolean knowsNext = next.isPresent() || nextHolder().isPresent();
+        return new GrantExplanation(
+                evidence.state().name(),
+                asked,
+                evidence.nowMillis(),
+                state,
+                text.summary(state),
+                events,
+                text.unknown(state, !history.isEmpty(), knowsNext),
+                text.advice(state));
+    }
+
+    private TokenState tokenState() {
+        if (held.isPresent()) {
+            return TokenState.HELD;
+        }
+        if (offered.isPresent()) {
+            return TokenState.OFFERED;
+        }
+        Optional<What> end = history.stream()
+                .filter(entry -> entry.token() == first)
+                .map(HistoryEntry::what)
+                .filter(what -> state(what).isPresent())
+                .reduce((older, newer) -> newer)
+                .or(() -> ended().map(Tombstone::end).map(What::of));
+        if (end.isPresent()) {
+            return end.flatMap(GrantExplainer::state).orElseThrow();
+        }
+        long newest = evidence.tokens().max().orElse(0);
+        if (evidence.epoch().filter(epoch -> asked <= epoch.baseToken()).isPresent()) {
+            return TokenState.BEFORE_EPOCH;
+        } else if (newest == 0) {
+            return TokenState.UNKNOWN;
+        }
+        return first > newest ? TokenState.NOT_GRANTED : TokenState.FORGOTTEN;
+    }
+
+    private static Optional<TokenState> state(What what) {
+        return switch (what) {
+            case RELEASED -> Optional.of(TokenState.RELEASED);
+            case EXPIRED -> Optional.of(TokenState.EXPIRED);
+            case ABANDONED -> Optional.of(TokenState.ABANDONED);
+            case FORCE_RELEASED -> Optional.of(TokenState.FORCE_RELEASED);
+            default -> OFFER_ENDS.contains(what) ? Optional.of(TokenState.NOT_TAKEN) : Optional.empty();
+        };
+    }
+
+    private Optional<Tombstone> ended() {
+        return evidence.state().tombstones().stream()
+                .filter(end -> end.token() == first)
+                .findFirst();
+    }
+
+    /** The grant with the smallest larger token; its lease, where it has begun. */
+    private Optional<HistoryEntry> next() {
+        List<HistoryEntry> later = evidence.history().stream()
+                .filter(entry -> entry.token() > first && !isOfGrant(entry.token()))
+                .toList();
+        return Stream.of(LEASE_BEGINS, EnumSet.of(What.OFFERED))
+                .flatMap(kind -> later.stream()
+                        .filter(entry -> kind.contains(entry.what()))
+                        .min(Comparator.comparingLong(HistoryEntry::token))
+                        .stream())
+                .findFirst();
+    }
+
+    private Optional<Grant> nextHolder() {
+        return evidence.state().holders().stream()
+                .filter(grant -> grant.token().value() > first
+                        && !isOfGrant(grant.token().value()))
+                .min(Comparator.comparing(Grant::token));
+    }
+
+    private Optional<StoreStatus.Epoch> epochAfter() {
+        return evidence.epoch().filter(epoch -> asked <= epoch.baseToken());
+    }
+
+    private boolean isOfGrant(long token) {
+        return token > 0 && new FencingToken(first).isOfSameGrant(token);
+    }
+
+    private String owner() {
+        return held.map(grant -> grant.request().owner())
+                .or(() -> offered.map(offer -> offer.request().owner()))
+                .or(() -> history.stream().map(HistoryEntry::owner).findFirst())
+                .orElse("");
+    }
+
+    private static long renewedAtMillis(Grant grant) {
+        return grant.expiresAtMillis() - grant.request().ttlMillis();
+    }
+}

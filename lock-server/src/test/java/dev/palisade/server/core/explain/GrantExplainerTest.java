@@ -1,0 +1,276 @@
+package dev.palisade.server.core.explain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.RequestId;
+import dev.palisade.contract.SessionId;
+import dev.palisade.server.core.Abandon;
+import dev.palisade.server.core.Accept;
+import dev.palisade.server.core.Acquire;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.ForceRelease;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockMachine;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Release;
+import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.Request;
+import dev.palisade.server.core.StoreStatus;
+import dev.palisade.server.core.Telling;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+/** Traces of the lock machine, each explained afterwards. The first grant has token 1, the second 33. */
+class GrantExplainerTest {
+    private static final LockName LOCK = new LockName("orders");
+    private static final long TTL = 10_000;
+
+    private LockState state = LockState.unused(LOCK, 0);
+    private final List<HistoryEntry> history = new ArrayList<>();
+    private final List<RefusalReport> refusals = new ArrayList<>();
+    private Optional<StoreStatus.Epoch> epoch = Optional.empty();
+    private long lastToken;
+    private long now = 1_000_000;
+
+    private GrantExplainerTest step(Command command) {
+        Decision decision = LockMachine.step(state, command, now, lastToken, Limits.DEFAULTS);
+        Telling.of(state, decision, now, (lock, entry) -> history.add(entry));
+        state = decision.next();
+        lastToken = decision.lastToken();
+        return this;
+    }
+
+    private GrantExplainerTest after(long millis) {
+        now += millis;
+        return this;
+    }
+
+    private static SessionId session(String owner) {
+        return new SessionId(owner.hashCode(), 1);
+    }
+
+    private static GrantId grant(String owner) {
+        return new GrantId(owner.hashCode(), 32);
+    }
+
+    private GrantExplainerTest acquire(String owner, long waitMillis) {
+        Request request = new Request(
+                new RequestId(session(owner), 1),
+                1,
+                grant(owner),
+                Mode.EXCLUSIVE,
+                TTL,
+                0,
+                0,
+                owner,
+                "work of " + owner);
+        return step(new Acquire(LOCK, request, waitMillis, 0, Long.MAX_VALUE));
+    }
+
+    private GrantExplainerTest accept(String owner, long token) {
+        return step(new Accept(LOCK, grant(owner), new FencingToken(token), session(owner), 1));
+    }
+
+    private GrantExplainerTest refused(String reason, long presented, long mark) {
+        refusals.add(new RefusalReport(
+                "shop",
+                LOCK,
+                "orders-7",
+                reason,
+                presented,
+                mark,
+                mark == 0 ? OptionalLong.empty() : OptionalLong.of(now - 50),
+                now,
+                now,
+                1));
+        return this;
+    }
+
+    private GrantExplanation explained(long token) {
+        return GrantExplainer.explain(new LockEvidence(state, now, history, epoch, refusals), token);
+    }
+
+    private static List<String> whats(GrantExplanation explanation) {
+        return explanation.events().stream().map(GrantExplanation.Event::what).toList();
+    }
+
+    @Test
+    void anExpiredLeaseIsToldUpToTheRefusal() {
+        acquire("a", 0).after(2_000).acquire("b", 60_000).after(8_000).step(new Expire(LOCK));
+        after(20).accept("b", 33).after(500).refused("TOKEN_STALE", 1, 33).after(1_000);
+        GrantExplanation explained = explained(1);
+        assertThat(explained.state()).isEqualTo(TokenState.EXPIRED);
+        assertThat(explained.summary())
+                .isEqualTo("Token 1 of lock 'orders' is over: the lease of 'a' expired; now 'b' holds the lock with"
+                        + " token 33; guards refused one call with it.");
+        assertThat(whats(explained)).containsExactly("GRANTED", "EXPIRED", "ACCEPTED", "MARK_RAISED", "REFUSED");
+        assertThat(explained.events().stream().map(GrantExplanation.Event::text))
+                .containsExactly(
+                        "'a' got the lock with token 1 (work of a).",
+                        "The lease expired: no renewal by 'a' arrived in time.",
+                        "Next: 'b' accepted the offer: it holds the lock with token 33.",
+                        "The guard 'shop' first saw token 33 on 'orders-7', and raised its mark to it.",
+                        "The guard 'shop' refused a call with token 1 on 'orders-7' as TOKEN_STALE: it had seen token 33.");
+        assertThat(explained.advice().get(0)).startsWith("Close the lease, acquire the lock again");
+        assertThat(explained.unknown()).hasSize(1);
+    }
+
+    @Test
+    void withoutATokenTheLastRefusalIsExplained() {
+        acquire("a", 0).after(TTL).acquire("b", 0).after(10).refused("TOKEN_STALE", 1, 33);
+        assertThat(explained(0)).isEqualTo(explained(1));
+        refusals.clear();
+        assertThat(explained(0)).isEqualTo(explained(33));
+    }
+
+    @Test
+    void aHeldLeaseNamesItsLastRenewal() {
+        acquire("a", 0)
+                .after(3_000)
+                .step(new Renew(LOCK, grant("a"), new FencingToken(1), session("a")))
+                .after(1_000);
+        GrantExplanation explained = explained(1);
+        assertThat(explained.state()).isEqualTo(TokenState.HELD);
+        assertThat(whats(explained)).containsExactly("GRANTED", "LAST_RENEWED");
+        assertThat(explained.events().get(1).atMillis()).isEqualTo(now - 1_000);
+        assertThat(explained.unknown()).anyMatch(line -> line.startsWith("No guard reported"));
+        assertThat(explained.advice()).isEmpty();
+    }
+
+    @Test
+    void aHeldTokenThatIsRefusedAsStaleIsNoFaultOfItsHolder() {
+        acquire("a", 0).after(100).refused("TOKEN_STALE", 1, 900);
+        assertThat(explained(1).advice().get(0)).startsWith("A guard refuses this token although its lease stands");
+        assertThat(explained(1).unknown()).anyMatch(line -> line.contains("begins with a newer token"));
+    }
+
+    @Test
+    void aReleasedLeaseMeansALateCall() {
+        acquire("a", 0).after(5).step(new Release(LOCK, grant("a"), new FencingToken(1), session("a")));
+        after(5).acquire("b", 0).refused("TOKEN_STALE", 1, 33);
+        assertThat(explained(1).state()).isEqualTo(TokenState.RELEASED);
+        assertThat(explained(1).advice().get(0)).startsWith("The client sent a call after its release");
+    }
+
+    @Test
+    void aForcedReleaseNamesTheOperator() {
+        acquire("a", 0).after(5).step(new ForceRelease(LOCK, 0, "ops", "stuck"));
+        assertThat(explained(1).state()).isEqualTo(TokenState.FORCE_RELEASED);
+        assertThat(explained(1).events().get(1).text())
+                .isEqualTo("An operator ended the lease (force-release): by ops: stuck.");
+        assertThat(explained(1).summary()).contains("now no client holds the lock");
+    }
+
+    @Test
+    void anAbandonedLeaseNamesTheConnection() {
+        acquire("a", 0).after(5).step(new Abandon(LOCK, grant("a"), 1));
+        assertThat(explained(1).state()).isEqualTo(TokenState.ABANDONED);
+        assertThat(explained(1).summary()).contains("the connection of 'a' broke");
+    }
+
+    @Test
+    void anOfferThatLapsedWasNeverTaken() {
+        acquire("a", 0).acquire("b", 60_000).step(new Release(LOCK, grant("a"), new FencingToken(1), session("a")));
+        assertThat(explained(33).state()).isEqualTo(TokenState.OFFERED);
+        after(2_000).step(new Expire(LOCK));
+        assertThat(explained(33).state()).isEqualTo(TokenState.NOT_TAKEN);
+        assertThat(explained(65).state()).isEqualTo(TokenState.OFFERED);
+        accept("b", 65);
+        assertThat(explained(33).state())
+                .as("its request holds by a later token")
+                .isEqualTo(TokenState.NOT_TAKEN);
+        assertThat(explained(65).state()).isEqualTo(TokenState.HELD);
+    }
+
+    @Test
+    void aTokenOfALocalHandOffIsThatOfItsGrant() {
+        acquire("a", 0).after(TTL).acquire("b", 0).refused("TOKEN_STALE", 7, 33);
+        GrantExplanation explained = explained(7);
+        assertThat(explained.token()).isEqualTo(7);
+        assertThat(explained.state()).isEqualTo(TokenState.EXPIRED);
+        assertThat(whats(explained)).contains("GRANTED", "EXPIRED", "REFUSED");
+    }
+
+    @Test
+    void aTokenOfBeforeALostStoreIsToldAsSuch() {
+        epoch = Optional.of(new StoreStatus.Epoch(0, 5_000, now - 60_000, "the store was emptied", 0, 0));
+        lastToken = 5_000;
+        acquire("b", 0).refused("TOKEN_STALE", 40, 5_001);
+        GrantExplanation explained = explained(40);
+        assertThat(explained.state()).isEqualTo(TokenState.BEFORE_EPOCH);
+        assertThat(whats(explained)).contains("EPOCH_BEGAN", "GRANTED", "REFUSED");
+        assertThat(explained.events().get(0).text()).contains("above 5000, because the store was emptied");
+    }
+
+    @Test
+    void aForgottenTokenIsNotInvented() {
+        lastToken = 1_000;
+        acquire("b", 0);
+        GrantExplanation explained = explained(40);
+        assertThat(explained.state()).isEqualTo(TokenState.FORGOTTEN);
+        assertThat(whats(explained)).as("only the next grant").containsExactly("GRANTED");
+        assertThat(explained.unknown().get(0)).startsWith("The history of the lock has no event of this token");
+    }
+
+    @Test
+    void whatTheHistoryForgotIsTakenFromTheLock() {
+        acquire("a", 0).after(TTL).acquire("b", 0);
+        history.clear();
+        assertThat(explained(1).state()).as("by its recorded end").isEqualTo(TokenState.EXPIRED);
+        assertThat(whats(explained(1))).containsExactly("EXPIRED", "GRANTED");
+        assertThat(explained(33).state()).isEqualTo(TokenState.HELD);
+        assertThat(whats(explained(33))).containsExactly("GRANTED");
+    }
+
+    @Test
+    void aTokenOfTheFutureIsNotGranted() {
+        acquire("a", 0);
+        assertThat(explained(33).state()).isEqualTo(TokenState.NOT_GRANTED);
+        assertThat(explained(33).advice().get(0)).startsWith("Check that the token");
+    }
+
+    @Test
+    void nothingKnownIsSaid() {
+        assertThat(explained(7).state()).isEqualTo(TokenState.UNKNOWN);
+        GrantExplanation whole = explained(0);
+        assertThat(whole.token()).isZero();
+        assertThat(whole.summary()).isEqualTo("No grant of lock 'orders' is known.");
+    }
+
+    @Test
+    void otherReasonsPointToTheirPageAndOtherTokensAreNamed() {
+        acquire("a", 0)
+                .refused("MODE_NOT_ALLOWED", 1, 0)
+                .refused("DRAINING", 1, 0)
+                .refused("TOKEN_STALE", 700, 800);
+        List<String> advice = explained(1).advice();
+        assertThat(advice).anyMatch(line -> line.endsWith("what to do about MODE_NOT_ALLOWED, DRAINING."));
+        assertThat(advice).anyMatch(line -> line.endsWith("refused, too: 700."));
+        assertThat(explained(1).summary()).endsWith("guards refused 2 calls with it.");
+    }
+
+    @Test
+    void manyEqualRefusalsAreTwoEvents() {
+        acquire("a", 0).refused("DRAINING", 1, 0);
+        RefusalReport first = refusals.get(0);
+        refusals.set(
+                0,
+                first.and(new RefusalReport(
+                        "shop", LOCK, "orders-7", "DRAINING", 1, 0, OptionalLong.empty(), now + 5, now + 9, 40)));
+        after(10);
+        GrantExplanation explained = explained(1);
+        assertThat(whats(explained)).containsExactly("GRANTED", "REFUSED", "REFUSED");
+        assertThat(explained.events().get(2).text()).contains("the last of 41 such calls");
+        assertThat(explained.events().get(2).atMillis()).isEqualTo(now - 1);
+    }
+}
