@@ -54,6 +54,7 @@ public final class Guard implements AutoCloseable {
     private final AtomicInteger waiting = new AtomicInteger();
     private final ArrivalObservers observers = new ArrivalObservers();
     private final RefusalCounters refusals;
+    private final @Nullable RefusalReporter reporter;
 
     Guard(Builder builder) {
         Time time = builder.time == null ? new SystemTime() : builder.time;
@@ -65,8 +66,9 @@ public final class Guard implements AutoCloseable {
         this.maxWait = builder.maxWait;
         this.maxWaitingCalls = builder.maxWaitingCalls;
         EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
-        this.refusals = new RefusalCounters(events, observeOnly);
         this.house = new House(builder.marks, time, executor, events, unknownOutcomeTimeout.toNanos());
+        this.reporter = lockService == null ? null : new RefusalReporter(lockService, house, this::shownName);
+        this.refusals = new RefusalCounters(events, observeOnly, reporter == null ? refused -> {} : reporter::add);
         SharedRegister register = builder.marks instanceof SharedRegister shared ? shared : null;
         if (register != null) {
             register.join(new SharedRegister.Member(
@@ -95,6 +97,11 @@ public final class Guard implements AutoCloseable {
         this.isNamed = !builder.protecting.isEmpty();
         ownership.start();
         builder.protecting.forEach(registrations::add);
+    }
+
+    /** For people, in reports. */
+    private String shownName() {
+        return registrations.shown();
     }
 
     private Doorways doorways(KeptMarks kept, int maxMarks) {
@@ -302,6 +309,9 @@ public final class Guard implements AutoCloseable {
     public void close() {
         if (!closed.getAndSet(true)) {
             house.serving().close();
+            if (reporter != null) {
+                reporter.close();
+            }
             ownership.end();
             // Before that wait is over, calls of another guard or of a killed one may still run.
             boolean idle = doorways.areIdle() && doorways.isWaitOver();
@@ -355,13 +365,14 @@ public final class Guard implements AutoCloseable {
         entering.start(registrations.answered().thenCompose(answered -> {
             house.serving().requireOpen();
             return check == Check.ONLINE && lockService != null
-                    ? online(lockService, signed, sequencer)
+                    ? online(lockService, signed, sequencer, sorted.get(0).resource())
                     : CompletableFuture.completedStage(null);
         }));
         return entering;
     }
 
-    private static CompletionStage<Void> online(LockService lockService, SignedSequencer signed, Sequencer sequencer) {
+    private static CompletionStage<Void> online(
+            LockService lockService, SignedSequencer signed, Sequencer sequencer, String resource) {
         return CompletableFuture.completedStage(signed)
                 .thenCompose(lockService::isAlive)
                 .thenAccept(alive -> {
@@ -370,7 +381,8 @@ public final class Guard implements AutoCloseable {
                                         Reason.LEASE_EXPIRED,
                                         "the lock service knows no live lease of token " + sequencer.token()
                                                 + " on lock '" + sequencer.lock()
-                                                + "'; nothing was applied: acquire again")
+                                                + "'; nothing was applied: acquire again",
+                                        Verdict.metadata(resource, sequencer))
                                 .asException();
                     }
                 });

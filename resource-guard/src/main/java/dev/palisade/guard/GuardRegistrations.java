@@ -94,6 +94,11 @@ final class GuardRegistrations {
                 .toArray(CompletableFuture[]::new));
     }
 
+    /** Names this guard to people: what it protects, if that is known, and its process. */
+    synchronized String shown() {
+        return byName.isEmpty() ? process() : String.join(", ", byName.keySet()) + " at " + process();
+    }
+
     /** Names this process to people, as host and process id. */
     static String process() {
         String host = System.getenv("HOSTNAME");

@@ -3,12 +3,15 @@ package dev.palisade.guard;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -43,6 +46,39 @@ public interface LockService {
 
     /** Ends {@code lease}. */
     CompletionStage<Void> release(LeaseReply.Granted lease);
+
+    /**
+     * Reports refused calls, so that the lock service can explain them. Best effort: the guard sends a report that failed again later,
+     * merged with newer refusals, and drops the oldest when they become too many.
+     *
+     * @param guard what the guard protects and its process, for people; 1 to 256 bytes
+     * @param refused 1 to 100
+     * @return whether the lock service takes reports: after false the guard sends none for 10 minutes. By default false
+     */
+    default CompletionStage<Boolean> reportRefusals(String guard, List<RefusedCalls> refused) {
+        return CompletableFuture.completedStage(false);
+    }
+
+    /**
+     * Calls that a guard refused, equal but for their times.
+     *
+     * @param presentedToken that of the refused calls
+     * @param markToken the larger token that the guard had seen; empty: it refused for another reason
+     * @param markRaisedAgo how long ago it first saw that token; empty: not known
+     * @param firstAgo how long ago it refused the first of the calls, at most 24 h
+     * @param lastAgo how long ago it refused the last of them, at most 24 h
+     * @param count how many calls, 1 or more
+     */
+    record RefusedCalls(
+            LockName lock,
+            String resource,
+            Reason reason,
+            long presentedToken,
+            OptionalLong markToken,
+            Optional<Duration> markRaisedAgo,
+            Duration firstAgo,
+            Duration lastAgo,
+            long count) {}
 
     /**
      * Request of a guard for one EXCLUSIVE lease of its own.

@@ -7,6 +7,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 
 /**
  * Counters of a guard's refusals by reason, with one log event for each refusal. Decides nothing. Used by the guard at the
@@ -17,12 +18,19 @@ final class RefusalCounters {
 
     private final EventLog events;
     private final boolean observeOnly;
+    private final Consumer<Rejection> reports;
     private final Map<Reason, LongAdder> counts = new ConcurrentHashMap<>();
 
     /** @param observeOnly the guard lets these calls in, and the log must say so */
     RefusalCounters(EventLog events, boolean observeOnly) {
+        this(events, observeOnly, refused -> {});
+    }
+
+    /** @param reports gets each refusal, but none that a guard only observes; must not wait */
+    RefusalCounters(EventLog events, boolean observeOnly, Consumer<Rejection> reports) {
         this.events = events;
         this.observeOnly = observeOnly;
+        this.reports = reports;
     }
 
     /** Writes a line to the log that operators read, on the calling thread. */
@@ -37,6 +45,7 @@ final class RefusalCounters {
             events.refused(rejection, "observed", "yes");
         } else {
             events.refused(rejection);
+            reports.accept(rejection);
         }
     }
 

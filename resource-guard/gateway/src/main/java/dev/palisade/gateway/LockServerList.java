@@ -72,6 +72,11 @@ final class LockServerList implements LockService, AutoCloseable {
     }
 
     @Override
+    public CompletionStage<Boolean> reportRefusals(String guard, List<RefusedCalls> refused) {
+        return ask(service -> service.reportRefusals(guard, refused));
+    }
+
+    @Override
     public void close() {
         channels.forEach(ManagedChannel::shutdownNow);
     }

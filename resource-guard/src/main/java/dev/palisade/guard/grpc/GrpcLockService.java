@@ -28,8 +28,12 @@ import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ReportRefusalsReply;
+import dev.palisade.proto.v1.ReportRefusalsRequest;
+import dev.palisade.proto.v1.ReportedRefusal;
 import io.grpc.Channel;
 import io.grpc.Context;
+import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -144,6 +148,28 @@ public final class GrpcLockService implements LockService {
         return ask("History", (stub, answer) -> stub.history(request, answer), GrpcLockService::tokens);
     }
 
+    @Override
+    public CompletionStage<Boolean> reportRefusals(String guard, List<RefusedCalls> refused) {
+        ReportRefusalsRequest.Builder request =
+                ReportRefusalsRequest.newBuilder().setGuard(guard);
+        for (RefusedCalls calls : refused) {
+            ReportedRefusal.Builder refusal = ReportedRefusal.newBuilder()
+                    .setLock(calls.lock().value())
+                    .setResource(calls.resource())
+                    .setReason(calls.reason().name())
+                    .setPresentedToken(calls.presentedToken())
+                    .setMarkToken(calls.markToken().orElse(0))
+                    .setFirstMillisAgo(calls.firstAgo().toMillis())
+                    .setLastMillisAgo(calls.lastAgo().toMillis())
+                    .setCount(calls.count());
+            calls.markRaisedAgo().ifPresent(ago -> refusal.setMarkRaisedMillisAgo(ago.toMillis()));
+            request.addRefusals(refusal);
+        }
+        return ask(
+                new Answer<ReportRefusalsReply, Boolean>("ReportRefusals", reply -> true, false),
+                (stub, answer) -> stub.reportRefusals(request.build(), answer));
+    }
+
     /**
      * The server keeps the newest entries of a lock without a gap, but for forced releases: those outlive what came after.
      * An older entry of such a token says nothing, so the list begins after it.
@@ -207,7 +233,11 @@ public final class GrpcLockService implements LockService {
     /** Outside of the call that made the guard ask: its end must not end a question that other calls wait for too. */
     private <A, T> CompletionStage<T> ask(
             String method, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call, Function<A, T> reading) {
-        Answer<A, T> answer = new Answer<>(method, reading);
+        return ask(new Answer<>(method, reading, null), call);
+    }
+
+    private <A, T> CompletionStage<T> ask(
+            Answer<A, T> answer, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call) {
         try {
             Context.ROOT.run(
                     () -> call.accept(locks.withDeadlineAfter(ANSWER_MAX.toMillis(), TimeUnit.MILLISECONDS), answer));
@@ -252,14 +282,17 @@ public final class GrpcLockService implements LockService {
     private static final class Answer<A, T> implements StreamObserver<A> {
         private final String method;
         private final Function<A, T> reading;
+        private final @Nullable T fromOlder;
         private final CompletableFuture<T> result = new CompletableFuture<>();
 
         @Nullable
         private A reply;
 
-        private Answer(String method, Function<A, T> reading) {
+        /** @param fromOlder the result where the server is too old to know the method; null: a failure */
+        private Answer(String method, Function<A, T> reading, @Nullable T fromOlder) {
             this.method = method;
             this.reading = reading;
+            this.fromOlder = fromOlder;
         }
 
         @Override
@@ -269,6 +302,10 @@ public final class GrpcLockService implements LockService {
 
         @Override
         public void onError(Throwable failure) {
+            if (fromOlder != null && Status.fromThrowable(failure).getCode() == Status.Code.UNIMPLEMENTED) {
+                result.complete(fromOlder);
+                return;
+            }
             result.completeExceptionally(Rejections.ofThrowable(failure)
                     .map(rejection -> rejected(method, rejection))
                     .orElseGet(() -> unusable(

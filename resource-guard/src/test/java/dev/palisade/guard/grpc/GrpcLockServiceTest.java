@@ -15,6 +15,7 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.guard.LockService.LeaseReply;
 import dev.palisade.guard.LockService.LeaseRequest;
+import dev.palisade.guard.LockService.RefusedCalls;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.BarrierReply;
@@ -31,6 +32,9 @@ import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ReportRefusalsReply;
+import dev.palisade.proto.v1.ReportRefusalsRequest;
+import dev.palisade.proto.v1.ReportedRefusal;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
@@ -45,6 +49,8 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -72,6 +78,9 @@ class GrpcLockServiceTest {
     private ManagedChannel channel;
     private GrpcLockService lockService;
 
+    @Nullable
+    private ReportRefusalsRequest reported;
+
     @BeforeEach
     void start() throws IOException {
         String name = InProcessServerBuilder.generateName();
@@ -91,6 +100,19 @@ class GrpcLockServiceTest {
     }
 
     private final class Locks extends LocksGrpc.LocksImplBase {
+        @Override
+        public void reportRefusals(ReportRefusalsRequest request, StreamObserver<ReportRefusalsReply> answer) {
+            reported = request;
+            if (refusal != null) {
+                answer.onError(Rejections.toStatus(refusal));
+            } else if (answers) {
+                answer.onNext(ReportRefusalsReply.getDefaultInstance());
+                answer.onCompleted();
+            } else {
+                super.reportRefusals(request, answer); // As a server that does not know the method.
+            }
+        }
+
         @Override
         public void barrier(BarrierRequest request, StreamObserver<BarrierReply> answer) {
             asked.add(answer);
@@ -310,5 +332,51 @@ class GrpcLockServiceTest {
             assertThat(e).hasCauseInstanceOf(RejectedException.class);
             return Route.rejection(e);
         }
+    }
+
+    private CompletionStage<Boolean> report() {
+        return lockService.reportRefusals(
+                "shop",
+                List.of(new RefusedCalls(
+                        LOCK,
+                        "r",
+                        Reason.TOKEN_STALE,
+                        33,
+                        OptionalLong.of(65),
+                        Optional.of(Duration.ofMillis(30)),
+                        Duration.ofMillis(20),
+                        Duration.ofMillis(10),
+                        2)));
+    }
+
+    @Test
+    void refusalsAreReported() {
+        assertThat(report().toCompletableFuture()).isCompletedWithValue(true);
+        assertThat(reported)
+                .isEqualTo(ReportRefusalsRequest.newBuilder()
+                        .setGuard("shop")
+                        .addRefusals(ReportedRefusal.newBuilder()
+                                .setLock("orders/42")
+                                .setResource("r")
+                                .setReason("TOKEN_STALE")
+                                .setPresentedToken(33)
+                                .setMarkToken(65)
+                                .setMarkRaisedMillisAgo(30)
+                                .setFirstMillisAgo(20)
+                                .setLastMillisAgo(10)
+                                .setCount(2))
+                        .build());
+    }
+
+    @Test
+    void anOlderServerTakesNoReports() {
+        answers = false;
+        assertThat(report().toCompletableFuture()).isCompletedWithValue(false);
+    }
+
+    @Test
+    void aGuardWithoutTheRightGetsAFailureOfTheReport() {
+        refusal = new Rejection(Reason.PERMISSION_DENIED, "no");
+        assertThat(report().toCompletableFuture()).isCompletedExceptionally();
     }
 }

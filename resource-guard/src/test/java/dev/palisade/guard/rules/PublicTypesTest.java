@@ -31,6 +31,7 @@ class PublicTypesTest {
             "LockService$LeaseReply$Granted",
             "LockService$LeaseReply$Holder",
             "LockService$LeaseRequest",
+            "LockService$RefusedCalls",
             "Mark",
             "MarkStore",
             "MarkStore$SharedFields",
