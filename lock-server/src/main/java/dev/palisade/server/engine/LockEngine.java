@@ -569,7 +569,12 @@ public final class LockEngine implements LockStore.Listener {
             if (answer instanceof Answer.Described described) {
                 return GrantExplainer.explain(
                         new LockEvidence(
-                                described.state(), described.nowMillis(), past, epochOf(lock), refusals.of(lock)),
+                                described.state(),
+                                described.nowMillis(),
+                                past,
+                                epochOf(lock),
+                                refusals.of(lock),
+                                sessions.lastFrames()::of),
                         token);
             } else if (answer instanceof Answer.Refused refused) {
                 throw refused.rejection().asException();
@@ -747,6 +752,9 @@ public final class LockEngine implements LockStore.Listener {
         }
         session.waitsNoMore(new Session.Waiting(lock, request.number()));
         boolean held = session.holdsNoMore(ended.tombstone().grant());
+        if (held && end == End.EXPIRED) {
+            sessions.lastFrames().put(ended.tombstone().grant(), session);
+        }
         if (!session.isConnected()) {
             return;
         }

@@ -108,6 +108,11 @@ public final class Session {
         frames.arrived(nowMillis, sentNanos);
     }
 
+    /** When its newest frame came. */
+    synchronized long heardAtMillis() {
+        return heardAtMillis;
+    }
+
     synchronized long sentBefore(long decidedAtMillis) {
         return frames.sentBefore(decidedAtMillis);
     }

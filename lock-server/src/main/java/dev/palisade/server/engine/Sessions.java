@@ -30,6 +30,7 @@ final class Sessions {
     private final EngineConfig config;
     private final Timer timer;
     private final EventLog events;
+    private final LastFrames lastFrames = new LastFrames();
     private final Map<SessionId, Session> newest = new ConcurrentHashMap<>();
     /** The same by fingerprint, so that a page can begin anywhere and nobody is told an id. Changed with {@link #newest}. */
     private final ConcurrentNavigableMap<String, Session> inOrder = new ConcurrentSkipListMap<>();
@@ -130,6 +131,11 @@ final class Sessions {
         return newest.get(id);
     }
 
+    /** Of ended leases. */
+    LastFrames lastFrames() {
+        return lastFrames;
+    }
+
     SessionPage page(String after, int sessionsMax, long nowMillis) {
         List<SessionPage.Listed> listed = new ArrayList<>();
         String last = "";
@@ -202,6 +208,7 @@ final class Sessions {
     /** Frees one lease, unless its client wants leases kept: also one that the stream got when the rest was freed already. */
     void abandon(Session session, GrantId grant, LockName lock) {
         if (!freesNothing && !session.keepsLeasesOnDisconnect()) {
+            lastFrames.put(grant, session);
             insist(new Abandon(lock, grant, session.gen()));
         }
     }

@@ -22,6 +22,7 @@ import dev.palisade.proto.v1.ReportedRefusal;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -94,6 +95,28 @@ class ExplainRpcTest {
         assertThat(last.getRefusal().getLastMillisAgo()).isBetween(100L, 60_100L);
         assertThat(reply.getAtEpochMillis() - last.getAtEpochMillis())
                 .isEqualTo(last.getRefusal().getLastMillisAgo());
+    }
+
+    @Test
+    void theLastFrameOfTheClientIsInTheStory() {
+        Served.Stream client = served.stream(1, 1);
+        Granted expires = client.granted(acquire("orders", 1, 0).setTtlMillis(1_000));
+        served.nanos.addAndGet(1_000_000_000L * 5);
+        Awaitility.await()
+                .until(() -> explain(request -> request.setToken(expires.getToken()))
+                        .getState()
+                        .equals("EXPIRED"));
+        Granted abandoned = client.granted(acquire("orders", 2, 0).setTtlMillis(300_000));
+        client.breakOff();
+        Awaitility.await()
+                .until(() -> explain(request -> request.setToken(abandoned.getToken()))
+                        .getState()
+                        .equals("ABANDONED"));
+        for (Granted granted : List.of(expires, abandoned)) {
+            assertThat(explain(request -> request.setToken(granted.getToken())).getEventsList().stream()
+                            .map(ExplainedEvent::getWhat))
+                    .contains("GRANTED", "LAST_FRAME");
+        }
     }
 
     @Test

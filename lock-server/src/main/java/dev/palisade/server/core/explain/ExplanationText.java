@@ -17,16 +17,20 @@ final class ExplanationText {
 
     private final LockEvidence evidence;
     private final long token;
+    private final long first;
     private final String owner;
     private final List<RefusalReport> refusals;
 
     /**
+     * @param token that was asked about
+     * @param first the grant's first token
      * @param owner of the grant; empty: not known
      * @param refusals of the grant
      */
-    ExplanationText(LockEvidence evidence, long token, String owner, List<RefusalReport> refusals) {
+    ExplanationText(LockEvidence evidence, long token, long first, String owner, List<RefusalReport> refusals) {
         this.evidence = evidence;
         this.token = token;
+        this.first = first;
         this.owner = owner;
         this.refusals = refusals;
     }
@@ -80,6 +84,14 @@ final class ExplanationText {
                         + ElapsedTime.text(grant.request().ttlMillis()) + " later.");
     }
 
+    GrantExplanation.Event lastFrame(long atMillis) {
+        return event(
+                atMillis,
+                GrantExplanation.LAST_FRAME,
+                first,
+                "The lock server received the last frame from " + client(owner) + " before the lease ended.");
+    }
+
     GrantExplanation.Event ended(Tombstone end) {
         String detail = end.detail().isEmpty() ? "" : ": " + end.detail();
         return event(end.endedAtMillis(), end.end().name(), end.token(), "The grant ended" + detail + ".");
@@ -131,20 +143,18 @@ final class ExplanationText {
 
     String summary(TokenState state) {
         String lock = "lock '" + evidence.state().name() + "'";
+        String named = "Token " + token + (token == first ? "" : " (a local hand-off of token " + first + ")");
         String said = switch (state) {
-            case HELD -> "Token " + token + " of " + lock + " is held by " + client(owner);
-            case OFFERED -> "Token " + token + " of " + lock + " is offered to " + client(owner);
-            case RELEASED -> "Token " + token + " of " + lock + " is over: " + client(owner) + " released it";
-            case EXPIRED -> "Token " + token + " of " + lock + " is over: the lease of " + client(owner) + " expired";
-            case ABANDONED ->
-                "Token " + token + " of " + lock + " is over: the connection of " + client(owner) + " broke";
-            case FORCE_RELEASED ->
-                "Token " + token + " of " + lock + " is over: an operator ended the lease of " + client(owner);
-            case NOT_TAKEN ->
-                "Token " + token + " of " + lock + " was offered to " + client(owner) + " and never taken";
-            case BEFORE_EPOCH -> "Token " + token + " of " + lock + " is older than the present epoch of its tokens";
-            case FORGOTTEN -> "Token " + token + " of " + lock + " is older than what is remembered of it";
-            case NOT_GRANTED -> "Token " + token + " of " + lock + " is larger than every token that is known";
+            case HELD -> named + " of " + lock + " is held by " + client(owner);
+            case OFFERED -> named + " of " + lock + " is offered to " + client(owner);
+            case RELEASED -> named + " of " + lock + " is over: " + client(owner) + " released it";
+            case EXPIRED -> named + " of " + lock + " is over: the lease of " + client(owner) + " expired";
+            case ABANDONED -> named + " of " + lock + " is over: the connection of " + client(owner) + " broke";
+            case FORCE_RELEASED -> named + " of " + lock + " is over: an operator ended the lease of " + client(owner);
+            case NOT_TAKEN -> named + " of " + lock + " was offered to " + client(owner) + " and never taken";
+            case BEFORE_EPOCH -> named + " of " + lock + " is older than the present epoch of its tokens";
+            case FORGOTTEN -> named + " of " + lock + " is older than what is remembered of it";
+            case NOT_GRANTED -> named + " of " + lock + " is larger than every token that is known";
             case UNKNOWN -> "Nothing is known of token " + token + " of " + lock;
         };
         return said + holderNow(state) + refusedCalls() + ".";
@@ -170,15 +180,17 @@ final class ExplanationText {
 
     // ---- what is not known ----
 
-    List<String> unknown(TokenState state, boolean hasHistory, boolean knowsNext) {
+    List<String> unknown(TokenState state, boolean hasHistory, boolean knowsNext, boolean knowsLastFrame) {
         List<String> unknown = new ArrayList<>();
         if (!hasHistory) {
             unknown.add(
                     "The history of the lock has no event of this token: it keeps the newest " + HistoryEntry.LISTED_MAX
                             + ", and an embedded store loses it at a restart, except forced releases.");
         }
-        if (state == TokenState.EXPIRED || state == TokenState.ABANDONED) {
-            unknown.add("When the lease was last renewed is not recorded once it has ended.");
+        if (!knowsLastFrame && (state == TokenState.EXPIRED || state == TokenState.ABANDONED)) {
+            unknown.add(
+                    "When the client last sent a frame is not known: this lock server did not have its stream, or has"
+                            + " forgotten it. A client without a stream renews by single calls.");
         }
         if (refusals.isEmpty()) {
             unknown.add("No guard reported a refused call with this token to this lock server. Only guards with a"

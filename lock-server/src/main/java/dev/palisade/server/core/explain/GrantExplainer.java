@@ -32,6 +32,7 @@ public final class GrantExplainer {
     private final long asked;
     private final Optional<Grant> held;
     private final Optional<Offer> offered;
+    private final Optional<Long> lastFrameAtMillis;
     private final List<HistoryEntry> history;
     private final List<RefusalReport> refusals;
 
@@ -54,6 +55,7 @@ public final class GrantExplainer {
                         .filter(entry -> entry.token() == first)
                         .map(HistoryEntry::grant)
                         .findFirst());
+        this.lastFrameAtMillis = held.isPresent() ? Optional.empty() : grant.flatMap(evidence.lastFrame());
         this.history = evidence.history().stream()
                 .filter(entry -> grant.filter(entry.grant()::equals).isPresent())
                 .toList();
@@ -93,11 +95,12 @@ public final class GrantExplainer {
 
     private GrantExplanation explanation() {
         TokenState state = tokenState();
-        ExplanationText text = new ExplanationText(evidence, asked, owner(), refusals);
+        ExplanationText text = new ExplanationText(evidence, asked, first, owner(), refusals);
         List<GrantExplanation.Event> events = new ArrayList<>();
         history.forEach(entry -> events.add(text.of(entry)));
         held.filter(grant -> renewedAtMillis(grant) > grant.grantedAtMillis())
                 .ifPresent(grant -> events.add(text.renewed(grant, renewedAtMillis(grant))));
+        lastFrameAtMillis.ifPresent(at -> events.add(text.lastFrame(at)));
         if (held.isPresent() && history.stream().noneMatch(entry -> LEASE_BEGINS.contains(entry.what()))) {
             events.add(text.granted(held.get()));
         }
@@ -117,7 +120,7 @@ public final class GrantExplainer {
                 state,
                 text.summary(state),
                 events,
-                text.unknown(state, !history.isEmpty(), knowsNext),
+                text.unknown(state, !history.isEmpty(), knowsNext, lastFrameAtMillis.isPresent()),
                 text.advice(state));
     }
 

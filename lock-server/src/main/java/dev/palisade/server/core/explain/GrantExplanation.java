@@ -30,6 +30,9 @@ public record GrantExplanation(
     /** Beside the words of {@link dev.palisade.server.core.HistoryEntry.What}: the last renewal of a lease. */
     public static final String LAST_RENEWED = "LAST_RENEWED";
 
+    /** The last frame of the client's stream before its lease ended. */
+    public static final String LAST_FRAME = "LAST_FRAME";
+
     /** The tokens of the lock began anew. */
     public static final String EPOCH_BEGAN = "EPOCH_BEGAN";
 

@@ -1,11 +1,13 @@
 package dev.palisade.server.core.explain;
 
+import dev.palisade.contract.GrantId;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -15,13 +17,15 @@ import java.util.stream.Stream;
  * @param history oldest first
  * @param epoch that of the lock's tokens, if it is known
  * @param refusals that guards reported, in any order
+ * @param lastFrame when the last frame of a client arrived before its lease ended; empty: not known
  */
 public record LockEvidence(
         LockState state,
         long nowMillis,
         List<HistoryEntry> history,
         Optional<StoreStatus.Epoch> epoch,
-        List<RefusalReport> refusals) {
+        List<RefusalReport> refusals,
+        Function<GrantId, Optional<Long>> lastFrame) {
     public LockEvidence {
         history = List.copyOf(history);
         refusals = List.copyOf(refusals);

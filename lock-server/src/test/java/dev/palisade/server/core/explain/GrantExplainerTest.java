@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
 /** Traces of the lock machine, each explained afterwards. The first grant has token 1, the second 33. */
@@ -39,6 +40,7 @@ class GrantExplainerTest {
     private final List<HistoryEntry> history = new ArrayList<>();
     private final List<RefusalReport> refusals = new ArrayList<>();
     private Optional<StoreStatus.Epoch> epoch = Optional.empty();
+    private Function<GrantId, Optional<Long>> lastFrame = grant -> Optional.empty();
     private long lastToken;
     private long now = 1_000_000;
 
@@ -97,7 +99,7 @@ class GrantExplainerTest {
     }
 
     private GrantExplanation explained(long token) {
-        return GrantExplainer.explain(new LockEvidence(state, now, history, epoch, refusals), token);
+        return GrantExplainer.explain(new LockEvidence(state, now, history, epoch, refusals, lastFrame), token);
     }
 
     private static List<String> whats(GrantExplanation explanation) {
@@ -123,6 +125,16 @@ class GrantExplainerTest {
                         "The guard 'shop' refused a call with token 1 on 'orders-7' as TOKEN_STALE: it had seen token 33.");
         assertThat(explained.advice().get(0)).startsWith("Close the lease, acquire the lock again");
         assertThat(explained.unknown()).hasSize(1);
+    }
+
+    @Test
+    void anExpiredLeaseHasItsClientsLastFrame() {
+        acquire("a", 0).after(TTL).step(new Expire(LOCK));
+        lastFrame = grant -> grant.equals(grant("a")) ? Optional.of(now - 9_000) : Optional.empty();
+        assertThat(whats(explained(1))).containsExactly("GRANTED", "LAST_FRAME", "EXPIRED");
+        assertThat(explained(1).unknown()).noneMatch(line -> line.contains("last sent a frame"));
+        lastFrame = grant -> Optional.empty();
+        assertThat(explained(1).unknown()).anyMatch(line -> line.contains("last sent a frame"));
     }
 
     @Test
@@ -197,6 +209,7 @@ class GrantExplainerTest {
         acquire("a", 0).after(TTL).acquire("b", 0).refused("TOKEN_STALE", 7, 33);
         GrantExplanation explained = explained(7);
         assertThat(explained.token()).isEqualTo(7);
+        assertThat(explained.summary()).startsWith("Token 7 (a local hand-off of token 1) of lock 'orders' is over");
         assertThat(explained.state()).isEqualTo(TokenState.EXPIRED);
         assertThat(whats(explained)).contains("GRANTED", "EXPIRED", "REFUSED");
     }
