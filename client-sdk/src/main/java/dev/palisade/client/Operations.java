@@ -10,6 +10,7 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.proto.v1.BarrierReply;
 import dev.palisade.proto.v1.BarrierRequest;
 import dev.palisade.proto.v1.CheckSequencerRequest;
+import dev.palisade.proto.v1.ExplainRequest;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.ListReply;
@@ -116,6 +117,21 @@ public final class Operations {
         return calls.ask("lock " + lock, stub -> stub.history(request)).getEntriesList().stream()
                 .map(Wire::historyEntry)
                 .toList();
+    }
+
+    /**
+     * Explains why calls with a token of {@code lock} were refused, as far as the server that answers knows: refusals that guards reported
+     * to another one are missing.
+     *
+     * @param token of the refused call; empty: the token that guards refused last, else that of the newest grant
+     * @throws LockUnavailableException also where the server is too old to explain
+     */
+    public LockExplanation explain(String lock, OptionalLong token) throws InterruptedException {
+        ExplainRequest.Builder request = ExplainRequest.newBuilder().setLock(name(lock));
+        // On the wire 0 is the newest; it must not come of somebody's mistake.
+        token.ifPresent(value ->
+                request.setToken(Arguments.valid(() -> new FencingToken(value)).value()));
+        return ExplanationMapper.explanation(calls.ask("lock " + lock, stub -> stub.explain(request.build())));
     }
 
     /**

@@ -61,6 +61,7 @@ class ArchitectureTest {
                         "AcquireResult",
                         "Lease",
                         "LockDescription",
+                        "LockExplanation",
                         "Operations",
                         "PalisadeClient",
                         "Registration",

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
 import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
@@ -19,6 +20,9 @@ import dev.palisade.proto.v1.CheckSequencerReply;
 import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ExplainReply;
+import dev.palisade.proto.v1.ExplainRequest;
+import dev.palisade.proto.v1.ExplainedEvent;
 import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryEntry;
@@ -28,6 +32,7 @@ import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.ReportedRefusal;
 import dev.palisade.proto.v1.RequestReleaseReply;
 import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.SessionsReply;
@@ -198,6 +203,33 @@ class OperationsTest {
         }
 
         @Override
+        public void explain(ExplainRequest request, StreamObserver<ExplainReply> out) {
+            answer(
+                    request,
+                    ExplainReply.newBuilder()
+                            .setLock("a")
+                            .setToken(request.getToken())
+                            .setAtEpochMillis(2_000)
+                            .setState("EXPIRED")
+                            .setSummary("s")
+                            .addEvents(ExplainedEvent.newBuilder()
+                                    .setAtEpochMillis(1_000)
+                                    .setWhat("REFUSED")
+                                    .setToken(7)
+                                    .setText("t")
+                                    .setRefusal(ReportedRefusal.newBuilder()
+                                            .setGuard("g")
+                                            .setResource("r")
+                                            .setReason("TOKEN_STALE")
+                                            .setPresentedToken(7)
+                                            .setCount(3)))
+                            .addUnknown("u")
+                            .addAdvice("d")
+                            .build(),
+                    out);
+        }
+
+        @Override
         public void history(HistoryRequest request, StreamObserver<HistoryReply> out) {
             HistoryEntry queued = HistoryEntry.newBuilder()
                     .setAtEpochMillis(1_000)
@@ -286,6 +318,25 @@ class OperationsTest {
                                 new GrantId(0, 0),
                                 "me",
                                 ""));
+        assertThat(operations.explain("a", OptionalLong.empty()))
+                .isEqualTo(new LockExplanation(
+                        new LockName("a"),
+                        Optional.empty(),
+                        Instant.ofEpochSecond(2),
+                        "EXPIRED",
+                        "s",
+                        List.of(new LockExplanation.Event(
+                                Instant.ofEpochSecond(1),
+                                "REFUSED",
+                                Optional.of(new FencingToken(7)),
+                                "t",
+                                Optional.of(new LockExplanation.Refusal(
+                                        "g", "r", "TOKEN_STALE", new FencingToken(7), Optional.empty(), 3)))),
+                        List.of("u"),
+                        List.of("d")));
+        assertThat(operations.explain("a", OptionalLong.of(9)).token()).contains(new FencingToken(9));
+        assertThatThrownBy(() -> operations.explain("a", OptionalLong.of(0)))
+                .isInstanceOf(IllegalArgumentException.class);
         assertThat(operations.requestRelease("a", "ops", "why")).isEqualTo(3);
         assertThat(operations.forceRelease("a", OptionalLong.of(5), "ops", "why"))
                 .isEqualTo(2);

@@ -4,8 +4,6 @@ import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.contract.RejectedException;
-import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.proto.v1.CheckSequencerRequest;
@@ -44,7 +42,7 @@ final class CheckCommand implements Callable<Integer> {
                     "no SEQUENCER, and $" + VARIABLE + " is not set; palisade run and palisade acquire provide one");
         }
         CheckSequencerRequest request = CheckSequencerRequest.newBuilder()
-                .setSequencer(ByteString.copyFrom(parsed(text).toBytes()))
+                .setSequencer(ByteString.copyFrom(server.sequencer(text).toBytes()))
                 .build();
         boolean alive = server.with(
                 servers -> servers.call(stub -> stub.checkSequencer(request)).getAlive());
@@ -56,13 +54,5 @@ final class CheckCommand implements Callable<Integer> {
             System.out.println(alive ? "alive" : "not alive");
         }
         return alive ? ExitCodes.OK : ExitCodes.NO;
-    }
-
-    private SignedSequencer parsed(String text) {
-        try {
-            return SignedSequencer.ofText(text);
-        } catch (RejectedException e) {
-            throw server.misuse(e.rejection().message());
-        }
     }
 }

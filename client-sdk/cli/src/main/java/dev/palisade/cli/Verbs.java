@@ -59,6 +59,7 @@ final class Verbs {
         verbs.put("describe", DescribeCommand::new);
         verbs.put("list", ListCommand::new);
         verbs.put("history", HistoryCommand::new);
+        verbs.put("explain", ExplainLockCommand::new);
         verbs.put("watch", WatchCommand::new);
         verbs.put("acquire", AcquireCommand::new);
         verbs.put("renew", RenewCommand::new);

@@ -212,7 +212,7 @@ class CommandLineTest {
         assertThat(ran.out())
                 .contains("complete -F")
                 .contains(
-                        "run describe list history watch acquire renew release request-release force-release sessions status check completion "
+                        "run describe list history explain watch acquire renew release request-release force-release sessions status check completion "
                                 + "version server objects gateway keys users policy demo chaos bench")
                 .contains("'--lock-delay'");
         assertThat(run("completion", "zsh").out()).contains("bashcompinit");

@@ -5,6 +5,7 @@ import dev.palisade.cli.term.Plain;
 import dev.palisade.cli.term.Service;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.Texts;
 import dev.palisade.contract.cli.Commands.Failed;
 import java.time.Duration;
@@ -66,6 +67,15 @@ public final class ServerCall {
     public String lockName(String name) {
         try {
             return new LockName(name).value();
+        } catch (RejectedException e) {
+            throw misuse(e.rejection().message());
+        }
+    }
+
+    /** @throws ParameterException when no sequencer can have this text */
+    public SignedSequencer sequencer(String text) {
+        try {
+            return SignedSequencer.ofText(text);
         } catch (RejectedException e) {
             throw misuse(e.rejection().message());
         }
