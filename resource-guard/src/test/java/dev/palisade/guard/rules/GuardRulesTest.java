@@ -113,6 +113,8 @@ class GuardRulesTest {
             "LockService",
             "MarkContinuity",
             "MarkOwnership",
+            "RefusalReporter",
+            "RefusedKind",
             "ResourceGate",
             "ResourceGates",
             "ServingState",
