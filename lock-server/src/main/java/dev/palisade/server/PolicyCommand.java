@@ -47,7 +47,10 @@ final class PolicyCommand implements Callable<Integer> {
     @Parameters(index = "1", paramLabel = "FILE", description = "The policy.")
     Path file = Path.of("");
 
-    @Option(names = "--as", paramLabel = "NAME", description = "The client: a user's name, dns:NAME or uri:URI.")
+    @Option(
+            names = "--as",
+            paramLabel = "NAME",
+            description = "The client: a user's name, dns:NAME, uri:URI or jwt:SUBJECT.")
     @Nullable
     String principal;
 
@@ -76,7 +79,7 @@ final class PolicyCommand implements Callable<Integer> {
             return 0;
         }
         if (principal == null || !Policy.isPrincipal(principal)) {
-            throw misuse("--as names the client: the name of a token, dns:NAME or uri:URI");
+            throw misuse("--as names the client: the name of a token, dns:NAME, uri:URI or jwt:SUBJECT");
         }
         Verb asked = Verb.of(verb == null ? "" : verb)
                 .orElseThrow(() -> misuse("--verb is one of " + String.join(", ", Verb.words())));

@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -29,7 +30,7 @@ final class ServerAccess {
             names = "--policy",
             paramLabel = "FILE",
             description = "Rights of each principal: clients have to authenticate, and what no line allows is denied. "
-                    + "Read again when it changes. Needs --users or --tls-client-ca.")
+                    + "Read again when it changes. Needs --users, --jwt-issuer or --tls-client-ca.")
     @Nullable
     Path policy;
 
@@ -41,9 +42,12 @@ final class ServerAccess {
     @Nullable
     Path users;
 
+    @Mixin
+    final JwtOptions jwt = new JwtOptions();
+
     /** Whether clients can show a token. */
-    boolean hasUsers() {
-        return users != null;
+    boolean hasTokens() {
+        return users != null || jwt.isOn();
     }
 
     /** @throws ParameterException when one of the options is given without another that it needs */
@@ -53,11 +57,12 @@ final class ServerAccess {
                     command.commandLine(),
                     Settings.named(command, "--users") + " needs --policy too: what no line of it allows is denied");
         }
-        if (policy != null && users == null && !verifiesClients) {
+        jwt.check(command, policy != null);
+        if (policy != null && !hasTokens() && !verifiesClients) {
             throw new ParameterException(
                     command.commandLine(),
                     Settings.named(command, "--policy")
-                            + " needs --users or --tls-client-ca too: else no client can show who it is");
+                            + " needs --users, --jwt-issuer or --tls-client-ca too: else no client can show who it is");
         }
     }
 
@@ -75,7 +80,8 @@ final class ServerAccess {
         try {
             return new AccessControl(
                     new AccessFile<>(policy, false, Policy::parse),
-                    users == null ? null : new AccessFile<>(users, true, UserTokens::parse));
+                    users == null ? null : new AccessFile<>(users, true, UserTokens::parse),
+                    jwt.load());
         } catch (FileMistakes e) {
             throw told(e);
         }
@@ -94,7 +100,11 @@ final class ServerAccess {
         return authentication == null ? service : ServerInterceptors.intercept(service, authentication);
     }
 
-    /** Reads the files every second, on a daemon thread of its own: they may be on a disk that hangs. */
+    /**
+     * Reads the files every second, on a daemon thread of its own: they may be on a disk that hangs.
+     *
+     * @param changed ends the streams of clients whose rights are others now, or whose JWT expired
+     */
     static void watch(AccessControl access, EventLog events, Runnable changed) {
         ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
             Thread made = new Thread(task, "palisade-access-files");
@@ -104,11 +114,9 @@ final class ServerAccess {
         var unused = thread.scheduleWithFixedDelay(
                 () -> {
                     AccessControl.Reload found = access.reload();
-                    found.mistakes()
-                            .forEach(mistake -> events.tellAlways(
-                                    "access_file_unusable", "message", mistake + "; the last good one stays in use"));
+                    found.mistakes().forEach(mistake -> events.tellAlways("access_file_unusable", "message", mistake));
                     found.replaced().forEach(path -> events.tellAlways("access_file_replaced", "path", path));
-                    if (!found.replaced().isEmpty()) {
+                    if (!found.replaced().isEmpty() || access.jwts() != null) {
                         changed.run();
                     }
                 },

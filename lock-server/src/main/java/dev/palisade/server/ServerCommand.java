@@ -183,7 +183,7 @@ final class ServerCommand implements Callable<Integer> {
     @Option(
             names = "--insecure",
             description =
-                    "Listen on an address other machines can reach without TLS, or without --tls-client-ca and --users: "
+                    "Listen on an address other machines can reach without TLS, or without --tls-client-ca, --users and --jwt-issuer: "
                             + "any of them can acquire and release every lock.")
     boolean insecure;
 
@@ -252,12 +252,12 @@ final class ServerCommand implements Callable<Integer> {
         check(
                 insecure
                         || tls.verifiesClients()
-                        || (tls.isOn() && access.hasUsers())
+                        || (tls.isOn() && access.hasTokens())
                         || resolved.isUnresolved()
                         || resolved.getAddress().isLoopbackAddress(),
                 option,
                 address + " can be reached by other machines and clients are not verified by TLS;"
-                        + " use 127.0.0.1, use --tls-cert with --tls-client-ca or --users, or add --insecure");
+                        + " use 127.0.0.1, use --tls-cert with --tls-client-ca, --users or --jwt-issuer, or add --insecure");
     }
 
     private void check(boolean right, String option, String message) {

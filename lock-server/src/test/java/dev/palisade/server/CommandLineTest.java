@@ -124,7 +124,7 @@ class CommandLineTest {
                             "" + taken.getLocalPort()),
                     Misuse.usage("--allow-remote is now called --insecure", "server", "--allow-remote"),
                     Misuse.usage("--users needs --policy too", "server", "--users", "users"),
-                    Misuse.usage("--policy needs --users or --tls-client-ca too", "server", "--policy", "policy"),
+                    Misuse.usage("--policy needs --users, --jwt-issuer or --tls-client-ca too", "server", "--policy", "policy"),
                     Misuse.cannotStart(
                             "no-policy does not exist",
                             "server",

@@ -6,16 +6,35 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The policy and the users of now. Thread-safe, but {@link #reload} is for one thread. */
+/** The policy, the users and the issuer's keys of now. Thread-safe, but {@link #reload} is for one thread. */
 public final class AccessControl {
     private final AccessFile<Policy> policy;
     private final @Nullable AccessFile<UserTokens> users;
+    private final @Nullable JwtAuthenticator jwts;
+    private final List<Reloadable> sources = new ArrayList<>();
     private final RequestRates rates = new RequestRates(TimeMeter.SYSTEM_NANOTIME);
 
-    /** @param users null: clients have certificates only */
-    public AccessControl(AccessFile<Policy> policy, @Nullable AccessFile<UserTokens> users) {
+    /**
+     * @param users null: no client has a token of this server
+     * @param jwts null: no client has a JWT
+     */
+    public AccessControl(
+            AccessFile<Policy> policy, @Nullable AccessFile<UserTokens> users, @Nullable JwtAuthenticator jwts) {
         this.policy = policy;
         this.users = users;
+        this.jwts = jwts;
+        sources.add(policy);
+        if (users != null) {
+            sources.add(users);
+        }
+        if (jwts != null) {
+            sources.add(jwts.keys());
+        }
+    }
+
+    /** Null when the server accepts no JWTs. */
+    public @Nullable JwtAuthenticator jwts() {
+        return jwts;
     }
 
     /** The name of the user whose token it is. */
@@ -49,35 +68,35 @@ public final class AccessControl {
         if (users != null) {
             lines.add(users.value().shown());
         }
+        if (jwts != null) {
+            lines.add(jwts.shown());
+        }
         return lines;
     }
 
     /**
      * Result of one reload.
      *
-     * @param replaced files whose new content is in use
-     * @param mistakes of files whose last good content stays in use
+     * @param replaced files and URLs whose new content is in use
+     * @param mistakes of those that cannot be used, and how long their last good content is
      */
     public record Reload(List<String> replaced, List<String> mistakes) {}
 
-    /** Reads the files again. Call it every second or so. */
+    /** Reads the files again, and fetches the keys when that is due. Call it every second or so. */
     public Reload reload() {
         List<String> replaced = new ArrayList<>();
         List<String> mistakes = new ArrayList<>();
-        reload(policy, replaced, mistakes);
-        if (users != null) {
-            reload(users, replaced, mistakes);
-        }
+        sources.forEach(source -> reload(source, replaced, mistakes));
         return new Reload(replaced, mistakes);
     }
 
-    private static void reload(AccessFile<?> file, List<String> replaced, List<String> mistakes) {
+    private static void reload(Reloadable source, List<String> replaced, List<String> mistakes) {
         try {
-            if (file.reload()) {
-                replaced.add(file.path().toString());
+            if (source.reload()) {
+                replaced.add(source.source());
             }
         } catch (FileMistakes e) {
-            mistakes.addAll(e.lines());
+            e.lines().forEach(line -> mistakes.add(line + "; " + source.keeps()));
         }
     }
 }

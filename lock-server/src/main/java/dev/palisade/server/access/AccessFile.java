@@ -19,7 +19,7 @@ import java.util.Set;
  *
  * @param <T> what the file says
  */
-public final class AccessFile<T> {
+public final class AccessFile<T> implements Reloadable {
     private static final int BYTES_MAX = 4 << 20;
 
     private final Path path;
@@ -56,16 +56,17 @@ public final class AccessFile<T> {
         return value;
     }
 
-    public Path path() {
-        return path;
+    @Override
+    public String source() {
+        return path.toString();
     }
 
-    /**
-     * Reads the file again. Call it every second or so.
-     *
-     * @return whether the value is a new one
-     * @throws FileMistakes once for each state of the file that cannot be used
-     */
+    @Override
+    public String keeps() {
+        return "the last good one stays in use";
+    }
+
+    @Override
     public boolean reload() throws FileMistakes {
         String now;
         FileMistakes unreadable = null;

@@ -1,6 +1,5 @@
 package dev.palisade.server.access;
 
-import java.nio.file.Path;
 import java.util.List;
 
 /** All mistakes of one file, in the order of its lines. */
@@ -10,18 +9,21 @@ public final class FileMistakes extends Exception {
     /** Beyond it, the rest is counted. */
     private static final int SHOWN_MAX = 20;
 
-    private final transient Path path;
+    private final String source;
     private final List<String> lines;
 
-    /** @param lines each {@code FILE:LINE: what, and what to do}, or one about the whole file; at least one */
-    FileMistakes(Path path, List<String> lines) {
+    /**
+     * @param source file or URL
+     * @param lines each {@code FILE:LINE: what, and what to do}, or one about the whole file; at least one
+     */
+    FileMistakes(Object source, List<String> lines) {
         super(lines.get(0));
-        this.path = path;
+        this.source = source.toString();
         this.lines = List.copyOf(lines);
     }
 
-    FileMistakes(Path path, String line) {
-        this(path, List.of(line));
+    FileMistakes(Object source, String line) {
+        this(source, List.of(line));
     }
 
     /** One line for each mistake, of the first 20, and one that counts the others. */
@@ -31,7 +33,7 @@ public final class FileMistakes extends Exception {
         }
         return java.util.stream.Stream.concat(
                         lines.stream().limit(SHOWN_MAX),
-                        java.util.stream.Stream.of(path + ": " + (lines.size() - SHOWN_MAX) + " more mistakes"))
+                        java.util.stream.Stream.of(source + ": " + (lines.size() - SHOWN_MAX) + " more mistakes"))
                 .toList();
     }
 

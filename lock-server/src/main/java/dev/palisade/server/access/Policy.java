@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 public final class Policy {
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
     private static final Pattern PRINCIPAL =
-            Pattern.compile("[A-Za-z0-9._-]{1,64}|dns:[!-@\\[-~]{1,512}|uri:[!-~]{1,512}");
+            Pattern.compile("[A-Za-z0-9._-]{1,64}|dns:[!-@\\[-~]{1,512}|uri:[!-~]{1,512}|jwt:[!-~]{1,512}");
     private static final int CACHED_MAX = 10_000;
 
     private final Path path;

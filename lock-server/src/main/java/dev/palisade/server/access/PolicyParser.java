@@ -163,7 +163,7 @@ final class PolicyParser {
                     + shown(name.toLowerCase(Locale.ROOT));
         }
         return "'" + shown(name) + "' names no client; use the name of a token (letters, digits and . _ -),"
-                + " dns:NAME or uri:URI of a certificate, @GROUP, or *";
+                + " dns:NAME or uri:URI of a certificate, jwt:SUBJECT of a JWT, @GROUP, or *";
     }
 
     private static String meant(String word, List<String> words, String use) {

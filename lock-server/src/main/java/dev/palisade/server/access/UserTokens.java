@@ -134,7 +134,8 @@ public final class UserTokens {
         return token;
     }
 
-    private static String hash(String token) {
+    /** SHA-256 in hexadecimal. */
+    static String hash(String token) {
         try {
             return HexFormat.of()
                     .formatHex(MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8)));

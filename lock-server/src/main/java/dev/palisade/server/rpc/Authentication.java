@@ -2,11 +2,15 @@ package dev.palisade.server.rpc;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.access.JwtAuthenticator;
+import dev.palisade.server.access.JwtIdentity;
 import dev.palisade.server.access.Policy;
+import dev.palisade.server.access.UserTokens;
 import dev.palisade.server.engine.RejectionCounts;
 import io.grpc.Context;
 import io.grpc.Contexts;
@@ -26,6 +30,9 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -35,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Authentication of each call: by its bearer token, else by the client's certificate, which the TLS layer has verified. A call with
  * neither is refused; so is a call with a wrong token, whatever its certificate. Refusals are events, so many a second, and never
- * repeat what was presented. A later kind of token, such as an OIDC issuer's, is told apart in {@link #byToken}. Thread-safe.
+ * repeat what was presented. A call with a JWT that was not verified before waits for that on no thread. Thread-safe.
  */
 public final class Authentication implements ServerInterceptor {
     private static final Metadata.Key<String> AUTHORIZATION =
@@ -61,30 +68,66 @@ public final class Authentication implements ServerInterceptor {
         SSLSession session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
         SocketAddress peer = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
         Iterable<String> presented = headers.getAll(AUTHORIZATION);
-        Caller caller;
+        Context context = Context.current();
+        CompletableFuture<Caller> caller;
         try {
-            caller = caller(presented, session, peer);
-        } catch (dev.palisade.contract.RejectedException e) {
-            refuse(e.rejection(), peer);
-            StatusRuntimeException refused = Rejections.toStatus(e.rejection());
-            Metadata trailers = Status.trailersFromThrowable(refused);
-            call.close(refused.getStatus(), trailers == null ? new Metadata() : trailers);
-            return new ServerCall.Listener<>() {};
+            caller = caller(presented, session, peer, JwtAuthenticator::authenticate);
+        } catch (RejectedException e) {
+            return refuse(e.rejection(), peer, call);
         }
-        return Contexts.interceptCall(Context.current().withValue(Caller.KEY, caller), call, headers, next);
+        if (caller.isDone()) {
+            return start(caller, context, call, headers, next);
+        }
+        PendingCallListener<Q> pending = new PendingCallListener<>();
+        var unused = caller.whenComplete(
+                (verified, failure) -> pending.handler(start(caller, context, call, headers, next)));
+        return pending;
+    }
+
+    private <Q, R> ServerCall.Listener<Q> start(
+            CompletableFuture<Caller> caller,
+            Context context,
+            ServerCall<Q, R> call,
+            Metadata headers,
+            ServerCallHandler<Q, R> next) {
+        Caller verified;
+        try {
+            verified = caller.join();
+        } catch (CompletionException e) {
+            Rejection rejection = e.getCause() instanceof RejectedException refused
+                    ? refused.rejection()
+                    : refused("the token cannot be verified").rejection();
+            return refuse(rejection, call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), call);
+        }
+        return Contexts.interceptCall(context.withValue(Caller.KEY, verified), call, headers, next);
+    }
+
+    private <Q, R> ServerCall.Listener<Q> refuse(
+            Rejection rejection, @Nullable SocketAddress peer, ServerCall<Q, R> call) {
+        refuse(rejection, peer);
+        StatusRuntimeException refused = Rejections.toStatus(rejection);
+        Metadata trailers = Status.trailersFromThrowable(refused);
+        call.close(refused.getStatus(), trailers == null ? new Metadata() : trailers);
+        return new ServerCall.Listener<>() {};
     }
 
     /**
-     * Lets a request of another transport pass if its sender may operate the server.
+     * Lets a request of another transport pass if its sender may operate the server. A JWT is verified on the caller's thread.
      *
      * @param presented values of its header authorization; null if it has none
-     * @throws dev.palisade.contract.RejectedException UNAUTHENTICATED, PERMISSION_DENIED
+     * @throws RejectedException UNAUTHENTICATED, PERMISSION_DENIED
      */
     public void requireOperator(
             @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
         try {
-            caller(presented, session, peer).require(StoreRequest.getDefaultInstance());
-        } catch (dev.palisade.contract.RejectedException e) {
+            caller(
+                            presented,
+                            session,
+                            peer,
+                            (jwts, token) -> CompletableFuture.completedFuture(jwts.authenticateNow(token)))
+                    .join()
+                    .require(StoreRequest.getDefaultInstance());
+        } catch (RejectedException e) {
             refuse(e.rejection(), peer);
             throw e;
         }
@@ -95,12 +138,23 @@ public final class Authentication implements ServerInterceptor {
         events.refused(rejection, "peer", String.valueOf(peer));
     }
 
-    private Caller caller(
-            @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
-        return presented == null ? byCertificate(session) : byToken(presented.iterator(), session, peer);
+    private CompletableFuture<Caller> caller(
+            @Nullable Iterable<String> presented,
+            @Nullable SSLSession session,
+            @Nullable SocketAddress peer,
+            BiFunction<JwtAuthenticator, String, CompletableFuture<JwtIdentity>> byJwt) {
+        if (presented == null) {
+            return CompletableFuture.completedFuture(byCertificate(session));
+        }
+        String token = token(presented.iterator(), session, peer);
+        JwtAuthenticator jwts = access.jwts();
+        return jwts == null || token.startsWith(UserTokens.PREFIX)
+                ? CompletableFuture.completedFuture(byToken(token))
+                : byJwt.apply(jwts, token).thenApply(identity -> Caller.ofJwt(identity, access));
     }
 
-    private Caller byToken(Iterator<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
+    private static String token(
+            Iterator<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
         String authorization = presented.next();
         if (session == null && !isLoopback(peer)) {
             throw refused("a token came from another machine without TLS, where others can read it; replace the token,"
@@ -109,7 +163,11 @@ public final class Authentication implements ServerInterceptor {
         if (presented.hasNext() || !authorization.toLowerCase(Locale.ROOT).startsWith(SCHEME)) {
             throw refused("the header authorization is not one bearer token; send \"Bearer TOKEN\" once");
         }
-        return access.userOf(authorization.substring(SCHEME.length()).strip())
+        return authorization.substring(SCHEME.length()).strip();
+    }
+
+    private Caller byToken(String token) {
+        return access.userOf(token)
                 .map(user -> Caller.ofToken(user, access))
                 .orElseThrow(() -> refused("the token is not one of a user of this lock server; check the token file,"
                         + " or make another with palisade users add"));
@@ -162,7 +220,7 @@ public final class Authentication implements ServerInterceptor {
                         || (inet.getAddress() != null && inet.getAddress().isLoopbackAddress()));
     }
 
-    private static dev.palisade.contract.RejectedException refused(String message) {
+    private static RejectedException refused(String message) {
         return new Rejection(Reason.UNAUTHENTICATED, message)
                 .with(Rejection.APPLIED, "no")
                 .asException();

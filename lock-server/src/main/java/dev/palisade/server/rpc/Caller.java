@@ -7,6 +7,8 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
 import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.access.JwtAuthenticator;
+import dev.palisade.server.access.JwtIdentity;
 import dev.palisade.server.access.Rights;
 import dev.palisade.server.access.Verb;
 import dev.palisade.server.core.Answer;
@@ -16,6 +18,8 @@ import io.grpc.Context;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -29,29 +33,40 @@ import org.jspecify.annotations.Nullable;
  */
 final class Caller {
     /** Of a server without authentication. */
-    static final Caller ANYONE = new Caller("", false, null);
+    static final Caller ANYONE = new Caller("", false, null, null);
+
+    /** A stream ends within seconds of the expiry, and its client comes back: until then it still gets locks. */
+    private static final Duration GIVEN_AFTER_EXPIRY = Duration.ofSeconds(10);
 
     static final Context.Key<Caller> KEY = Context.keyWithDefault("palisade-caller", ANYONE);
 
     private final String principal;
     private final boolean hasToken;
+    /** Of its JWT; null when it has none. */
+    private final @Nullable Instant expiresAt;
+
     private final @Nullable AccessControl access;
     /** Of the stream, when it was opened or last looked at. */
     private volatile @Nullable Rights rights;
 
-    private Caller(String principal, boolean hasToken, @Nullable AccessControl access) {
+    private Caller(String principal, boolean hasToken, @Nullable Instant expiresAt, @Nullable AccessControl access) {
         this.principal = principal;
         this.hasToken = hasToken;
+        this.expiresAt = expiresAt;
         this.access = access;
         this.rights = access == null ? null : access.rights(principal);
     }
 
     static Caller ofToken(String user, AccessControl access) {
-        return new Caller(user, true, access);
+        return new Caller(user, true, null, access);
     }
 
     static Caller ofCertificate(String principal, AccessControl access) {
-        return new Caller(principal, false, access);
+        return new Caller(principal, false, null, access);
+    }
+
+    static Caller ofJwt(JwtIdentity identity, AccessControl access) {
+        return new Caller(identity.principal(), false, identity.expiresAt(), access);
     }
 
     /**
@@ -122,6 +137,11 @@ final class Caller {
         if (isWithdrawn(access)) {
             return Optional.of(new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn"));
         }
+        if (isExpired(access, GIVEN_AFTER_EXPIRY)) {
+            return Optional.of(new Rejection(
+                    Reason.UNAUTHENTICATED,
+                    "the JWT of " + principal + " expired while it waited; call again with a new one"));
+        }
         Verb verb = mode == Mode.SHARED ? Verb.ACQUIRE_SHARED : Verb.ACQUIRE;
         return access.rights(principal).may(verb, lock.value())
                 ? Optional.empty()
@@ -169,6 +189,11 @@ final class Caller {
         return hasToken && !control.hasUser(principal);
     }
 
+    private boolean isExpired(AccessControl control, Duration since) {
+        JwtAuthenticator jwts = control.jwts();
+        return expiresAt != null && jwts != null && jwts.isPast(expiresAt.plus(since));
+    }
+
     /** Of the locks that begin with {@code prefix}, those that the caller may see. */
     List<Rights.Range> visible(String prefix) {
         return access == null
@@ -194,7 +219,7 @@ final class Caller {
         }
     }
 
-    /** Why a stream of the caller must end after the files changed; null when nothing changed for it. */
+    /** Why a stream of the caller must end: the files changed, or its JWT expired; null when it need not. */
     @Nullable
     Rejection withdrawn() {
         if (access == null) {
@@ -202,6 +227,12 @@ final class Caller {
         }
         if (isWithdrawn(access)) {
             return new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn");
+        }
+        if (isExpired(access, Duration.ZERO)) {
+            // Not UNAUTHENTICATED, at which a client gives up its waits: it may have a new token.
+            return new Rejection(
+                    Reason.SESSION_UNKNOWN,
+                    "the JWT of " + principal + " expired; open a newer stream with a new one and resume");
         }
         Rights now = access.rights(principal);
         if (now.equals(rights)) {

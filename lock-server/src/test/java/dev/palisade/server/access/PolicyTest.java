@@ -150,7 +150,7 @@ class PolicyTest {
                         "policy.conf:1: a principal and limits follow limit: limit web sessions=100"
                                 + " requests-per-second=500",
                         "policy.conf:2: 'we/b' names no client; use the name of a token (letters, digits and . _ -),"
-                                + " dns:NAME or uri:URI of a certificate, @GROUP, or *",
+                                + " dns:NAME or uri:URI of a certificate, jwt:SUBJECT of a JWT, @GROUP, or *",
                         "policy.conf:3: 'sessions=0' is no limit; write sessions=NUMBER or requests-per-second=NUMBER,"
                                 + " 1 to 1000000",
                         "policy.conf:4: 'sesions=5' is no limit; write sessions=NUMBER or requests-per-second=NUMBER,"

@@ -105,7 +105,7 @@ class AccessTest {
         }
         Files.write(policy, lines);
         access = new AccessControl(
-                new AccessFile<>(policy, false, Policy::parse), new AccessFile<>(users, true, UserTokens::parse));
+                new AccessFile<>(policy, false, Policy::parse), new AccessFile<>(users, true, UserTokens::parse), null);
         served = new Served(folder.resolve("locks"), access);
     }
 

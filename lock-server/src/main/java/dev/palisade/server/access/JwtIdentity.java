@@ -1,0 +1,11 @@
+package dev.palisade.server.access;
+
+import java.time.Instant;
+
+/**
+ * Identity in a verified JWT.
+ *
+ * @param principal {@code jwt:} and the claim that names the client
+ * @param expiresAt when the token is no longer accepted: its claim {@code exp} and the clock skew
+ */
+public record JwtIdentity(String principal, Instant expiresAt) {}
