@@ -1,6 +1,7 @@
 package dev.palisade.server;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.grpc.ClientCertificates;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.server.metrics.ServerMetrics;
 import dev.palisade.server.rpc.Authentication;
@@ -130,7 +131,11 @@ final class AdminPort implements AutoCloseable {
         SslContextBuilder builder =
                 SslContextBuilder.forServer(tls.keyManager()).sslProvider(SslProvider.JDK);
         if (tls.verifiesClients()) {
-            builder.trustManager(tls.trustManager()).clientAuth(ClientAuth.REQUIRE);
+            builder.trustManager(tls.trustManager())
+                    .clientAuth(
+                            tls.clientCertificates() == ClientCertificates.REQUIRED
+                                    ? ClientAuth.REQUIRE
+                                    : ClientAuth.OPTIONAL);
         }
         try {
             return builder.build();

@@ -93,7 +93,7 @@ final class RunningServer {
         Monitoring monitoring = Monitoring.of(config);
         int connectionsMax = ConnectionLimit.fromOpenFiles();
         boolean makesKeyset = Files.notExists(config.keyset);
-        ReloadableTls tls = config.tls.load(Instant.now());
+        ReloadableTls tls = config.tls.load(config.access.clientCertificates(), Instant.now());
         AccessControl access = config.access.load();
         KeysetFile keyset = openKeyset(config);
         SecureRandom random = new SecureRandom();
@@ -137,7 +137,10 @@ final class RunningServer {
         if (tls != null) {
             builder.intercept(tls.clientVerification());
         }
-        Authentication authentication = access == null ? null : new Authentication(access, events, engine.rejections());
+        Authentication authentication = access == null
+                ? null
+                : new Authentication(
+                        access, tls == null ? null : tls.clientVerification(), events, engine.rejections());
         Server server = builder.intercept(new ReplyBudget(unsentBytesMax, after::after, engine::refused))
                 .addService(ServerAccess.authenticated(
                         ServerInterceptors.intercept(locks.service(), inFlight), authentication))
@@ -163,7 +166,7 @@ final class RunningServer {
                 opened, timer, engine, locks, health, inFlight, server, transport, monitoring, config.drain);
         if (tls != null) {
             tls.watch(events, connections::closeAll);
-            running.say(config.tls.shown());
+            running.say(config.tls.shown(config.access.clientCertificates()));
         }
         if (access != null) {
             ServerAccess.watch(access, events, locks::accessChanged);

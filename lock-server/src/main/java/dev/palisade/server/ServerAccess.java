@@ -4,6 +4,7 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.TerminalEscape;
+import dev.palisade.contract.grpc.ClientCertificates;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.access.AccessFile;
 import dev.palisade.server.access.FileMistakes;
@@ -42,8 +43,22 @@ final class ServerAccess {
     @Nullable
     Path users;
 
+    @Option(
+            names = "--tls-client-auth",
+            paramLabel = "required|optional",
+            description =
+                    "With --tls-client-ca: whether a client without a certificate is refused, or may show a token "
+                            + "instead. Optional needs --policy. Default: required")
+    @Nullable
+    ClientCertificates clientCertificates;
+
     @Mixin
     final JwtOptions jwt = new JwtOptions();
+
+    /** Whether clients need a certificate, where they are verified. */
+    ClientCertificates clientCertificates() {
+        return clientCertificates == null ? ClientCertificates.REQUIRED : clientCertificates;
+    }
 
     /** Whether clients can show a token. */
     boolean hasTokens() {
@@ -56,6 +71,18 @@ final class ServerAccess {
             throw new ParameterException(
                     command.commandLine(),
                     Settings.named(command, "--users") + " needs --policy too: what no line of it allows is denied");
+        }
+        if (clientCertificates != null && !verifiesClients) {
+            throw new ParameterException(
+                    command.commandLine(),
+                    Settings.named(command, "--tls-client-auth")
+                            + " needs --tls-client-ca too: the authorities of those certificates");
+        }
+        if (clientCertificates == ClientCertificates.OPTIONAL && policy == null) {
+            throw new ParameterException(
+                    command.commandLine(),
+                    Settings.named(command, "--tls-client-auth")
+                            + " optional needs --policy too: else a client without a certificate may do everything");
         }
         jwt.check(command, policy != null);
         if (policy != null && !hasTokens() && !verifiesClients) {

@@ -1,6 +1,7 @@
 package dev.palisade.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
@@ -11,6 +12,7 @@ import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.pki.TestAuthority;
 import dev.palisade.pki.TestCertificate;
 import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import io.grpc.CallCredentials;
@@ -19,6 +21,7 @@ import io.grpc.CompositeChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
+import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -26,17 +29,23 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.MetadataUtils;
+import io.grpc.util.AdvancedTlsX509KeyManager;
 import java.io.File;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.HttpsURLConnection;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -260,7 +269,11 @@ class AccessProcessTest {
                 "--tls-key",
                 certificate.writeKey(home.resolve("server.key")).toString(),
                 "--tls-client-ca",
-                ca.toString())) {
+                ca.toString(),
+                "--tls-client-auth",
+                "optional",
+                "--admin-port",
+                "0")) {
             ChannelCredentials tls = TlsChannelCredentials.newBuilder()
                     .trustManager(ca)
                     .keyManager(
@@ -272,6 +285,52 @@ class AccessProcessTest {
             assertThat(acquire(bare, "cert/1")).isEmpty();
             assertThat(acquire(bare, "x")).contains(Reason.PERMISSION_DENIED);
             assertThat(acquire(both, "x")).isEmpty();
+            withoutACertificate(server, authority, ca, ops);
+            ofAnotherAuthority(server, ca, ops);
         }
+    }
+
+    private void withoutACertificate(ServerProcess server, TestAuthority authority, File ca, Path ops)
+            throws Exception {
+        ChannelCredentials tls =
+                TlsChannelCredentials.newBuilder().trustManager(ca).build();
+        var neither = LocksGrpc.newBlockingStub(channel("localhost", server.port(), null, tls));
+        var token = LocksGrpc.newBlockingStub(channel("localhost", server.port(), BearerTokenFile.at(ops), tls));
+        assertThat(acquire(neither, "cert/1")).contains(Reason.UNAUTHENTICATED);
+        assertThat(acquire(token, "y")).isEmpty();
+        assertThat(scrape(server, authority, null)).isEqualTo(401);
+        assertThat(scrape(server, authority, Files.readString(ops).strip())).isEqualTo(200);
+    }
+
+    /** Its handshake fails, whatever its token. The JDK's own key manager would not present such a certificate. */
+    private void ofAnotherAuthority(ServerProcess server, File ca, Path ops) throws Exception {
+        TestCertificate stranger = TestAuthority.named("strangers").client("worker");
+        AdvancedTlsX509KeyManager presented = new AdvancedTlsX509KeyManager();
+        presented.updateIdentityCredentials(new X509Certificate[] {stranger.certificate()}, stranger.key());
+        ChannelCredentials tls = TlsChannelCredentials.newBuilder()
+                .trustManager(ca)
+                .keyManager(presented)
+                .build();
+        var stub = LocksGrpc.newBlockingStub(channel("localhost", server.port(), BearerTokenFile.at(ops), tls))
+                .withDeadlineAfter(60, TimeUnit.SECONDS);
+        assertThatThrownBy(() -> stub.list(ListRequest.getDefaultInstance()))
+                .isInstanceOfSatisfying(
+                        StatusRuntimeException.class,
+                        e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE));
+    }
+
+    private static int scrape(ServerProcess server, TestAuthority authority, @Nullable String token) throws Exception {
+        Matcher shown =
+                Pattern.compile("https://127\\.0\\.0\\.1:(\\d+)/metrics").matcher(server.out());
+        assertThat(shown.find()).as(server.out()).isTrue();
+        HttpsURLConnection connection =
+                (HttpsURLConnection) URI.create("https://localhost:" + shown.group(1) + "/metrics")
+                        .toURL()
+                        .openConnection();
+        connection.setSSLSocketFactory(authority.context(null).getSocketFactory());
+        if (token != null) {
+            connection.setRequestProperty("Authorization", "Bearer " + token);
+        }
+        return connection.getResponseCode();
     }
 }

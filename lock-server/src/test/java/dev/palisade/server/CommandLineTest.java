@@ -124,7 +124,11 @@ class CommandLineTest {
                             "" + taken.getLocalPort()),
                     Misuse.usage("--allow-remote is now called --insecure", "server", "--allow-remote"),
                     Misuse.usage("--users needs --policy too", "server", "--users", "users"),
-                    Misuse.usage("--policy needs --users, --jwt-issuer or --tls-client-ca too", "server", "--policy", "policy"),
+                    Misuse.usage(
+                            "--policy needs --users, --jwt-issuer or --tls-client-ca too",
+                            "server",
+                            "--policy",
+                            "policy"),
                     Misuse.cannotStart(
                             "no-policy does not exist",
                             "server",
@@ -137,6 +141,19 @@ class CommandLineTest {
                     Misuse.usage("--tls-cert needs --tls-key too", "server", "--tls-cert", "server.pem"),
                     Misuse.usage("--tls-key needs --tls-cert too", "server", "--tls-key", "server.key"),
                     Misuse.usage("--tls-client-ca needs --tls-cert too", "server", "--tls-client-ca", "ca.pem"),
+                    Misuse.usage(
+                            "--tls-client-auth needs --tls-client-ca too", "server", "--tls-client-auth", "optional"),
+                    Misuse.usage(
+                            "--tls-client-auth optional needs --policy too",
+                            "server",
+                            "--tls-cert",
+                            "server.pem",
+                            "--tls-key",
+                            "server.key",
+                            "--tls-client-ca",
+                            "ca.pem",
+                            "--tls-client-auth",
+                            "optional"),
                     Misuse.cannotStart(
                             "TLS file none.pem does not exist",
                             "server",

@@ -4,6 +4,7 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.ClientVerification;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.server.access.AccessControl;
@@ -53,11 +54,18 @@ public final class Authentication implements ServerInterceptor {
     private static final int URI = 6;
 
     private final AccessControl access;
+    private final @Nullable ClientVerification certificates;
     private final EventLog events;
     private final RejectionCounts rejections;
 
-    public Authentication(AccessControl access, EventLog events, RejectionCounts rejections) {
+    /** @param certificates verifies them by the authorities of now, also in a resumed TLS session; null: there are none */
+    public Authentication(
+            AccessControl access,
+            @Nullable ClientVerification certificates,
+            EventLog events,
+            RejectionCounts rejections) {
         this.access = access;
+        this.certificates = certificates;
         this.events = events;
         this.rejections = rejections;
     }
@@ -177,6 +185,9 @@ public final class Authentication implements ServerInterceptor {
         X509Certificate certificate = session == null ? null : certificate(session);
         if (certificate == null) {
             throw refused("the call has neither a token nor a client certificate; send a token (--token-file FILE)");
+        }
+        if (certificates != null && !certificates.isVerified(session)) {
+            throw refused(ClientVerification.REFUSAL);
         }
         return principal(certificate)
                 .map(name -> Caller.ofCertificate(name, access))

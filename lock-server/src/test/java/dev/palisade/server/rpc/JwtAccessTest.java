@@ -270,7 +270,8 @@ class JwtAccessTest {
 
     @Test
     void theAdminPortVerifiesAtOnce() {
-        Authentication authentication = new Authentication(access, served.engine.events(), served.engine.rejections());
+        Authentication authentication =
+                new Authentication(access, null, served.engine.events(), served.engine.rejections());
         InetSocketAddress here = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
         holds = true; // It has a thread of its own.
         authentication.requireOperator(List.of("Bearer " + token("alice", 600)), null, here);

@@ -147,7 +147,7 @@ final class Served implements AutoCloseable {
                                 ? rpc.service()
                                 : ServerInterceptors.intercept(
                                         rpc.service(),
-                                        new Authentication(access, engine.events(), engine.rejections())))
+                                        new Authentication(access, null, engine.events(), engine.rejections())))
                 .build()
                 .start();
         channel = InProcessChannelBuilder.forName(name).build();

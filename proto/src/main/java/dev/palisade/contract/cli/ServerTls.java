@@ -1,6 +1,7 @@
 package dev.palisade.contract.cli;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.grpc.ClientCertificates;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.contract.grpc.TlsUnusable;
 import java.nio.file.Path;
@@ -36,17 +37,23 @@ public final class ServerTls {
         return certificate != null;
     }
 
-    /** Whether every client has to present a certificate. */
+    /** Whether certificates of clients are verified. */
     public boolean verifiesClients() {
         return clientAuthorities != null;
     }
 
     /** What a start says of it. */
     public String shown() {
+        return shown(ClientCertificates.REQUIRED);
+    }
+
+    /** What a start says of it, for clients that may come without a certificate, or may not. */
+    public String shown(ClientCertificates clientCertificates) {
+        String verified = clientCertificates == ClientCertificates.REQUIRED
+                ? ", clients verified by "
+                : ", certificates of clients, if any, verified by ";
         return "TLS certificate " + certificate
-                + (clientAuthorities == null
-                        ? ", clients are not verified"
-                        : ", clients verified by " + clientAuthorities);
+                + (clientAuthorities == null ? ", clients are not verified" : verified + clientAuthorities);
     }
 
     /** @throws ParameterException when one of the options is given without another that it needs */
@@ -66,11 +73,21 @@ public final class ServerTls {
 
     /** @return null without TLS */
     public @Nullable ReloadableTls load(Instant now) throws CannotStart {
+        return load(ClientCertificates.REQUIRED, now);
+    }
+
+    /**
+     * Reads the files.
+     *
+     * @param clientCertificates whether a client needs one, with {@code --tls-client-ca}
+     * @return null without TLS
+     */
+    public @Nullable ReloadableTls load(ClientCertificates clientCertificates, Instant now) throws CannotStart {
         if (certificate == null || key == null) {
             return null;
         }
         try {
-            return ReloadableTls.server(certificate, key, clientAuthorities, now);
+            return ReloadableTls.server(certificate, key, clientAuthorities, clientCertificates, now);
         } catch (TlsUnusable e) {
             throw new CannotStart(e.message());
         }

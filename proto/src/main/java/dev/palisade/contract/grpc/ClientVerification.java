@@ -6,6 +6,7 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
+import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.util.Arrays;
@@ -29,9 +30,15 @@ public final class ClientVerification implements ServerInterceptor {
 
     private final Supplier<@Nullable X509TrustManager> verifier;
 
-    /** @param verifier of this moment; null when clients need no certificate */
-    ClientVerification(Supplier<@Nullable X509TrustManager> verifier) {
+    private final ClientCertificates required;
+
+    /**
+     * @param verifier of this moment; null when certificates are not verified
+     * @param required whether a client without one is refused
+     */
+    ClientVerification(Supplier<@Nullable X509TrustManager> verifier, ClientCertificates required) {
         this.verifier = verifier;
+        this.required = required;
     }
 
     /** @param session of the connection; null: it has none */
@@ -46,11 +53,16 @@ public final class ClientVerification implements ServerInterceptor {
         if (session.getValue(VERIFIED_BY) == current) {
             return true;
         }
+        Certificate[] presented;
         try {
-            X509Certificate[] chain = Arrays.copyOf(
-                    session.getPeerCertificates(), session.getPeerCertificates().length, X509Certificate[].class);
+            presented = session.getPeerCertificates();
+        } catch (SSLPeerUnverifiedException e) {
+            return required == ClientCertificates.OPTIONAL;
+        }
+        try {
+            X509Certificate[] chain = Arrays.copyOf(presented, presented.length, X509Certificate[].class);
             current.checkClientTrusted(chain, chain[0].getPublicKey().getAlgorithm());
-        } catch (SSLPeerUnverifiedException | CertificateException e) {
+        } catch (CertificateException e) {
             return false;
         }
         session.putValue(VERIFIED_BY, current);

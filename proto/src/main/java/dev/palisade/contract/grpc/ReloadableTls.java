@@ -36,6 +36,7 @@ public final class ReloadableTls {
     private static final long RELOAD_SECONDS = 5;
 
     private final Side side;
+    private final ClientCertificates clientCertificates;
     private final AdvancedTlsX509KeyManager keyManager = new AdvancedTlsX509KeyManager();
     private final AdvancedTlsX509TrustManager trustManager;
     private final @Nullable WatchedFiles identity;
@@ -43,9 +44,15 @@ public final class ReloadableTls {
     private volatile @Nullable X509TrustManager verifier;
 
     private ReloadableTls(
-            Side side, @Nullable Path certificate, @Nullable Path key, @Nullable Path authorities, Instant now)
+            Side side,
+            @Nullable Path certificate,
+            @Nullable Path key,
+            @Nullable Path authorities,
+            ClientCertificates clientCertificates,
+            Instant now)
             throws TlsUnusable {
         this.side = side;
+        this.clientCertificates = clientCertificates;
         this.trustManager = trustManager(side);
         // A command calls once, and its files may be pipes of the shell.
         boolean isReadAgain = side == Side.SERVER;
@@ -85,7 +92,25 @@ public final class ReloadableTls {
      */
     public static ReloadableTls server(Path certificate, Path key, @Nullable Path clientAuthorities, Instant now)
             throws TlsUnusable {
-        return new ReloadableTls(Side.SERVER, certificate, key, clientAuthorities, now);
+        return server(certificate, key, clientAuthorities, ClientCertificates.REQUIRED, now);
+    }
+
+    /**
+     * TLS of a server.
+     *
+     * @param certificate its chain, the server's own certificate first
+     * @param key its private key, PKCS#8
+     * @param clientAuthorities if given, the certificate of a client must be issued by one of them
+     * @param clientCertificates whether a client needs one; without {@code clientAuthorities} none is asked for
+     */
+    public static ReloadableTls server(
+            Path certificate,
+            Path key,
+            @Nullable Path clientAuthorities,
+            ClientCertificates clientCertificates,
+            Instant now)
+            throws TlsUnusable {
+        return new ReloadableTls(Side.SERVER, certificate, key, clientAuthorities, clientCertificates, now);
     }
 
     /**
@@ -97,7 +122,8 @@ public final class ReloadableTls {
     public static ReloadableTls client(
             @Nullable Path authorities, @Nullable Path certificate, @Nullable Path key, Instant now)
             throws TlsUnusable {
-        ReloadableTls tls = new ReloadableTls(Side.CLIENT, certificate, key, authorities, now);
+        ReloadableTls tls =
+                new ReloadableTls(Side.CLIENT, certificate, key, authorities, ClientCertificates.REQUIRED, now);
         if (authorities == null) {
             try {
                 tls.trustManager.useSystemDefaultTrustCerts();
@@ -112,7 +138,11 @@ public final class ReloadableTls {
     public ServerCredentials serverCredentials() {
         TlsServerCredentials.Builder builder = TlsServerCredentials.newBuilder().keyManager(keyManager);
         if (authorities != null) {
-            builder.trustManager(trustManager).clientAuth(TlsServerCredentials.ClientAuth.REQUIRE);
+            builder.trustManager(trustManager)
+                    .clientAuth(
+                            clientCertificates == ClientCertificates.REQUIRED
+                                    ? TlsServerCredentials.ClientAuth.REQUIRE
+                                    : TlsServerCredentials.ClientAuth.OPTIONAL);
         }
         return builder.build();
     }
@@ -132,14 +162,19 @@ public final class ReloadableTls {
         return identity != null;
     }
 
-    /** Whether clients have to present a certificate to this server. */
+    /** Whether clients of a server that {@link #verifiesClients} need a certificate. */
+    public ClientCertificates clientCertificates() {
+        return clientCertificates;
+    }
+
+    /** Whether this server verifies certificates of clients, and asks for them. */
     public boolean verifiesClients() {
         return side == Side.SERVER && authorities != null;
     }
 
     /** For a server: each call is to pass it. Without client authorities it lets every call pass. */
     public ClientVerification clientVerification() {
-        return new ClientVerification(() -> verifier);
+        return new ClientVerification(() -> verifier, clientCertificates);
     }
 
     /** For channels. */
