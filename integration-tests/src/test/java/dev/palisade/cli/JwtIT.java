@@ -1,0 +1,139 @@
+package dev.palisade.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.client.Lease;
+import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.grpc.BearerTokenFile;
+import io.grpc.CompositeChannelCredentials;
+import io.grpc.InsecureChannelCredentials;
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.Signature;
+import java.security.interfaces.ECPublicKey;
+import java.security.spec.ECGenParameterSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** JWTs by the packaged jars. The tokens are made by the JDK alone, without the library that verifies them. */
+class JwtIT {
+    /** Long enough for a slow machine to connect. */
+    private static final Duration SHORT = Duration.ofSeconds(10);
+
+    @TempDir
+    Path folder;
+
+    private final KeyPair keys = keys();
+
+    private static KeyPair keys() {
+        try {
+            KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+            generator.initialize(new ECGenParameterSpec("secp256r1"));
+            return generator.generateKeyPair();
+        } catch (java.security.GeneralSecurityException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static String base64(byte[] bytes) {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    private static String base64(String text) {
+        return base64(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String coordinate(BigInteger number) {
+        byte[] bytes = number.toByteArray();
+        byte[] fixed = new byte[32];
+        int length = Math.min(bytes.length, 32);
+        System.arraycopy(bytes, bytes.length - length, fixed, 32 - length, length);
+        return base64(fixed);
+    }
+
+    private String jwks() {
+        ECPublicKey key = (ECPublicKey) keys.getPublic();
+        return "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":\"k\",\"x\":\""
+                + coordinate(key.getW().getAffineX()) + "\",\"y\":\""
+                + coordinate(key.getW().getAffineY()) + "\"}]}";
+    }
+
+    private String token(Instant expiresAt) throws Exception {
+        String signed = base64("{\"alg\":\"ES256\",\"kid\":\"k\"}") + "."
+                + base64("{\"iss\":\"https://issuer\",\"aud\":[\"locks\"],\"sub\":\"web\",\"exp\":"
+                        + expiresAt.getEpochSecond() + "}");
+        Signature signature = Signature.getInstance("SHA256withECDSAinP1363Format");
+        signature.initSign(keys.getPrivate());
+        signature.update(signed.getBytes(StandardCharsets.US_ASCII));
+        return signed + "." + base64(signature.sign());
+    }
+
+    private static PalisadeClient client(Shell shell, Path token) {
+        return PalisadeClient.builder()
+                .servers(shell.serverAddress())
+                .credentials(CompositeChannelCredentials.create(
+                        InsecureChannelCredentials.create(), BearerTokenFile.at(token)))
+                .callTimeout(Duration.ofMinutes(1))
+                .build();
+    }
+
+    private static Lease acquire(PalisadeClient client, String lock) {
+        try {
+            return client.acquire(lock, Duration.ofMinutes(5));
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void aLeaseAndAWaitOutliveTheirToken() throws Exception {
+        Path policy = Files.writeString(folder.resolve("policy"), "allow jwt:web * *\n");
+        Path jwks = Files.writeString(folder.resolve("jwks.json"), jwks());
+        String lasting = token(Instant.now().plusSeconds(3_600));
+        Path other = Files.writeString(folder.resolve("other"), lasting + "\n");
+        try (Shell shell = new Shell(
+                        "--policy",
+                        policy.toString(),
+                        "--jwt-issuer",
+                        "https://issuer",
+                        "--jwt-audience",
+                        "locks",
+                        "--jwt-jwks",
+                        jwks.toString(),
+                        "--jwt-clock-skew",
+                        "0s");
+                PalisadeClient holder = client(shell, other)) {
+            Lease held = holder.acquire("orders/2", Duration.ofMinutes(1));
+            Instant expiresAt = Instant.now().plus(SHORT);
+            Path file = Files.writeString(folder.resolve("token"), token(expiresAt));
+            Path old = Files.copy(file, folder.resolve("old"));
+            try (PalisadeClient client = client(shell, file)) {
+                Lease lease = client.acquire("orders/1", Duration.ofMinutes(1));
+                CompletableFuture<Lease> waiting = CompletableFuture.supplyAsync(() -> acquire(client, "orders/2"));
+                Files.writeString(file, lasting);
+                Awaitility.await()
+                        .atMost(Shell.PATIENCE)
+                        .until(() -> shell.run("list", "--token-file", old.toString())
+                                        .code()
+                                == 5);
+                Shell.Ran refused = shell.run("list", "--token-file", old.toString());
+                assertThat(refused.err()).singleElement().asString().contains("Expired JWT");
+                // By now the stream of the old token has ended, or ends within a second.
+                held.release();
+                assertThat(waiting.get(2, TimeUnit.MINUTES).isValid()).isTrue();
+                assertThat(lease.isValid()).isTrue();
+                assertThat(acquire(client, "orders/3").isValid()).isTrue();
+            }
+        }
+    }
+}
