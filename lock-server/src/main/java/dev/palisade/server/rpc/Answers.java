@@ -242,12 +242,7 @@ final class Answers {
     }
 
     private static DescribeReply described(LockState state, long now) {
-        DescribeReply.Builder reply = DescribeReply.newBuilder()
-                .setLock(state.name().value())
-                .setHoldersTotal(state.holders().size())
-                .setWaitersTotal(state.offers().size() + state.waiters().size())
-                .setLockDelayRemainingMillis(Math.max(0, state.lockDelayUntilMillis() - now))
-                .setMinimumHoldRemainingMillis(Math.max(0, state.minimumHoldUntilMillis() - now));
+        DescribeReply.Builder reply = totals(state, now);
         state.holders().stream().limit(LISTED_MAX).forEach(grant -> reply.addHolders(holder(grant, now)));
         state.offers().stream()
                 .limit(LISTED_MAX)
@@ -256,6 +251,22 @@ final class Answers {
                 .limit(LISTED_MAX - reply.getWaitersCount())
                 .forEach(waiter -> reply.addWaiters(waiter(waiter, now)));
         return reply.build();
+    }
+
+    /** As in a list, with the first holder only and without the waiters; their numbers count all. */
+    static DescribeReply summary(LockState state, long now) {
+        DescribeReply.Builder reply = totals(state, now);
+        state.holders().stream().limit(1).forEach(grant -> reply.addHolders(holder(grant, now)));
+        return reply.build();
+    }
+
+    private static DescribeReply.Builder totals(LockState state, long now) {
+        return DescribeReply.newBuilder()
+                .setLock(state.name().value())
+                .setHoldersTotal(state.holders().size())
+                .setWaitersTotal(state.offers().size() + state.waiters().size())
+                .setLockDelayRemainingMillis(Math.max(0, state.lockDelayUntilMillis() - now))
+                .setMinimumHoldRemainingMillis(Math.max(0, state.minimumHoldUntilMillis() - now));
     }
 
     static HistoryReply history(List<HistoryEntry> entries) {

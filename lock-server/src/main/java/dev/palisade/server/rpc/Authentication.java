@@ -119,6 +119,27 @@ public final class Authentication implements ServerInterceptor {
         return new ServerCall.Listener<>() {};
     }
 
+    /** Whether a request of another transport shows neither a token nor a client certificate. */
+    static boolean isAnonymous(@Nullable Iterable<String> presented, @Nullable SSLSession session) {
+        return presented == null && (session == null || certificate(session) == null);
+    }
+
+    /**
+     * The sender of a request of another transport.
+     *
+     * @param presented values of its header authorization; null if it has none
+     * @throws dev.palisade.contract.RejectedException UNAUTHENTICATED
+     */
+    Caller authenticate(
+            @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
+        try {
+            return caller(presented, session, peer);
+        } catch (dev.palisade.contract.RejectedException e) {
+            refuse(e.rejection(), peer);
+            throw e;
+        }
+    }
+
     /**
      * Lets a request of another transport pass if its sender may operate the server. A JWT is verified on the caller's thread.
      *

@@ -90,6 +90,11 @@ final class Caller {
         }
     }
 
+    /** Whether the request would pass now, apart from its number. */
+    boolean allows(Message request) {
+        return access == null || RequiredVerb.of(request).isAllowed(access.rights(principal));
+    }
+
     private void takeRequest(AccessControl control) {
         long nanos = control.takeRequest(principal);
         if (nanos > 0) {

@@ -336,6 +336,16 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         unary(request, out, () -> CompletableFuture.completedFuture(engine.store()), Answers::store);
     }
 
+    /** As {@link ListExecutor#list}, with the listings of {@link #list}. */
+    <P, R> CompletionStage<R> listed(Supplier<CompletionStage<P>> read, Function<P, R> encode) {
+        return listings.list(read, encode);
+    }
+
+    /** The rejection, counted, and logged where operators should see it. */
+    Rejection noted(Rejection rejection) {
+        return answers.noted(rejection);
+    }
+
     private CompletionStage<Answer> allowed(String lock, CompletionStage<Answer> stage) {
         Caller caller = Caller.KEY.get();
         return stage.thenApply(answer -> caller.allowed(engine, ProtoCodec.lock(lock), answer));

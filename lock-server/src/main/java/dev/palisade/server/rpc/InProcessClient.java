@@ -1,0 +1,128 @@
+package dev.palisade.server.rpc;
+
+import com.google.protobuf.Message;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ForceReleaseReply;
+import dev.palisade.proto.v1.ForceReleaseRequest;
+import dev.palisade.proto.v1.HistoryReply;
+import dev.palisade.proto.v1.HistoryRequest;
+import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.RequestReleaseReply;
+import dev.palisade.proto.v1.RequestReleaseRequest;
+import dev.palisade.proto.v1.SessionsReply;
+import dev.palisade.proto.v1.SessionsRequest;
+import dev.palisade.proto.v1.StoreReply;
+import dev.palisade.proto.v1.StoreRequest;
+import io.grpc.Context;
+import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+
+/**
+ * In-process client of the lock service for one principal. Every call fails with {@link
+ * dev.palisade.contract.RejectedException} where the rpc of the same name does. Thread-safe.
+ */
+public final class InProcessClient {
+    private final LocksRpc locks;
+    private final LockSnapshots snapshots;
+    private final String issuer;
+    private final Caller caller;
+    private final Executor replies;
+
+    InProcessClient(LocksRpc locks, LockSnapshots snapshots, String issuer, Caller caller, Executor replies) {
+        this.locks = locks;
+        this.snapshots = snapshots;
+        this.issuer = issuer;
+        this.caller = caller;
+        this.replies = replies;
+    }
+
+    /** The name by which the policy knows the caller; empty without authentication. */
+    public String principal() {
+        return caller.principal();
+    }
+
+    /** Of the lock service. */
+    public String issuer() {
+        return issuer;
+    }
+
+    /** Whether the request would pass the policy now. It is not counted as a request. */
+    public boolean allows(Message request) {
+        return caller.allows(request);
+    }
+
+    public CompletionStage<DescribeReply> describe(DescribeRequest request) {
+        return call(request, locks::describe);
+    }
+
+    public CompletionStage<HistoryReply> history(HistoryRequest request) {
+        return call(request, locks::history);
+    }
+
+    public CompletionStage<SessionsReply> sessions(SessionsRequest request) {
+        return call(request, locks::sessions);
+    }
+
+    public CompletionStage<StoreReply> store(StoreRequest request) {
+        return call(request, locks::store);
+    }
+
+    public CompletionStage<RequestReleaseReply> requestRelease(RequestReleaseRequest request) {
+        return call(request, locks::requestRelease);
+    }
+
+    public CompletionStage<ForceReleaseReply> forceRelease(ForceReleaseRequest request) {
+        return call(request, locks::forceRelease);
+    }
+
+    /**
+     * One page of the locks in use that the caller may describe, from a snapshot that all callers share.
+     *
+     * @param prefix beginning of the names; at most 256 bytes
+     * @param page 1 is the first; one behind the end is empty
+     * @param size 1 to 1,000
+     */
+    public CompletionStage<SortedLocks> list(String prefix, LockOrder order, int page, int size) {
+        ListRequest request = ListRequest.newBuilder().setPrefix(prefix).build();
+        try {
+            caller.require(request);
+            String beginning = ProtoCodec.prefix(prefix);
+            return locks.listed(
+                    () -> snapshots.of(beginning),
+                    all -> SortedLocks.of(all, caller.visible(beginning), order, page, size));
+        } catch (dev.palisade.contract.RejectedException e) {
+            return CompletableFuture.failedFuture(locks.noted(e.rejection()).asException());
+        }
+    }
+
+    private <Q, R> CompletionStage<R> call(Q request, BiConsumer<Q, StreamObserver<R>> method) {
+        CompletableFuture<R> reply = new CompletableFuture<>();
+        Context.current()
+                .withValue(Caller.KEY, caller)
+                .run(() -> method.accept(request, new StreamObserver<R>() {
+                    @Override
+                    public void onNext(R message) {
+                        reply.complete(message);
+                    }
+
+                    @Override
+                    public void onError(Throwable failure) {
+                        reply.completeExceptionally(Rejections.ofThrowable(failure)
+                                .orElseGet(() ->
+                                        new Rejection(Reason.OUTCOME_UNKNOWN, "the call failed; see the server's log"))
+                                .asException());
+                    }
+
+                    @Override
+                    public void onCompleted() {}
+                }));
+        return reply.thenApplyAsync(message -> message, replies);
+    }
+}
