@@ -3,6 +3,10 @@ package dev.palisade.server;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.server.admin.AdminApi;
+import dev.palisade.server.admin.AdminProblem;
+import dev.palisade.server.admin.AdminRequest;
+import dev.palisade.server.admin.AdminResponse;
 import dev.palisade.server.metrics.ServerMetrics;
 import dev.palisade.server.rpc.Authentication;
 import io.netty.buffer.ByteBuf;
@@ -13,6 +17,7 @@ import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.handler.codec.TooLongFrameException;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpMethod;
@@ -25,13 +30,15 @@ import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.netty.handler.ssl.SslHandler;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on one connection of the admin port. The response is sent when the request has been read to its end, so that a client
- * that still sends a body gets it too. Health is open to all, as gRPC's is; metrics need the rights of {@code operate}.
+ * HTTP/1.1 endpoint of one connection of the admin port, which has one request. The response is sent when the request has been
+ * read to its end, so that a client that still sends a body gets it too. Health is open to all, as gRPC's is; metrics need the
+ * rights of {@code operate}; {@link AdminApi} decides on everything else.
  */
 final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
     private static final String TEXT = "text/plain; charset=utf-8";
@@ -39,13 +46,31 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
     private final ServerMetrics metrics;
     private final @Nullable Authentication authentication;
     private final BooleanSupplier ready;
+    private final AdminApi api;
+    private final EventStreams streams;
+    /** Closes the connection when its time is over. */
+    private final Future<?> deadline;
+
     private @Nullable FullHttpResponse response;
+    /** For the API, until its body is read. */
+    private @Nullable HttpRequest apiRequest;
+
+    private final ByteBuf body = Unpooled.buffer(0);
     private boolean responded;
 
-    AdminHandler(ServerMetrics metrics, @Nullable Authentication authentication, BooleanSupplier ready) {
+    AdminHandler(
+            ServerMetrics metrics,
+            @Nullable Authentication authentication,
+            BooleanSupplier ready,
+            AdminApi api,
+            EventStreams streams,
+            Future<?> deadline) {
         this.metrics = metrics;
         this.authentication = authentication;
         this.ready = ready;
+        this.api = api;
+        this.streams = streams;
+        this.deadline = deadline;
     }
 
     @Override
@@ -58,18 +83,71 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
             return;
         }
         if (part instanceof HttpRequest request) {
-            response = respond(connection, request);
+            if (api.serves(path(request))) {
+                apiRequest = request;
+            } else {
+                response = respond(connection, request);
+            }
         }
-        FullHttpResponse ready = response;
-        if (part instanceof LastHttpContent && ready != null) {
-            send(connection, ready);
+        if (part instanceof HttpContent content && apiRequest != null) {
+            read(content.content());
+        }
+        if (part instanceof LastHttpContent) {
+            if (apiRequest != null) {
+                ask(connection, apiRequest);
+            } else if (response != null) {
+                send(connection, response);
+            }
         }
     }
 
+    private static String path(HttpRequest request) {
+        return request.uri().split("\\?", 2)[0];
+    }
+
+    /** A body that is too long is read to its end and not kept. */
+    private void read(ByteBuf bytes) {
+        if (body.readableBytes() + bytes.readableBytes() <= AdminPort.BODY_BYTES_MAX) {
+            body.writeBytes(bytes);
+        } else {
+            body.clear();
+            apiRequest = null;
+            response = response(AdminProblem.limit(
+                    HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE.code(),
+                    "bodyBytesMax",
+                    "the body is longer than " + AdminPort.BODY_BYTES_MAX + " bytes"));
+        }
+    }
+
+    private void ask(ChannelHandlerContext connection, HttpRequest request) {
+        responded = true;
+        AdminRequest asked = new AdminRequest(
+                request.method().name(),
+                request.uri(),
+                name -> request.headers().getAll(name),
+                body.toString(StandardCharsets.UTF_8),
+                session(connection),
+                connection.channel().remoteAddress());
+        if (asked.wantsEvents()) {
+            deadline.cancel(false);
+            streams.open(connection, asked, refused -> send(connection, response(refused)));
+            return;
+        }
+        var unused =
+                api.respond(asked).thenAcceptAsync(answer -> send(connection, response(answer)), connection.executor());
+    }
+
+    private static FullHttpResponse response(AdminResponse answer) {
+        FullHttpResponse response =
+                response(HttpResponseStatus.valueOf(answer.status()), answer.contentType(), answer.body());
+        answer.headers().forEach(response.headers()::set);
+        return response;
+    }
+
     private FullHttpResponse respond(ChannelHandlerContext connection, HttpRequest request) {
-        String path = request.uri().split("\\?", 2)[0];
+        String path = path(request);
         if (!List.of("/metrics", "/health/live", "/health/ready").contains(path)) {
-            return text(HttpResponseStatus.NOT_FOUND, "not found; use /metrics, /health/live or /health/ready");
+            return text(HttpResponseStatus.NOT_FOUND, "not found; use /, /metrics, /health/live or /health/ready");
         }
         if (!request.method().equals(HttpMethod.GET) && !request.method().equals(HttpMethod.HEAD)) {
             FullHttpResponse refused =
@@ -140,6 +218,7 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
                 .set(HttpHeaderNames.CONTENT_LENGTH, bytes.readableBytes())
                 .set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE)
                 .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        AdminResponse.SECURITY_HEADERS.forEach(response.headers()::set);
         return response;
     }
 

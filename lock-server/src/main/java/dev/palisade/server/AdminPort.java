@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.grpc.ClientCertificates;
 import dev.palisade.contract.grpc.ReloadableTls;
+import dev.palisade.server.admin.AdminApi;
 import dev.palisade.server.metrics.ServerMetrics;
 import dev.palisade.server.rpc.Authentication;
 import io.netty.bootstrap.ServerBootstrap;
@@ -22,6 +23,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -29,8 +31,8 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * HTTP port for monitoring, on a thread of its own: it delays no lock. A connection has one request and ends within
- * {@link #CONNECTION_MILLIS}, so slow clients hold nothing for long. Bodies are not kept. Thread-safe.
+ * HTTP port for monitoring and the admin page, on a thread of its own: it delays no lock. A connection has one request and ends
+ * within {@link #CONNECTION_MILLIS}, unless {@link EventStreams} keeps it; so slow clients hold nothing for long. Thread-safe.
  */
 final class AdminPort implements AutoCloseable {
     /** How long a connection may last, from accept to the last byte of the response. */
@@ -41,14 +43,19 @@ final class AdminPort implements AutoCloseable {
 
     static final int LINE_BYTES_MAX = 4 << 10;
     static final int HEADER_BYTES_MAX = 8 << 10;
+    /** Of a request to the API. */
+    static final int BODY_BYTES_MAX = 4 << 10;
+
     private static final int CHUNK_BYTES_MAX = 8 << 10;
 
     private final EventLoopGroup thread;
+    private final EventStreams streams;
     private final Channel listening;
     private final boolean isTls;
 
-    private AdminPort(EventLoopGroup thread, Channel listening, boolean isTls) {
+    private AdminPort(EventLoopGroup thread, EventStreams streams, Channel listening, boolean isTls) {
         this.thread = thread;
+        this.streams = streams;
         this.listening = listening;
         this.isTls = isTls;
     }
@@ -65,9 +72,10 @@ final class AdminPort implements AutoCloseable {
             @Nullable ReloadableTls tls,
             @Nullable Authentication authentication,
             ServerMetrics metrics,
-            BooleanSupplier ready)
+            BooleanSupplier ready,
+            AdminApi api)
             throws CannotStart {
-        return open(address, tls, authentication, metrics, ready, CONNECTION_MILLIS);
+        return open(address, tls, authentication, metrics, ready, api, CONNECTION_MILLIS);
     }
 
     static AdminPort open(
@@ -76,10 +84,12 @@ final class AdminPort implements AutoCloseable {
             @Nullable Authentication authentication,
             ServerMetrics metrics,
             BooleanSupplier ready,
+            AdminApi api,
             long connectionMillis)
             throws CannotStart {
         EventLoopGroup thread = new MultiThreadIoEventLoopGroup(
                 1, new DefaultThreadFactory("palisade-admin", true), NioIoHandler.newFactory());
+        EventStreams streams = new EventStreams(api, thread.next());
         AtomicInteger connections = new AtomicInteger();
         SslContext context = tls == null ? null : context(tls);
         ChannelFuture bound = new ServerBootstrap()
@@ -95,7 +105,7 @@ final class AdminPort implements AutoCloseable {
                             return;
                         }
                         var unusedCount = connection.closeFuture().addListener(closed -> connections.decrementAndGet());
-                        var unusedEnd = connection
+                        Future<?> deadline = connection
                                 .eventLoop()
                                 .schedule(
                                         () -> {
@@ -112,7 +122,7 @@ final class AdminPort implements AutoCloseable {
                                         .setMaxInitialLineLength(LINE_BYTES_MAX)
                                         .setMaxHeaderSize(HEADER_BYTES_MAX)
                                         .setMaxChunkSize(CHUNK_BYTES_MAX)))
-                                .addLast(new AdminHandler(metrics, authentication, ready));
+                                .addLast(new AdminHandler(metrics, authentication, ready, api, streams, deadline));
                     }
                 })
                 .bind(address)
@@ -124,7 +134,7 @@ final class AdminPort implements AutoCloseable {
                     + (cause == null ? "no reason" : cause.getMessage())
                     + "); choose another with --admin-host and --admin-port");
         }
-        return new AdminPort(thread, bound.channel(), tls != null);
+        return new AdminPort(thread, streams, bound.channel(), tls != null);
     }
 
     private static SslContext context(ReloadableTls tls) throws CannotStart {
@@ -148,12 +158,16 @@ final class AdminPort implements AutoCloseable {
         return ((InetSocketAddress) listening.localAddress()).getPort();
     }
 
-    /** For people: where the metrics are. */
+    /** Ends the connections that last; their clients may come back, with a handshake of their own. */
+    void endStreams() {
+        thread.execute(streams::endAll);
+    }
+
+    /** For people: the address of its page. */
     String shown() {
         String host =
                 ((InetSocketAddress) listening.localAddress()).getAddress().getHostAddress();
-        return (isTls ? "https://" : "http://") + (host.contains(":") ? "[" + host + "]" : host) + ":" + port()
-                + "/metrics";
+        return (isTls ? "https://" : "http://") + (host.contains(":") ? "[" + host + "]" : host) + ":" + port();
     }
 
     @Override

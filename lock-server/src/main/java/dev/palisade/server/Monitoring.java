@@ -4,14 +4,20 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.grpc.ReloadableTls;
+import dev.palisade.server.admin.AdminApi;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.metrics.MeteredStore;
 import dev.palisade.server.metrics.ServerMetrics;
 import dev.palisade.server.rpc.Authentication;
+import dev.palisade.server.rpc.InProcessLocks;
 import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.util.Optional;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,8 +25,19 @@ import org.jspecify.annotations.Nullable;
  * loaded. Not for several threads, but {@link #stops}.
  */
 final class Monitoring implements AutoCloseable {
+    private static final long IDLE_SECONDS = 60;
+
     private final @Nullable InetSocketAddress address;
     private final @Nullable ServerMetrics metrics;
+    /** Replies to the page are made here, not on the threads that serve locks. */
+    private final ThreadPoolExecutor replies = new ThreadPoolExecutor(
+            0,
+            1,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            new DefaultThreadFactory("palisade-admin-api", true));
+
     private @Nullable AdminPort admin;
     private volatile boolean stopping;
 
@@ -62,17 +79,29 @@ final class Monitoring implements AutoCloseable {
                         locks::unsentBytes,
                         events::notShown,
                         ServerLog::leftOut));
+        AdminApi api = new AdminApi(
+                new InProcessLocks(locks, engine, authentication, replies, System::nanoTime),
+                System::currentTimeMillis);
         admin = AdminPort.open(
                 address,
                 tls,
                 authentication,
                 metrics,
-                () -> !stopping && engine.store().up());
+                () -> !stopping && engine.store().up(),
+                api);
+    }
+
+    /** After the authorities of client certificates changed: connections that last begin anew. */
+    void clientAuthoritiesChanged() {
+        if (admin != null) {
+            admin.endStreams();
+        }
     }
 
     /** What a start says of it. */
     Optional<String> shown() {
-        return Optional.ofNullable(admin).map(port -> "metrics and health at " + port.shown());
+        return Optional.ofNullable(admin)
+                .map(port -> "admin page " + port.shown() + "/, metrics and health at " + port.shown() + "/metrics");
     }
 
     /** From now on the server is not ready. */
@@ -85,5 +114,6 @@ final class Monitoring implements AutoCloseable {
         if (admin != null) {
             admin.close();
         }
+        replies.shutdown();
     }
 }

@@ -165,7 +165,10 @@ final class RunningServer {
         RunningServer running = new RunningServer(
                 opened, timer, engine, locks, health, inFlight, server, transport, monitoring, config.drain);
         if (tls != null) {
-            tls.watch(events, connections::closeAll);
+            tls.watch(events, () -> {
+                connections.closeAll();
+                monitoring.clientAuthoritiesChanged();
+            });
             running.say(config.tls.shown(config.access.clientCertificates()));
         }
         if (access != null) {

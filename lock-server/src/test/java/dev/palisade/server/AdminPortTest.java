@@ -5,71 +5,46 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
-import dev.palisade.server.metrics.ServerMetrics;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What strangers send to the admin port, byte by byte. */
 class AdminPortTest {
-    private static final int READ_MILLIS_MAX = 60_000;
+    private static final long NEVER_MILLIS = 60_000;
 
-    private final ServerMetrics metrics = new ServerMetrics();
-    private final AtomicBoolean ready = new AtomicBoolean(true);
-    private final List<Socket> sockets = new ArrayList<>();
-    private AdminPort port;
+    @TempDir
+    Path folder;
+
+    private AdminServed admin;
 
     @BeforeEach
-    void open() throws CannotStart {
-        port = opened(AdminPort.CONNECTION_MILLIS);
+    void open() throws Exception {
+        admin = new AdminServed(folder.resolve("locks"), null);
     }
 
-    private AdminPort opened(long connectionMillis) throws CannotStart {
-        return AdminPort.open(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                null,
-                null,
-                metrics,
-                ready::get,
-                connectionMillis);
+    private void reopen(long connectionMillis) throws Exception {
+        admin.close();
+        admin = new AdminServed(folder.resolve("again"), null, connectionMillis);
     }
 
     @AfterEach
     void close() throws IOException {
-        for (Socket socket : sockets) {
-            socket.close();
-        }
-        port.close();
-        metrics.close();
+        admin.close();
     }
 
-    private Socket connected() throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), port.port());
-        socket.setSoTimeout(READ_MILLIS_MAX);
-        sockets.add(socket);
-        return socket;
-    }
-
-    /** The whole response: the server ends the connection after it. */
     private String asked(String request) throws IOException {
-        Socket socket = connected();
-        socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
-        return rest(socket);
-    }
-
-    private static String rest(Socket socket) throws IOException {
-        InputStream in = socket.getInputStream();
-        return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        return admin.asked(request);
     }
 
     private static String get(String path) {
@@ -77,15 +52,23 @@ class AdminPortTest {
     }
 
     @Test
-    void theThreePathsAreServedAndNoOther() throws Exception {
+    void thePathsOfMonitoringAreServedAndNoOther() throws Exception {
         assertThat(asked(get("/metrics"))).startsWith("HTTP/1.1 200 ").contains("text/plain; version=0.0.4", "jvm_");
         assertThat(asked(get("/metrics?name=x"))).startsWith("HTTP/1.1 200 ");
         assertThat(asked(get("/health/live"))).startsWith("HTTP/1.1 200 ").endsWith("\r\n\r\nlive\n");
         assertThat(asked(get("/health/ready"))).startsWith("HTTP/1.1 200 ");
-        ready.set(false);
+        admin.ready.set(false);
         assertThat(asked(get("/health/ready"))).startsWith("HTTP/1.1 503 ");
         assertThat(asked(get("/health/live"))).startsWith("HTTP/1.1 200 ");
-        for (String path : List.of("/", "/metrics/", "/Metrics", "//metrics", "/health/../metrics", "*")) {
+        for (String path : List.of(
+                "/metrics/",
+                "/page/",
+                "/page/../page/main.js",
+                "/page/index.html",
+                "/Metrics",
+                "//metrics",
+                "/health/../metrics",
+                "*")) {
             assertThat(asked(get(path))).as(path).startsWith("HTTP/1.1 404 ");
         }
     }
@@ -118,26 +101,24 @@ class AdminPortTest {
 
     @Test
     void aClientThatDoesNotFinishItsRequestIsCutOff() throws Exception {
-        port.close();
-        port = opened(200);
-        Socket slow = connected();
+        reopen(200);
+        Socket slow = admin.connected();
         slow.getOutputStream().write("GET /metrics HTTP/1.1\r\nHost:".getBytes(StandardCharsets.ISO_8859_1));
-        assertThat(rest(slow)).isEmpty();
+        assertThat(AdminServed.rest(slow)).isEmpty();
     }
 
     @Test
     void connectionsAreBoundedAndMakeRoomWhenTheyEnd() throws Exception {
-        port.close();
-        port = opened(READ_MILLIS_MAX);
+        reopen(NEVER_MILLIS);
         List<Socket> silent = new ArrayList<>();
         for (int i = 0; i < AdminPort.CONNECTIONS_MAX; i++) {
-            silent.add(connected());
+            silent.add(admin.connected());
         }
         // The last of them is served, so all before it were accepted.
         silent.get(AdminPort.CONNECTIONS_MAX - 1)
                 .getOutputStream()
                 .write("GET /".getBytes(StandardCharsets.ISO_8859_1));
-        Socket surplus = connected();
+        Socket surplus = admin.connected();
         assertThat(surplus.getInputStream().read()).isEqualTo(-1);
         silent.get(0).close();
         await().until(() -> isServed());
@@ -154,12 +135,8 @@ class AdminPortTest {
     @Test
     void aTakenPortIsToldInOneLine() throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            assertThatThrownBy(() -> AdminPort.open(
-                            new InetSocketAddress(InetAddress.getLoopbackAddress(), taken.getLocalPort()),
-                            null,
-                            null,
-                            metrics,
-                            ready::get))
+            assertThatThrownBy(() ->
+                            admin.open(new InetSocketAddress(InetAddress.getLoopbackAddress(), taken.getLocalPort())))
                     .isInstanceOf(CannotStart.class)
                     .hasMessageContaining("--admin-host and --admin-port");
         }

@@ -82,6 +82,9 @@ final class Rules {
         rules.put(
                 "of the server, metrics knows engine, the port and core only",
                 knowsOnly(root, root + ".metrics..", root + ".metrics..", root + ".engine..", root + ".store", core));
+        rules.put(
+                "of the server, admin knows rpc only",
+                knowsOnly(root, root + ".admin..", root + ".admin..", root + ".rpc.."));
         rules.put("Micrometer stays in metrics", only("io.micrometer..", root + ".metrics.."));
         rules.put("Prometheus' client stays in metrics", only("io.prometheus..", root + ".metrics.."));
         rules.put("of the server, access knows itself only", knowsOnly(root, root + ".access..", root + ".access.."));

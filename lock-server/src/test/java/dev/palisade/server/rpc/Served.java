@@ -57,16 +57,16 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The service on the real store, called through gRPC in this process, with the store's clock in the test's hand. */
-final class Served implements AutoCloseable {
+public final class Served implements AutoCloseable {
     static final int CALLS_IN_FLIGHT_MAX = 100;
     static final long GRACE_MILLIS = 1_000;
     static final long UNSENT_BYTES_MAX = 1 << 20;
 
     final AtomicLong nanos = new AtomicLong(1);
     final LockStore store;
-    final LockEngine engine;
-    final LocksRpc rpc;
-    final List<String> events = new CopyOnWriteArrayList<>();
+    public final LockEngine engine;
+    public final LocksRpc rpc;
+    public final List<String> events = new CopyOnWriteArrayList<>();
     /** The next look at streams that are of no session, if there are any; time is in the test's hand. */
     final Queue<Runnable> looks = new ConcurrentLinkedQueue<>();
 
@@ -85,7 +85,7 @@ final class Served implements AutoCloseable {
     volatile @Nullable Function<Sequencer, SignedSequencer> signer;
 
     /** On the real store. */
-    Served(Path directory) throws Exception {
+    public Served(Path directory) throws Exception {
         this(directory, UNSENT_BYTES_MAX);
     }
 
@@ -170,16 +170,16 @@ final class Served implements AutoCloseable {
         }
     }
 
-    LocksGrpc.LocksBlockingStub unary() {
+    public LocksGrpc.LocksBlockingStub unary() {
         return LocksGrpc.newBlockingStub(channel).withDeadlineAfter(60, TimeUnit.SECONDS);
     }
 
-    static ByteString session(long number) {
+    public static ByteString session(long number) {
         return ByteString.copyFrom(
                 ByteBuffer.allocate(16).putLong(5).putLong(number).flip());
     }
 
-    static AcquireRequest.Builder acquire(String lock, long request, long waitMillis) {
+    public static AcquireRequest.Builder acquire(String lock, long request, long waitMillis) {
         return AcquireRequest.newBuilder()
                 .setLock(lock)
                 .setMode(Mode.EXCLUSIVE)
