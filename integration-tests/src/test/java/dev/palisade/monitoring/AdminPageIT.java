@@ -1,0 +1,228 @@
+package dev.palisade.monitoring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.client.Lease;
+import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.grpc.BearerTokenFile;
+import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Installation;
+import io.grpc.CompositeChannelCredentials;
+import io.grpc.InsecureChannelCredentials;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The admin page of a real server with a policy, in a real browser: what operators do with it, and what it refuses. */
+class AdminPageIT {
+    private static final String AT = "admin page ";
+    private static final String OPS = "palisade_" + "O".repeat(43);
+    private static final String VIEWER = "palisade_" + "V".repeat(43);
+    private static final String HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>";
+
+    @TempDir
+    static Path folder;
+
+    private static Installation installation;
+    private static Child server;
+    private static String address;
+    private static String page;
+    private static Browser browser;
+
+    @BeforeAll
+    static void start() throws Exception {
+        installation = Installation.fresh();
+        browser = Browser.orSkip(installation.home());
+        Path policy =
+                Files.writeString(folder.resolve("policy.conf"), "allow ops * *\nallow viewer describe orders/*\n");
+        Path users = Files.write(folder.resolve("users"), List.of(user("ops", OPS), user("viewer", VIEWER)));
+        Files.setPosixFilePermissions(users, PosixFilePermissions.fromString("rw-------"));
+        Files.writeString(folder.resolve("ops-token"), OPS);
+        String jar = installation.file("lock-server/target/palisade-server.jar").toString();
+        String[] options = {
+            "--port", "0", "--admin-port", "0", "--policy", policy.toString(), "--users", users.toString()
+        };
+        List<String> command = Child.java("-jar", jar, "server");
+        command.addAll(List.of(options));
+        server = Child.start(
+                "server", command, Map.of("PALISADE_HOME", installation.home().toString()));
+        String line = server.await(any -> any.contains(AT));
+        page = line.substring(line.indexOf(AT) + AT.length(), line.indexOf(','));
+        address = Installation.Service.of(server).address();
+    }
+
+    private static String user(String name, String token) throws Exception {
+        byte[] hash = MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
+        return name + " " + HexFormat.of().formatHex(hash) + " 2026-01-02";
+    }
+
+    @AfterAll
+    static void stop() {
+        if (browser != null) {
+            browser.close();
+        }
+        if (server != null) {
+            server.close();
+        }
+        installation.close();
+    }
+
+    @AfterEach
+    void theConsoleIsEmpty() {
+        assertThat(browser.console()).isEmpty();
+    }
+
+    private static PalisadeClient client(String owner) {
+        return PalisadeClient.builder()
+                .servers(address)
+                .owner(owner)
+                .credentials(CompositeChannelCredentials.create(
+                        InsecureChannelCredentials.create(), BearerTokenFile.at(folder.resolve("ops-token"))))
+                .build();
+    }
+
+    private static Lease acquired(PalisadeClient client, String lock) {
+        try {
+            return client.acquire(lock, Duration.ofMinutes(2));
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void signIn(String token, String fragment) {
+        browser.open(page + fragment);
+        browser.type("#token", token);
+        browser.click("main button");
+    }
+
+    @Test
+    void aWrongTokenIsRefusedAndALesserOneOffersLess() throws Exception {
+        signIn("palisade_wrong", "");
+        browser.awaitText("main .problem", "the token is not one of a user");
+        assertThat(browser.console()).singleElement().asString().contains("401");
+        browser.type("#token", VIEWER);
+        browser.click("main button");
+        browser.awaitText("#live", "Live");
+        assertThat(browser.text("#principal")).isEqualTo("viewer");
+        assertThat(browser.text("nav")).isEqualTo("Locks");
+        try (PalisadeClient holder = client("holder")) {
+            Lease lease = holder.acquire("orders/7", Duration.ofMinutes(1));
+            Lease hidden = holder.acquire("secret", Duration.ofMinutes(1));
+            browser.awaitText("#results", "orders/7");
+            assertThat(browser.text("#results")).doesNotContain("secret");
+            browser.clickLink("orders/7");
+            browser.awaitText("main", "holder");
+            assertThat(browser.count("#force-release")).isZero();
+            lease.close();
+            hidden.close();
+        }
+        browser.click("#sign-out");
+        browser.awaitText("main h2", "Sign in");
+    }
+
+    @Test
+    void aLockIsFoundAndFollowedThroughAHandOver() throws Exception {
+        signIn(OPS, "");
+        try (PalisadeClient first = client("first-worker");
+                PalisadeClient second = client("second-worker")) {
+            Lease lease = first.acquire("orders/42", Duration.ofMinutes(1));
+            Lease other = first.acquire("reports/nightly", Duration.ofMinutes(1));
+            CompletableFuture<Lease> waiting = CompletableFuture.supplyAsync(() -> acquired(second, "orders/42"));
+            browser.awaitText("#results", "reports/nightly");
+            browser.type("#prefix", "orders/4");
+            browser.click("form button");
+            await().until(() -> !browser.text("#results").contains("reports/nightly"));
+            browser.clickLink("orders/42");
+            browser.awaitText("section[aria-label=Queue]", "second-worker");
+            browser.awaitText("section[aria-label='Held by']", "first-worker");
+            lease.close();
+            browser.awaitText("section[aria-label='Held by']", "second-worker");
+            browser.awaitText("section[aria-label=History]", "first-worker released the lock");
+            assertThat(browser.attribute("svg.timeline", "aria-label"))
+                    .contains("first-worker: held", "second-worker: waited");
+            browser.screenshot("admin-page");
+            waiting.get().close();
+            other.close();
+        }
+    }
+
+    @Test
+    void aLeaseIsForceReleasedForAReason() throws Exception {
+        signIn(OPS, "#/lock/orders%2F9");
+        try (PalisadeClient stuck = client("stuck-worker")) {
+            CompletableFuture<String> lost = new CompletableFuture<>();
+            Lease lease = stuck.acquire("orders/9", Duration.ofMinutes(1));
+            lease.onLost(reason -> lost.complete(String.valueOf(reason)));
+            browser.awaitText("main", "stuck-worker");
+            browser.click("#request-release");
+            browser.click("dialog button[type=button]");
+            assertThat(browser.count("dialog")).isZero();
+            browser.click("#force-release");
+            assertThat(browser.text("dialog"))
+                    .contains(
+                            "orders/9", "stuck-worker", "token " + lease.token().value());
+            browser.click("#confirm");
+            assertThat(browser.count("dialog")).as("a reason is required").isEqualTo(1);
+            browser.type("#why", "stuck since Monday");
+            browser.click("#confirm");
+            browser.awaitText("#result", "1 lease ended");
+            assertThat(lost.get()).isNotEmpty();
+            browser.awaitText("section[aria-label=History]", "by ops: stuck since Monday");
+            browser.awaitText("section[aria-label='Held by']", "Free.");
+        }
+    }
+
+    @Test
+    void namesAreTextAndTheServerIsShown() throws Exception {
+        signIn(OPS, "");
+        try (PalisadeClient hostile = client(HOSTILE)) {
+            Lease lease = hostile.acquire(HOSTILE, Duration.ofMinutes(1));
+            browser.awaitText("#results", HOSTILE);
+            browser.clickLink(HOSTILE);
+            browser.awaitText("main h2", HOSTILE);
+            browser.awaitText("section[aria-label=History]", HOSTILE + " was granted the lock");
+            assertThat(browser.count("main img, main script")).isZero();
+            browser.clickLink("Sessions");
+            browser.awaitText("table", HOSTILE);
+            browser.clickLink("Store");
+            browser.awaitText("main", "Up: locks are decided.");
+            lease.close();
+        }
+    }
+
+    @Test
+    void thePageFitsAPhone() throws Exception {
+        try (PalisadeClient holder = client("a-worker-with-a-long-name@host-17.example.org")) {
+            String name = "reports/" + "a-very-long-name/".repeat(6) + "of-a-lock";
+            Lease lease = holder.acquire(name, Duration.ofMinutes(1));
+            browser.resize(360, 740);
+            signIn(OPS, "");
+            browser.awaitText("#results", name);
+            assertThat(browser.number("document.documentElement.scrollWidth")).isLessThanOrEqualTo(360);
+            browser.clickLink(name);
+            browser.awaitText("main h2", name);
+            browser.awaitText("section[aria-label=History]", "was granted the lock");
+            assertThat(browser.number("document.documentElement.scrollWidth")).isLessThanOrEqualTo(360);
+            assertThat(browser.number("Math.min(...[...document.querySelectorAll('main button, main input')]"
+                            + ".map(e => e.getBoundingClientRect().height))"))
+                    .as("the least height of a control, for fingers")
+                    .isGreaterThanOrEqualTo(40);
+            lease.close();
+        } finally {
+            browser.resize(1_000, 800);
+        }
+    }
+}
