@@ -37,6 +37,6 @@ final class AdminUsers {
 
     AccessControl load() throws Exception {
         return new AccessControl(
-                new AccessFile<>(policy, false, Policy::parse), new AccessFile<>(users, true, UserTokens::parse));
+                new AccessFile<>(policy, false, Policy::parse), new AccessFile<>(users, true, UserTokens::parse), null);
     }
 }

@@ -125,16 +125,16 @@ public final class Authentication implements ServerInterceptor {
     }
 
     /**
-     * The sender of a request of another transport.
+     * The sender of a request of another transport. A JWT is verified on this thread.
      *
      * @param presented values of its header authorization; null if it has none
-     * @throws dev.palisade.contract.RejectedException UNAUTHENTICATED
+     * @throws RejectedException UNAUTHENTICATED
      */
     Caller authenticate(
             @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
         try {
-            return caller(presented, session, peer);
-        } catch (dev.palisade.contract.RejectedException e) {
+            return callerNow(presented, session, peer);
+        } catch (RejectedException e) {
             refuse(e.rejection(), peer);
             throw e;
         }
@@ -149,13 +149,7 @@ public final class Authentication implements ServerInterceptor {
     public void requireOperator(
             @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
         try {
-            caller(
-                            presented,
-                            session,
-                            peer,
-                            (jwts, token) -> CompletableFuture.completedFuture(jwts.authenticateNow(token)))
-                    .join()
-                    .require(StoreRequest.getDefaultInstance());
+            callerNow(presented, session, peer).require(StoreRequest.getDefaultInstance());
         } catch (RejectedException e) {
             refuse(e.rejection(), peer);
             throw e;
@@ -165,6 +159,16 @@ public final class Authentication implements ServerInterceptor {
     private void refuse(Rejection rejection, @Nullable SocketAddress peer) {
         rejections.count(rejection);
         events.refused(rejection, "peer", String.valueOf(peer));
+    }
+
+    private Caller callerNow(
+            @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
+        return caller(
+                        presented,
+                        session,
+                        peer,
+                        (jwts, token) -> CompletableFuture.completedFuture(jwts.authenticateNow(token)))
+                .join();
     }
 
     private CompletableFuture<Caller> caller(
