@@ -144,7 +144,9 @@ public final class Settings implements IDefaultValueProvider {
                             .arity("1")
                             .build());
             try {
-                new CommandLine(alone).parseArgs(option.longestName(), value.text());
+                new CommandLine(alone)
+                        .setCaseInsensitiveEnumValuesAllowed(true)
+                        .parseArgs(option.longestName(), value.text());
             } catch (ParameterException e) {
                 throw new ParameterException(commandLine, value.from() + ": " + Misuse.shortened(e.getMessage()));
             }
