@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.LogFormat;
 import dev.palisade.contract.cli.ServerTls;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
@@ -162,6 +163,9 @@ final class ServerCommand implements Callable<Integer> {
     final ServerTls tls = new ServerTls();
 
     @Mixin
+    final LogFormat logFormat = new LogFormat();
+
+    @Mixin
     final ServerAccess access = new ServerAccess();
 
     @Option(
@@ -199,6 +203,7 @@ final class ServerCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws CannotStart, InterruptedException {
+        logFormat.apply();
         check(port >= 0 && port <= 65_535, "--port", "is " + port + "; use 0 to 65535");
         check(
                 !grace.isNegative() && grace.compareTo(Duration.ofMinutes(5)) <= 0,

@@ -5,6 +5,7 @@ import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.LastWords;
 import dev.palisade.contract.cli.LibraryLog;
+import dev.palisade.contract.cli.LogFormat;
 import dev.palisade.contract.cli.OutOfMemoryExit;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -47,6 +49,9 @@ import picocli.CommandLine.Spec;
 public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
     @Option(names = "--config", paramLabel = "FILE", description = "The gateway's YAML file.")
     private @Nullable String config;
+
+    @Mixin
+    private final LogFormat logFormat = new LogFormat();
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -74,6 +79,7 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
 
     @Override
     public Integer call() throws CannotStart, InterruptedException {
+        logFormat.apply();
         CommandSpec command = Objects.requireNonNull(spec);
         if (config == null) {
             throw new ParameterException(command.commandLine(), "--config is missing; name the gateway's YAML file");

@@ -6,6 +6,7 @@ import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.LibraryLog;
 import dev.palisade.contract.cli.Listening;
+import dev.palisade.contract.cli.LogFormat;
 import dev.palisade.contract.cli.OutOfMemoryExit;
 import dev.palisade.contract.cli.ServerTls;
 import dev.palisade.contract.cli.Settings;
@@ -155,6 +156,9 @@ public final class Main implements Callable<Integer> {
     private String guard = "";
 
     @Mixin
+    private final LogFormat logFormat = new LogFormat();
+
+    @Mixin
     private final ServerTls tls = new ServerTls();
 
     @Option(
@@ -190,6 +194,7 @@ public final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() throws CannotStart, InterruptedException, IOException {
+        logFormat.apply();
         GuardSwitch guardSwitch = guardSwitch();
         LockTemplate template = checked(() -> LockTemplate.parse(lockTemplate));
         ObjectLimits limits = checked(() -> new ObjectLimits(objectBytesMax, lockWait));
