@@ -4,6 +4,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import dev.palisade.micrometer.LibraryMetric;
 import dev.palisade.server.metrics.ServerMetric;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -56,17 +57,27 @@ final class OpsFiles {
         return names;
     }
 
-    /** The names of all series of the catalogue. */
+    /** The names of all series of a lock server. */
     static Set<String> catalogue() {
         Set<String> names = new TreeSet<>();
         for (ServerMetric metric : ServerMetric.values()) {
-            if (metric.exposedType().equals("histogram")) {
-                List.of("_bucket", "_count", "_sum", "_max")
-                        .forEach(suffix -> names.add(metric.exposedName() + suffix));
-            } else {
-                names.add(metric.exposedName());
-            }
+            names.addAll(series(metric.exposedName(), metric.exposedType()));
         }
         return names;
+    }
+
+    /** Those of {@link #catalogue}, and the names of all series of clients and guards. */
+    static Set<String> wholeCatalogue() {
+        Set<String> names = catalogue();
+        for (LibraryMetric metric : LibraryMetric.values()) {
+            names.addAll(series(metric.exposedName(), metric.exposedType()));
+        }
+        return names;
+    }
+
+    private static List<String> series(String name, String type) {
+        return type.equals("histogram")
+                ? List.of(name + "_bucket", name + "_count", name + "_sum", name + "_max")
+                : List.of(name);
     }
 }

@@ -36,10 +36,13 @@ final class ConfigFile {
     /** The former name of insecure. */
     private static final String ALLOW_REMOTE = "allow-remote";
 
+    private static final String ADMIN = "admin";
+
     private static final String LOCK_SERVER_TOKEN = "lock-server-token-file";
 
     static final Set<String> KEYS = Set.of(
             "listen",
+            ADMIN,
             "insecure",
             "protects",
             "issuer",
@@ -153,6 +156,7 @@ final class ConfigFile {
         return new GatewayConfig(
                 path,
                 listen,
+                admin(file),
                 protects,
                 file.text("issuer", Defaults.ISSUER),
                 path(file, "keyset", Defaults.keyset()),
@@ -209,27 +213,20 @@ final class ConfigFile {
         if (file.has(ALLOW_REMOTE)) {
             mistakes.add(file.at(ALLOW_REMOTE), "allow-remote is now called insecure");
         }
-        String text = file.text("listen", "127.0.0.1:7620");
-        Optional<HostPort> parsed = HostPort.parse(text, 0);
-        if (parsed.isEmpty()) {
-            mistakes.add(
-                    file.at("listen"),
-                    "listen is '" + text + "'; write host:port with a port of 0 to 65535, such as 127.0.0.1:7620");
-            return new InetSocketAddress(0);
-        }
-        InetSocketAddress address =
-                new InetSocketAddress(parsed.get().host(), parsed.get().port());
-        if (address.isUnresolved()) {
-            mistakes.add(file.at("listen"), "host of listen '" + text + "' has no address; name one of this machine");
-        } else if (!remote
-                && (tls == null || tls.authorities() == null)
-                && !address.getAddress().isLoopbackAddress()) {
-            mistakes.add(
-                    file.at("listen"),
-                    "listen " + text + " would serve other machines and not verify them; use a loopback address,"
-                            + " verify clients with client-ca below tls, or say insecure: true");
-        }
-        return address;
+        boolean verified = tls != null && tls.authorities() != null;
+        return ListenAddress.of(
+                mistakes,
+                file,
+                "listen",
+                "127.0.0.1:7620",
+                remote || verified,
+                " verify clients with client-ca below tls,");
+    }
+
+    private @Nullable InetSocketAddress admin(YamlSection file) {
+        return file.has(ADMIN)
+                ? ListenAddress.of(mistakes, file, ADMIN, "127.0.0.1:7621", file.flag("insecure"), "")
+                : null;
     }
 
     private Upstream upstream(YamlSection file, InetSocketAddress listen) {

@@ -48,6 +48,7 @@ final class Gateway implements AutoCloseable {
     private final UpstreamPool upstream;
     private final Server server;
     private final @Nullable OpenRegister register;
+    private final @Nullable AdminServer admin;
     private final Duration drain;
 
     private Gateway(
@@ -56,12 +57,14 @@ final class Gateway implements AutoCloseable {
             UpstreamPool upstream,
             Server server,
             @Nullable OpenRegister register,
+            @Nullable AdminServer admin,
             Duration drain) {
         this.guard = guard;
         this.service = service;
         this.upstream = upstream;
         this.server = server;
         this.register = register;
+        this.admin = admin;
         this.drain = drain;
     }
 
@@ -110,9 +113,19 @@ final class Gateway implements AutoCloseable {
                 connections,
                 requests);
         Server server = server(config, tls, service, connections, loops);
+        AdminServer admin;
+        try {
+            admin = config.admin() == null ? null : new AdminServer(config.admin(), guard);
+        } catch (IOException e) {
+            guard.close();
+            upstream.close();
+            close(register);
+            throw e;
+        }
         try {
             server.start().join();
         } catch (CompletionException e) {
+            close(admin);
             guard.close();
             upstream.close();
             close(register);
@@ -121,7 +134,7 @@ final class Gateway implements AutoCloseable {
                     + String.valueOf(cause.getMessage()).lines().findFirst().orElse("no message")
                     + "); choose another address with listen");
         }
-        return new Gateway(guard, service, upstream, server, register, config.drain());
+        return new Gateway(guard, service, upstream, server, register, admin, config.drain());
     }
 
     private static MessageLocks messageLocks(GatewayConfig config, @Nullable ReloadableTls upstreamTls)
@@ -163,6 +176,12 @@ final class Gateway implements AutoCloseable {
     private static void close(@Nullable OpenRegister register) {
         if (register != null) {
             register.close();
+        }
+    }
+
+    private static void close(@Nullable AdminServer admin) {
+        if (admin != null) {
+            admin.close();
         }
     }
 
@@ -226,6 +245,11 @@ final class Gateway implements AutoCloseable {
         return server.activeLocalPort();
     }
 
+    /** Of metrics and health; 0: there are none. */
+    int adminPort() {
+        return admin == null ? 0 : admin.port();
+    }
+
     Guard guard() {
         return guard;
     }
@@ -244,6 +268,7 @@ final class Gateway implements AutoCloseable {
         } catch (ExecutionException | TimeoutException e) {
             ended = false;
         }
+        close(admin);
         upstream.close();
         guard.close();
         close(register);

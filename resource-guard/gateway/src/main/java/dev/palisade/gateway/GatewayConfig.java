@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param file as the user wrote it
  * @param listen where it listens; port 0 is any free one
+ * @param admin where metrics and health are served; null: nowhere
  * @param protects the name that the guard registers at the lock server
  * @param tls of its own port; null: it listens in plaintext
  * @param marks directory of the mark store, unless there is a {@code register}
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 record GatewayConfig(
         String file,
         InetSocketAddress listen,
+        @Nullable InetSocketAddress admin,
         String protects,
         String issuer,
         Path keyset,

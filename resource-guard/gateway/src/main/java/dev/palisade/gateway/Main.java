@@ -17,6 +17,7 @@ import io.grpc.CompositeChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -103,7 +104,7 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
             KeysetFile keys = keys(settings.keyset());
             Gateway gateway = Gateway.start(settings, keys.verifier(settings.issuer()), locks);
             StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
-            announce(command.commandLine().getOut(), settings, keys, gateway.port());
+            announce(command.commandLine().getOut(), settings, keys, gateway);
             stop.await();
             LastWords.say(System.out, "palisade gateway: stopping");
             if (!gateway.stop()) {
@@ -138,17 +139,24 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
         return KeysetFile.open(keyset);
     }
 
-    private static void announce(PrintWriter out, GatewayConfig settings, KeysetFile keys, int port) {
+    private static String address(InetSocketAddress configured, int port) {
+        String host = configured.getHostString();
+        return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+    }
+
+    private static void announce(PrintWriter out, GatewayConfig settings, KeysetFile keys, Gateway gateway) {
         if (settings.observeOnly()) {
             LoggerFactory.getLogger(Main.class)
                     .warn("THE GUARD ONLY OBSERVES: every request is forwarded, stale ones too.");
         }
-        String host = settings.listen().getHostString();
         out.println("palisade gateway: signing keyset " + keys.path() + ", issuer " + settings.issuer());
         out.println("palisade gateway: protects '" + settings.protects() + "' at "
                 + String.join(", ", settings.upstream().addresses()) + ", marks in " + settings.marksText());
-        out.println(
-                "palisade gateway: listening on " + (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port);
+        if (settings.admin() != null) {
+            out.println("palisade gateway: metrics and health at http://"
+                    + address(settings.admin(), gateway.adminPort()) + "/metrics");
+        }
+        out.println("palisade gateway: listening on " + address(settings.listen(), gateway.port()));
         out.flush();
     }
 }

@@ -366,6 +366,20 @@ class ConfigFileTest {
     }
 
     @Test
+    void metricsAreServedOnLoopbackOnlyUnlessToldOtherwise() throws Exception {
+        assertThat(ConfigFile.read(file(LEAST).toString()).admin()).isNull();
+        assertThat(ConfigFile.read(file("admin: 127.0.0.1:7621\n" + LEAST).toString())
+                        .admin())
+                .hasToString("/127.0.0.1:7621");
+        assertThat(mistakes("admin: 0.0.0.0:7621\n" + LEAST))
+                .containsExactly("1: admin 0.0.0.0:7621 would serve other machines and not verify them; use a loopback"
+                        + " address, or say insecure: true");
+        assertThat(mistakes("admin: 7621\n" + LEAST))
+                .containsExactly(
+                        "1: admin is '7621'; write host:port with a port of 0 to 65535, such as 127.0.0.1:7621");
+    }
+
+    @Test
     void fileOfTheGuideHasNoMistakeAndItsTablesHaveEveryKey() throws Exception {
         Path page = Path.of(System.getProperty("palisade.root"), "docs/guides/guard-a-service-you-cannot-change.md");
         String guide = Files.readString(page);
