@@ -34,8 +34,9 @@ final class AdminServed implements AutoCloseable {
 
     AdminServed(Path folder, @Nullable AccessControl access, long connectionMillis) throws Exception {
         served = new Served(folder);
-        Authentication authentication =
-                access == null ? null : new Authentication(access, null, served.engine.events(), served.engine.rejections());
+        Authentication authentication = access == null
+                ? null
+                : new Authentication(access, null, served.engine.events(), served.engine.rejections());
         api = new AdminApi(
                 new InProcessLocks(served.rpc, served.engine, authentication, Runnable::run, System::nanoTime),
                 System::currentTimeMillis);
