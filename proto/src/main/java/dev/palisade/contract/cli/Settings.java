@@ -39,6 +39,7 @@ public final class Settings implements IDefaultValueProvider {
             "describe",
             "list",
             "history",
+            "explain",
             "watch",
             "acquire",
             "renew",
