@@ -1,15 +1,27 @@
 package dev.palisade.monitoring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.BearerTokenFile;
+import dev.palisade.guard.Access;
+import dev.palisade.guard.Binding;
+import dev.palisade.guard.Guard;
+import dev.palisade.guard.MarkStore;
+import dev.palisade.guard.grpc.GrpcLockService;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
+import io.grpc.ChannelCredentials;
 import io.grpc.CompositeChannelCredentials;
+import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -85,12 +97,16 @@ class AdminPageIT {
         assertThat(browser.console()).isEmpty();
     }
 
+    private static ChannelCredentials credentials() {
+        return CompositeChannelCredentials.create(
+                InsecureChannelCredentials.create(), BearerTokenFile.at(folder.resolve("ops-token")));
+    }
+
     private static PalisadeClient client(String owner) {
         return PalisadeClient.builder()
                 .servers(address)
                 .owner(owner)
-                .credentials(CompositeChannelCredentials.create(
-                        InsecureChannelCredentials.create(), BearerTokenFile.at(folder.resolve("ops-token"))))
+                .credentials(credentials())
                 .build();
     }
 
@@ -182,6 +198,39 @@ class AdminPageIT {
             assertThat(lost.get()).isNotEmpty();
             browser.awaitText("section[aria-label=History]", "by ops: stuck since Monday");
             browser.awaitText("section[aria-label='Held by']", "Free.");
+        }
+    }
+
+    @Test
+    void aRefusedCallIsExplained() throws Exception {
+        ManagedChannel channel = Grpc.newChannelBuilder(address, credentials()).build();
+        Path marks = folder.resolve("marks");
+        MarkStore.createNeverUsed(marks);
+        SequencerVerifier keys = KeysetFile.open(installation.home().resolve("keys/sequencers.json"))
+                .verifier("palisade");
+        try (PalisadeClient worker = client("late-worker");
+                Guard guard = Guard.builder(keys, MarkStore.file(marks))
+                        .lockService(GrpcLockService.at(channel, "palisade"))
+                        .protecting("shop")
+                        .build()) {
+            Lease former = worker.acquire("orders/8", Duration.ofMinutes(1));
+            former.close();
+            Lease present = worker.acquire("orders/8", Duration.ofMinutes(1));
+            guard.enter(present.sequencer(), Access.WRITE, Binding.of("orders/8")).close();
+            assertThatThrownBy(() -> guard.enter(former.sequencer(), Access.WRITE, Binding.of("orders/8")))
+                    .isInstanceOf(RejectedException.class);
+            signIn(OPS, "#/lock/orders%2F8");
+            browser.awaitText("main", "late-worker");
+            await().until(() -> {
+                browser.click("#explain");
+                return browser.text("#explanation").contains("TOKEN_STALE");
+            });
+            assertThat(browser.text("#explanation"))
+                    .contains("The guard 'shop at", "token " + former.token(), "token " + present.token());
+            browser.screenshot("explanation");
+            present.close();
+        } finally {
+            channel.shutdownNow();
         }
     }
 

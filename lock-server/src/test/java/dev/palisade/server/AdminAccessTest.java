@@ -76,7 +76,7 @@ class AdminAccessTest {
 
     @Test
     void everyPathNeedsTheVerbOfThePage() throws Exception {
-        assertThat(rows()).hasSize(7);
+        assertThat(rows()).hasSize(8);
         for (Row row : rows()) {
             assertThat(status(row, null))
                     .as("%s, anonymous", row.path())

@@ -86,6 +86,9 @@ class AdminApiTest {
         assertThat(matching("GET /locks/{lock}", admin.get("/api/v1/locks/a", null))
                         .body())
                 .contains("GRANTED", "QUEUED", "owner-2", "purpose-1", "\"mayForceRelease\":true");
+        assertThat(matching("GET /locks/{lock}/explain", admin.get("/api/v1/locks/a/explain", null))
+                        .body())
+                .contains("\"state\":\"HELD\"", "owner-1", "advice");
         assertThat(matching("GET /sessions", admin.get("/api/v1/sessions", null))
                         .status())
                 .isEqualTo(200);
@@ -271,6 +274,9 @@ class AdminApiTest {
                 "locks/%c3%28",
                 "locks/",
                 "locks/%00",
+                "locks/a/explain?token=x",
+                "locks/a/explain?token=-1",
+                "locks/a/explain?sequencer=x",
                 "sessions?pageToken=x")) {
             assertRefused(400, admin.get("/api/v1/" + path, null));
         }

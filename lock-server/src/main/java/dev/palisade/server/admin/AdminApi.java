@@ -7,6 +7,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ExplainRequest;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.ListRequest;
@@ -119,6 +120,7 @@ public final class AdminApi {
             return notFound();
         }
         return switch (path.get(2)) {
+            case "explain" -> read(request, () -> explain(client, request, lock));
             case "request-release" -> write(request, () -> answer(ReleaseCalls.request(client, request.body(), lock)));
             case "force-release" -> write(request, () -> answer(ReleaseCalls.force(client, request.body(), lock)));
             default -> notFound();
@@ -209,6 +211,17 @@ public final class AdminApi {
                                     .build()));
                     return AdminResponse.json(found.toString());
                 });
+    }
+
+    private static CompletionStage<AdminResponse> explain(InProcessClient client, AdminRequest request, String lock) {
+        String token = parameters(request, "token").getOrDefault("token", "0");
+        if (!token.matches("[0-9]{1,16}")) {
+            throw RejectedException.malformed("token is not a number");
+        }
+        return answer(client.explain(ExplainRequest.newBuilder()
+                .setLock(lock)
+                .setToken(Long.parseLong(token))
+                .build()));
     }
 
     private static CompletionStage<AdminResponse> sessions(InProcessClient client, AdminRequest request) {

@@ -23,6 +23,7 @@ final class AdminAssets {
             Map.entry("/page/format.js", SCRIPT),
             Map.entry("/page/locks.js", SCRIPT),
             Map.entry("/page/lock.js", SCRIPT),
+            Map.entry("/page/explain.js", SCRIPT),
             Map.entry("/page/release.js", SCRIPT),
             Map.entry("/page/timeline.js", SCRIPT),
             Map.entry("/page/server.js", SCRIPT),

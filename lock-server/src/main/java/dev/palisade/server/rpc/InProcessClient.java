@@ -6,6 +6,8 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.ExplainReply;
+import dev.palisade.proto.v1.ExplainRequest;
 import dev.palisade.proto.v1.ForceReleaseReply;
 import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.HistoryReply;
@@ -64,6 +66,10 @@ public final class InProcessClient {
 
     public CompletionStage<HistoryReply> history(HistoryRequest request) {
         return call(request, locks::history);
+    }
+
+    public CompletionStage<ExplainReply> explain(ExplainRequest request) {
+        return call(request, locks::explain);
     }
 
     public CompletionStage<SessionsReply> sessions(SessionsRequest request) {

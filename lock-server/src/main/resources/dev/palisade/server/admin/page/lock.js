@@ -1,5 +1,6 @@
 // View of one lock: holders, queue, timeline and history, and the two ways to free it.
 import {facts, html, update} from './dom.js';
+import {explanation} from './explain.js';
 import {count, duration, mode, moment, story} from './format.js';
 import {askForRelease} from './release.js';
 import {timeline} from './timeline.js';
@@ -37,7 +38,7 @@ export function lockView(name, caller) {
     update: show,
     element: html('section', {},
         html('p', {}, html('a', {href: '#/locks'}, '← All locks')),
-        html('h2', {}, name), state, buttons, result, past),
+        html('h2', {}, name), state, buttons, result, past, explanation(name)),
   };
 }
 

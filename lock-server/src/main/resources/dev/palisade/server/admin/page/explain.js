@@ -1,0 +1,33 @@
+// Story of a grant: what ended it, which grant was next, and which calls guards refused.
+import {get} from './api.js';
+import {html, update} from './dom.js';
+import {moment} from './format.js';
+
+export function explanation(lock) {
+  const result = html('div', {id: 'explanation', role: 'status'});
+  const token = html('input', {id: 'explain-token', inputmode: 'numeric', pattern: '[0-9]*', maxlength: 16, autocomplete: 'off'});
+  const ask = async event => {
+    event.preventDefault();
+    try {
+      show(result, await get(`locks/${encodeURIComponent(lock)}/explain?token=${token.value || '0'}`));
+    } catch (failure) {
+      update(result, html('p', {class: 'problem'}, failure.message));
+    }
+  };
+  return html('section', {'aria-label': 'Refused calls'},
+      html('h3', {}, 'Why was a call refused?'),
+      html('form', {onsubmit: ask},
+          html('label', {}, 'Token of the call; empty: the last one refused', token),
+          html('button', {id: 'explain', type: 'submit'}, 'Explain')),
+      result);
+}
+
+function show(result, story) {
+  update(result,
+      html('p', {}, html('strong', {}, story.summary)),
+      html('ol', {class: 'story'}, story.events.map(event => html('li', {},
+          html('time', {datetime: new Date(Number(event.atEpochMillis)).toISOString()}, moment(event.atEpochMillis)),
+          html('span', {}, event.text)))),
+      story.advice.length > 0 && html('ul', {}, story.advice.map(advice => html('li', {}, advice))),
+      story.unknown.map(gap => html('p', {class: 'note'}, gap)));
+}
