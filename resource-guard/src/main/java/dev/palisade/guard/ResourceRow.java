@@ -11,15 +11,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The mark and the registered calls of one resource as one text, in lines: the version, the mark in three lines, then a line
- * for each call, and {@code awaited} if that is so. No name has a line break in it.
+ * for each call. No name has a line break in it.
  *
  * @param mark null: the resource has none
  * @param epoch when the mark was raised last; -1 without a mark
- * @param awaited whether a guard waits for calls of others to leave
  */
-record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> calls, boolean awaited) {
+record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> calls) {
     private static final String NONE = "-";
-    private static final String AWAITED = "awaited";
 
     ResourceRow {
         calls = List.copyOf(calls);
@@ -28,7 +26,7 @@ record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> c
     /** @param text empty: there is no row */
     static ResourceRow parse(String resource, String text) {
         if (text.isEmpty()) {
-            return new ResourceRow(null, -1, List.of(), false);
+            return new ResourceRow(null, -1, List.of());
         }
         try {
             String[] lines = text.split("\n", -1);
@@ -45,11 +43,10 @@ record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> c
                                     Long.parseLong(words[3])),
                             Long.parseLong(words[4]));
             List<RegisteredCall> calls = new ArrayList<>();
-            boolean awaited = lines[lines.length - 1].equals(AWAITED);
-            for (String line : List.of(lines).subList(4, lines.length - (awaited ? 1 : 0))) {
+            for (String line : List.of(lines).subList(4, lines.length)) {
                 calls.add(call(line.split(" ", -1)));
             }
-            return new ResourceRow(mark, Long.parseLong(words[0]), calls, awaited);
+            return new ResourceRow(mark, Long.parseLong(words[0]), calls);
         } catch (RuntimeException e) {
             throw Unavailable.because(
                     "the row of '" + resource
@@ -111,18 +108,14 @@ record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> c
                             call.access().name(),
                             Boolean.toString(call.quarantined())));
         }
-        return awaited ? text.append('\n').append(AWAITED).toString() : text.toString();
+        return text.toString();
     }
 
     ResourceRow withMark(StoredMark newMark, long newEpoch) {
-        return new ResourceRow(newMark, newEpoch, calls, awaited);
+        return new ResourceRow(newMark, newEpoch, calls);
     }
 
     ResourceRow withCalls(List<RegisteredCall> newCalls) {
-        return new ResourceRow(mark, epoch, newCalls, awaited);
-    }
-
-    ResourceRow withAwaited(boolean isAwaited) {
-        return new ResourceRow(mark, epoch, calls, isAwaited);
+        return new ResourceRow(mark, epoch, newCalls);
     }
 }

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.palisade.guard.rules.seeded.listener;
-
-import org.jspecify.annotations.NullMarked;
