@@ -16,9 +16,7 @@ final class Transaction {
         LEAVE,
         RENEW,
         OBSERVE,
-        WATCH,
-        /** None: the listener's LISTEN, and the empty statement that tests a connection. */
-        NONE
+        WATCH
     }
 
     private final Map<String, String> prepared = new HashMap<>();
@@ -65,7 +63,7 @@ final class Transaction {
         }
         over = false;
         for (String sql : batch) {
-            over = sql.startsWith("COMMIT") || sql.startsWith("ROLLBACK") || isNone(sql);
+            over = sql.startsWith("COMMIT") || sql.startsWith("ROLLBACK");
             if (kind == Kind.BEGUN) {
                 kind = kind(sql);
             }
@@ -74,14 +72,8 @@ final class Transaction {
         batch.clear();
     }
 
-    private static boolean isNone(String sql) {
-        return sql.isBlank() || sql.startsWith("LISTEN");
-    }
-
     private static Kind kind(String sql) {
-        if (isNone(sql)) {
-            return Kind.NONE;
-        } else if (sql.contains("FOR UPDATE")) {
+        if (sql.contains("FOR UPDATE")) {
             return Kind.ENTER;
         } else if (sql.startsWith("DELETE FROM palisade_register_calls")
                 || sql.startsWith("UPDATE palisade_register_calls")) {
