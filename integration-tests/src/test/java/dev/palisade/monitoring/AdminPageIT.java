@@ -216,7 +216,8 @@ class AdminPageIT {
             Lease former = worker.acquire("orders/8", Duration.ofMinutes(1));
             former.close();
             Lease present = worker.acquire("orders/8", Duration.ofMinutes(1));
-            guard.enter(present.sequencer(), Access.WRITE, Binding.of("orders/8")).close();
+            guard.enter(present.sequencer(), Access.WRITE, Binding.of("orders/8"))
+                    .close();
             assertThatThrownBy(() -> guard.enter(former.sequencer(), Access.WRITE, Binding.of("orders/8")))
                     .isInstanceOf(RejectedException.class);
             signIn(OPS, "#/lock/orders%2F8");
