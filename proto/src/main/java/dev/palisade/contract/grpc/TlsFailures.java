@@ -31,7 +31,7 @@ final class TlsFailures {
                 Pattern.compile("(?i)bad_certificate|certificate_required|unknown_ca|certificate_unknown"),
                 "it wants a client certificate of an authority that it trusts");
         words.put(Pattern.compile("NotSslRecordException|not an SSL/TLS record"), "it does not listen with TLS");
-        words.put(Pattern.compile("Network closed for unknown reason"), CLOSED);
+        words.put(Pattern.compile("Network closed for unknown reason|Connection reset(?! by peer)"), CLOSED);
         return words;
     }
 

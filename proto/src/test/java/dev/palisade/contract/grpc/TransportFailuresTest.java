@@ -54,6 +54,8 @@ class TransportFailuresTest {
                 .isEqualTo("its reply cannot be read; it may not be a lock server (http2 exception)");
         assertThat(TransportFailures.cause(unavailable(new IOException("Connection reset by peer"))))
                 .isEqualTo("UNAVAILABLE Connection reset by peer");
+        assertThat(TransportFailures.cause(unavailable(new IOException("Connection reset"))))
+                .isEqualTo("it closed the connection; if it listens with TLS, call it with TLS");
     }
 
     @Test
