@@ -39,22 +39,7 @@ final class ArrivalObservers {
             var unused = entering.whenComplete((admission, failure) -> outcome(arrivals, entering, admission, failure));
             return entering;
         }
-        // Not the same future: what its caller hangs on it would run first, a whole handler perhaps.
-        CompletableFuture<Admission> answer = new CompletableFuture<>();
-        var unusedOutcome = entering.whenComplete((admission, failure) -> {
-            outcome(arrivals, entering, admission, failure);
-            if (failure != null) {
-                answer.completeExceptionally(failure);
-            } else if (!answer.complete(admission)) {
-                admission.close();
-            }
-        });
-        var unusedLeft = answer.whenComplete((admission, failure) -> {
-            if (answer.isCancelled()) {
-                entering.cancel(false);
-            }
-        });
-        return answer;
+        return Entering.answerAfter(entering, (admission, failure) -> outcome(arrivals, entering, admission, failure));
     }
 
     private static void outcome(

@@ -11,6 +11,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,29 @@ final class Entering extends CompletableFuture<Admission> {
         this.access = access;
         this.deadlineNanos = deadlineNanos;
         this.resources = resources;
+    }
+
+    /**
+     * The same outcome, after {@code first} has seen it: on one future, what its caller waits for or hangs on it may run before. One who
+     * ends the answer early ends {@code entering}.
+     */
+    static CompletableFuture<Admission> answerAfter(
+            CompletableFuture<Admission> entering, BiConsumer<@Nullable Admission, @Nullable Throwable> first) {
+        CompletableFuture<Admission> answer = new CompletableFuture<>();
+        var unused = entering.whenComplete((admission, failure) -> {
+            first.accept(admission, failure);
+            if (failure != null) {
+                answer.completeExceptionally(failure);
+            } else if (!answer.complete(admission)) {
+                admission.close();
+            }
+        });
+        var unusedEnd = answer.whenComplete((admission, failure) -> {
+            if (failure != null) {
+                entering.cancel(false);
+            }
+        });
+        return answer;
     }
 
     /** Begins when {@code checked} completes; fails as it does. */

@@ -354,7 +354,7 @@ public final class Guard implements AutoCloseable {
                 .toList();
         Entering entering =
                 new Entering(doorways, house, sequencer, access, house.time().nanos() + patience.toNanos(), sorted);
-        var unused = entering.whenComplete((admission, failure) -> {
+        CompletableFuture<Admission> answer = Entering.answerAfter(entering, (admission, failure) -> {
             waiting.decrementAndGet();
             if (failure == null) {
                 house.counters().admitted.increment();
@@ -368,7 +368,7 @@ public final class Guard implements AutoCloseable {
                     ? online(lockService, signed, sequencer, sorted.get(0).resource())
                     : CompletableFuture.completedStage(null);
         }));
-        return entering;
+        return answer;
     }
 
     private static CompletionStage<Void> online(
