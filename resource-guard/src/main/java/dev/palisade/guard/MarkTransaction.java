@@ -13,16 +13,16 @@ import javax.sql.DataSource;
  */
 final class MarkTransaction implements AutoCloseable {
     private final Connection connection;
+    private final int networkTimeoutBefore;
     private final boolean autoCommitBefore;
     private final int isolationBefore;
-    private final int networkTimeoutBefore;
     private boolean committed;
 
     private MarkTransaction(Connection connection, int seconds) throws SQLException {
         this.connection = connection;
+        networkTimeoutBefore = boundNetwork(connection, seconds); // Drivers may ask the database for what follows.
         autoCommitBefore = connection.getAutoCommit();
         isolationBefore = connection.getTransactionIsolation();
-        networkTimeoutBefore = boundNetwork(connection, seconds);
         connection.setAutoCommit(false);
         if (isolationBefore != Connection.TRANSACTION_READ_COMMITTED) {
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);

@@ -5,18 +5,22 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.postgresql.ds.PGSimpleDataSource;
 
 /** On a real PostgreSQL, started here; if it cannot start this fails, it is never skipped. */
 @NullUnmarked
@@ -65,6 +69,54 @@ class SharedRegisterOnPostgresTest extends SharedRegisterOnSqlContract {
                     .join());
             assertThatThrownBy(stopped::commit).isInstanceOf(SQLException.class);
         }
+    }
+
+    /** Such as one whose packets are lost: it takes a thread of the guard for a second or two, and not for ever. */
+    @Test
+    void connectionThatFreezesBeforeItsTransactionIsGivenUp() throws Exception {
+        try (Connection connection = database().getConnection();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT pg_backend_pid()")) {
+            assertThat(row.next()).isTrue();
+            String pid = row.getString(1);
+            signal("-STOP", pid);
+            try {
+                CompletableFuture<MarkTransaction> begun =
+                        CompletableFuture.supplyAsync(() -> begin(new GivenConnection(connection)));
+                assertThatThrownBy(() -> begun.get(60, TimeUnit.SECONDS))
+                        .hasRootCauseInstanceOf(SocketTimeoutException.class);
+            } finally {
+                signal("-CONT", pid);
+            }
+        }
+    }
+
+    /** A pool whose next connection is this one. */
+    private static final class GivenConnection extends PGSimpleDataSource {
+        private static final long serialVersionUID = 1L;
+        private final transient Connection connection;
+
+        GivenConnection(Connection connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        public Connection getConnection() {
+            return connection;
+        }
+    }
+
+    private static MarkTransaction begin(DataSource database) {
+        try {
+            return MarkTransaction.begin(database, 1);
+        } catch (SQLException e) {
+            throw new CompletionException(e);
+        }
+    }
+
+    private static void signal(String signal, String pid) throws Exception {
+        assertThat(new ProcessBuilder("kill", signal, pid).inheritIO().start().waitFor())
+                .isZero();
     }
 
     /** Whether a statement of another transaction waits for a lock. */

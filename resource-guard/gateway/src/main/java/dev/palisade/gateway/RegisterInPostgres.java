@@ -25,6 +25,10 @@ final class RegisterInPostgres implements OpenRegister {
         config.setMaximumPoolSize(CONNECTIONS);
         config.setConnectionTimeout(CONNECT_MILLIS_MAX);
         config.setInitializationFailTimeout(-1);
+        // The pool opens one connection at a time: one that freezes at its login would keep all others out.
+        String seconds = Long.toString(Math.max(1, Math.min(lease.toSeconds() / 2, CONNECT_MILLIS_MAX / 1000)));
+        config.addDataSourceProperty("connectTimeout", seconds);
+        config.addDataSourceProperty("socketTimeout", seconds);
         pool = new HikariDataSource(config);
     }
 

@@ -7,6 +7,10 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.ResponseHeaders;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -128,6 +132,61 @@ class SeveralGatewaysOnPostgresTest {
         assertThat(first).succeedsWithin(Duration.ofMinutes(1)).isEqualTo(says504 ? 504 : 0);
         assertThat(number("SELECT COUNT(*) FROM palisade_register_calls WHERE quarantined"))
                 .isEqualTo(1);
+    }
+
+    /** The pool opens its connections one after the other. */
+    @Test
+    void connectionThatFreezesAtItsLoginKeepsNoOtherOut() throws Exception {
+        try (ServerSocket relay = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+                var connection = postgres.getPostgresDatabase().getConnection();
+                var statement = connection.createStatement()) {
+            statement.execute("CREATE DATABASE empty");
+            CompletableFuture<Socket> frozen = CompletableFuture.supplyAsync(() -> accept(relay));
+            var unused = frozen.thenAcceptAsync(first -> passOn(relay));
+            try (OpenRegister register = new RegisterInPostgres(
+                    "jdbc:postgresql://127.0.0.1:" + relay.getLocalPort() + "/empty?sslmode=disable&gssEncMode=disable",
+                    "postgres",
+                    "",
+                    Duration.ofSeconds(2))) {
+                register.createNeverUsed();
+            } finally {
+                frozen.join().close();
+            }
+        }
+    }
+
+    private static Socket accept(ServerSocket relay) {
+        try {
+            return relay.accept();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void passOn(ServerSocket relay) {
+        while (!relay.isClosed()) {
+            try {
+                Socket client = relay.accept();
+                Socket server = new Socket(InetAddress.getLoopbackAddress(), postgres.getPort());
+                copy(client, server);
+                copy(server, client);
+            } catch (IOException e) {
+                // Closed: the test is over.
+            }
+        }
+    }
+
+    private static void copy(Socket from, Socket to) {
+        Thread thread = new Thread(() -> {
+            try (from;
+                    to) {
+                from.getInputStream().transferTo(to.getOutputStream());
+            } catch (IOException e) {
+                // The other direction has closed both.
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
     }
 
     private long number(String sql) throws Exception {
