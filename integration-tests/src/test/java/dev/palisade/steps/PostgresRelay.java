@@ -58,6 +58,7 @@ final class PostgresRelay implements AutoCloseable {
     private synchronized @Nullable Hold count(Transaction transaction) {
         Hold hold = armed;
         if (hold == null
+                || transaction.kind() == Transaction.Kind.NONE
                 || (transaction.isKnown() && transaction.isOfGuard() != hold.isOfGuard())
                 || !hold.countDown()) {
             return null;

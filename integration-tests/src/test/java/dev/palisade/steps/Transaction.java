@@ -16,7 +16,9 @@ final class Transaction {
         LEAVE,
         RENEW,
         OBSERVE,
-        WATCH
+        WATCH,
+        /** None: the listener's LISTEN, and the empty statement that tests a connection. */
+        NONE
     }
 
     private final Map<String, String> prepared = new HashMap<>();
@@ -63,7 +65,7 @@ final class Transaction {
         }
         over = false;
         for (String sql : batch) {
-            over = sql.startsWith("COMMIT") || sql.startsWith("ROLLBACK");
+            over = sql.startsWith("COMMIT") || sql.startsWith("ROLLBACK") || isNone(sql);
             if (kind == Kind.BEGUN) {
                 kind = kind(sql);
             }
@@ -72,8 +74,14 @@ final class Transaction {
         batch.clear();
     }
 
+    private static boolean isNone(String sql) {
+        return sql.isBlank() || sql.startsWith("LISTEN");
+    }
+
     private static Kind kind(String sql) {
-        if (sql.contains("FOR UPDATE")) {
+        if (isNone(sql)) {
+            return Kind.NONE;
+        } else if (sql.contains("FOR UPDATE")) {
             return Kind.ENTER;
         } else if (sql.startsWith("DELETE FROM palisade_register_calls")
                 || sql.startsWith("UPDATE palisade_register_calls")) {

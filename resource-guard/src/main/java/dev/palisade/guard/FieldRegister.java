@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +45,7 @@ final class FieldRegister implements RegisterStore {
     private String nextGuard = instance;
     private long epoch;
     private volatile @Nullable String end;
+    private volatile @Nullable Runnable subscription;
     private volatile Place place = new Place("", "", instance);
 
     FieldRegister(SharedFields fields) {
@@ -51,12 +53,14 @@ final class FieldRegister implements RegisterStore {
     }
 
     @Override
-    public synchronized Joined join(Member newcomer, long lease) {
+    public synchronized Joined join(Member newcomer, long lease, Consumer<String> left) {
         member = newcomer;
         leaseMillis = lease;
+        subscription = fields.subscribe(left).orElse(null);
         try {
             return enter();
         } catch (FailedException e) {
+            close();
             throw SharedRegister.unavailable(e);
         }
     }
@@ -86,6 +90,14 @@ final class FieldRegister implements RegisterStore {
     @Override
     public Optional<String> end() {
         return Optional.ofNullable(end);
+    }
+
+    @Override
+    public void close() {
+        Runnable unsubscribe = subscription;
+        if (unsubscribe != null) {
+            unsubscribe.run();
+        }
     }
 
     @Override
@@ -123,12 +135,17 @@ final class FieldRegister implements RegisterStore {
     private <T> T tried(Place here, Work<T> work) throws SQLException, IOException, FailedException {
         for (int i = 0; i < TRIES; i++) {
             FieldRows rows = new FieldRows(
-                    here.guard(), here.generation(), newVersion(), missing -> values(here.process(), missing));
+                    here.guard(),
+                    here.generation(),
+                    subscription != null,
+                    newVersion(),
+                    missing -> values(here.process(), missing));
             try {
                 rows.header();
                 T result = work.in(rows);
                 if (isSet(here, rows, rows.changes())) {
                     done(here, rows);
+                    rows.announced().forEach(fields::announce);
                     return result;
                 }
             } catch (SQLException | RuntimeException e) {
@@ -233,6 +250,7 @@ final class FieldRegister implements RegisterStore {
                 FieldRows rows = new FieldRows(
                         nextGuard,
                         "",
+                        false,
                         newVersion(),
                         missing -> read(process, missing).values());
                 Joined joined = enter(rows, process);

@@ -36,6 +36,7 @@ final class FieldRows implements RegisterRows {
 
     private final String guard;
     private final String generation;
+    private final boolean listens;
     private final String version;
     private final Function<Collection<String>, Map<String, String>> source;
     private final Map<String, String> read = new LinkedHashMap<>();
@@ -43,17 +44,24 @@ final class FieldRows implements RegisterRows {
     private final Map<String, ResourceRow> rows = new HashMap<>();
     private final Map<Long, Entry> entered = new HashMap<>();
     private final Set<Long> removed = new HashSet<>();
+    private final Set<String> announced = new HashSet<>();
 
     /**
      * @param guard whose step it is
      * @param generation that the guard joined; empty: it joins
+     * @param listens whether the guard hears of announced resources
      * @param version of each row that it writes, see {@link ResourceRow#text}
      * @param source of values, each of which may be older than the others; empty: no such field
      */
     FieldRows(
-            String guard, String generation, String version, Function<Collection<String>, Map<String, String>> source) {
+            String guard,
+            String generation,
+            boolean listens,
+            String version,
+            Function<Collection<String>, Map<String, String>> source) {
         this.guard = guard;
         this.generation = generation;
+        this.listens = listens;
         this.version = version;
         this.source = source;
     }
@@ -76,6 +84,11 @@ final class FieldRows implements RegisterRows {
     /** Numbers of calls of its guard that it has removed. */
     Set<Long> removed() {
         return removed;
+    }
+
+    /** Resources to announce when the step is done. */
+    Set<String> announced() {
+        return announced;
     }
 
     /** @throws LostException when the guard has to join again */
@@ -227,6 +240,21 @@ final class FieldRows implements RegisterRows {
                 .filter(call -> call.guard().equals(owner) && numbers.contains(call.number()))
                 .forEach(call -> entered.put(call.number(), new Entry(resource, call)));
         set(resource, row(resource).withCalls(calls));
+    }
+
+    @Override
+    public void awaitLeave(String resource) {
+        if (listens && !row(resource).awaited()) {
+            set(resource, row(resource).withAwaited(true));
+        }
+    }
+
+    @Override
+    public void announceLeave(String resource) {
+        if (row(resource).awaited()) {
+            set(resource, row(resource).withAwaited(false));
+            announced.add(resource);
+        }
     }
 
     /** A step that was made before the guard joined again. */

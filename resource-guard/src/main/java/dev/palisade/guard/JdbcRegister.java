@@ -6,19 +6,28 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** The register of {@link MarkStore#shared(DataSource, Duration)}: each step is a transaction on {@link RegisterTables}. */
 final class JdbcRegister implements RegisterStore {
     private final DataSource dataSource;
+    private final @Nullable DataSource listening;
     private final int seconds;
     private final String guard = Marks.newId();
     private @Nullable SqlDialect dialect;
 
-    /** @param seconds the bound on each statement */
-    JdbcRegister(DataSource dataSource, int seconds) {
+    private volatile LeaveAnnouncements announcements = LeaveAnnouncements.NONE;
+    private @Nullable PostgresListener listener;
+
+    /**
+     * @param listening gives the connection on which ends of calls are announced; null: waiting calls poll
+     * @param seconds the bound on each statement
+     */
+    JdbcRegister(DataSource dataSource, @Nullable DataSource listening, int seconds) {
         this.dataSource = dataSource;
+        this.listening = listening;
         this.seconds = seconds;
     }
 
@@ -44,15 +53,39 @@ final class JdbcRegister implements RegisterStore {
     }
 
     @Override
-    public Joined join(Member member, long leaseMillis) {
-        return besideOthers(() -> {
+    public Joined join(Member member, long leaseMillis, Consumer<String> left) {
+        Joined made = besideOthers(() -> {
             try (MarkTransaction transaction = MarkTransaction.begin(dataSource, seconds)) {
                 requireDurable(transaction.connection());
                 Joined joined = enroll(transaction.connection(), member, leaseMillis);
+                boolean announces = dialect(transaction.connection()).canAnnounceLeaves(transaction.connection());
                 transaction.commit();
+                announcements = LeaveAnnouncements.of(joined.marksId(), announces, listening != null);
+                if (listening != null && !announces) {
+                    member.operator()
+                            .warn(
+                                    "register_polls",
+                                    "the database of the shared register cannot announce ends of calls, so waiting calls poll:"
+                                            + " only PostgreSQL can, with the tables of MarkStore.createTables of this version");
+                }
                 return joined;
             }
         });
+        listen(left);
+        return made;
+    }
+
+    private synchronized void listen(Consumer<String> left) {
+        if (listening != null && announcements.listens()) {
+            listener = new PostgresListener(listening, announcements.channel(), left);
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        if (listener != null) {
+            listener.close();
+        }
     }
 
     @Override
@@ -73,7 +106,7 @@ final class JdbcRegister implements RegisterStore {
         try (MarkTransaction transaction = MarkTransaction.begin(dataSource, seconds)) {
             SqlDialect known = dialect(transaction.connection());
             known.endEarlierTransaction(transaction.connection());
-            result = work.in(new RegisterTables(transaction.connection(), known, seconds));
+            result = work.in(new RegisterTables(transaction.connection(), known, seconds, announcements));
             committing = true;
             transaction.commit();
             return result;

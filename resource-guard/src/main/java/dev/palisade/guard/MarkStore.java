@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import javax.sql.DataSource;
 
 /**
@@ -99,7 +100,18 @@ public abstract class MarkStore implements AutoCloseable {
      * @throws IllegalArgumentException out of that range
      */
     public static MarkStore shared(DataSource dataSource, Duration lease) {
-        return SharedRegister.of(dataSource, lease, STATEMENT_TIMEOUT_DEFAULT);
+        return SharedRegister.of(dataSource, lease, STATEMENT_TIMEOUT_DEFAULT, null);
+    }
+
+    /**
+     * {@link #shared(DataSource, Duration)} whose waiting calls are woken by NOTIFY when a call of another guard ends. Otherwise
+     * they poll, every 10 to 200 ms. PostgreSQL only, and without a pooler that shares connections between transactions.
+     *
+     * @param listening gives one connection of PostgreSQL's driver, which is kept for LISTEN as long as the guard is open; may be
+     *     the same pool with room for one more
+     */
+    public static MarkStore shared(DataSource dataSource, Duration lease, DataSource listening) {
+        return SharedRegister.of(dataSource, lease, STATEMENT_TIMEOUT_DEFAULT, listening);
     }
 
     /**
@@ -151,6 +163,19 @@ public abstract class MarkStore implements AutoCloseable {
          */
         Reply compareAndSet(String process, Map<String, String> expected, Map<String, String> changes)
                 throws IOException;
+
+        /** Sends {@code message} to the listener of every guard with the same fields. Best effort; does not block. */
+        default void announce(String message) {}
+
+        /**
+         * Has {@code listener} called with each {@link #announce}; called at most once.
+         *
+         * @return what ends that; empty: this store does not announce, and waiting calls poll
+         * @throws RejectedException MARK_UNAVAILABLE: it should, and cannot
+         */
+        default Optional<Runnable> subscribe(Consumer<String> listener) {
+            return Optional.empty();
+        }
 
         /** What an operator runs to delete a field, in one line. */
         String commandToDelete(String field);

@@ -75,6 +75,12 @@ final class PostgresDialect extends SqlDialect {
         return List.of("palisade_marks.sql", "palisade_register.sql");
     }
 
+    /** Tables of an earlier version have no place for waits. */
+    @Override
+    boolean canAnnounceLeaves(Connection connection) throws SQLException {
+        return "t".equals(one(connection, "SELECT to_regclass('palisade_register_waits') IS NOT NULL"));
+    }
+
     @Override
     void requireDurableCommits(Connection connection) throws SQLException {
         if (one(connection, "SHOW synchronous_commit").equals("off")) {

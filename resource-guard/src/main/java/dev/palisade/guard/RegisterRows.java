@@ -79,6 +79,12 @@ interface RegisterRows {
 
     void quarantine(String resource, String guard, Collection<Long> numbers) throws SQLException;
 
+    /** A call of this guard waits for calls of others at {@code resource}: the guard that ends one is to announce it. */
+    void awaitLeave(String resource) throws SQLException;
+
+    /** Calls left {@code resource}: tells the guards that wait, once the step is done. */
+    void announceLeave(String resource) throws SQLException;
+
     /** @return whether the guard still has its row */
     boolean renew(String guard) throws SQLException;
 

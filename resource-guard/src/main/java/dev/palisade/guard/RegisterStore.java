@@ -2,6 +2,7 @@ package dev.palisade.guard;
 
 import java.sql.SQLException;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /** The place of a register that several guards share: atomic steps on its rows. Safe for use by many threads; blocks. */
 interface RegisterStore {
@@ -42,14 +43,19 @@ interface RegisterStore {
     /**
      * Makes the register unless it is there, and a row for this guard. Called once, first.
      *
+     * @param left called with the names of resources that calls of any guard have left, while this guard waits there. Best effort,
+     *     behind it is a poll; must not block
      * @throws dev.palisade.contract.RejectedException MARK_UNAVAILABLE
      */
-    Joined join(SharedRegister.Member member, long leaseMillis);
+    Joined join(SharedRegister.Member member, long leaseMillis, Consumer<String> left);
 
     /** The identity under which this guard is in the register; another one after {@link #join} was repeated by the store itself. */
     String guard();
 
     <T> T transact(Work<T> work) throws FailedException;
+
+    /** Ends announcements. */
+    void close();
 
     /** Why this guard can never use the register again; empty: it can. */
     default Optional<String> end() {

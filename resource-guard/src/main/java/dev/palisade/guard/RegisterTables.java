@@ -26,12 +26,18 @@ import org.jspecify.annotations.Nullable;
 final class RegisterTables implements RegisterRows {
     private final Connection connection;
     private final SqlDialect dialect;
+    private final LeaveAnnouncements announcements;
     private final int seconds;
 
     /** A text of a user's, which the database must compare byte by byte. */
     private record Name(String text) {}
 
     RegisterTables(Connection connection, SqlDialect dialect, int seconds) {
+        this(connection, dialect, seconds, LeaveAnnouncements.NONE);
+    }
+
+    RegisterTables(Connection connection, SqlDialect dialect, int seconds, LeaveAnnouncements announcements) {
+        this.announcements = announcements;
         this.connection = connection;
         this.dialect = dialect;
         this.seconds = seconds;
@@ -288,6 +294,27 @@ final class RegisterTables implements RegisterRows {
                 id,
                 new Name(owner),
                 leaseMillis);
+    }
+
+    @Override
+    public void awaitLeave(String resource) throws SQLException {
+        if (announcements.listens()) {
+            update(dialect.insertUnlessPresent("palisade_register_waits", "(resource) VALUES (?)"), new Name(resource));
+        }
+    }
+
+    /** PostgreSQL sends it with the commit, once for each wait: a NOTIFY takes a lock of the whole database. */
+    @Override
+    public void announceLeave(String resource) throws SQLException {
+        if (!announcements.isPossible()) {
+            return;
+        }
+        try (PreparedStatement announce =
+                prepare("WITH gone AS (DELETE FROM palisade_register_waits WHERE resource = ? RETURNING resource)"
+                        + " SELECT pg_notify(?, resource) FROM gone")) {
+            bind(announce, new Name(resource), announcements.channel());
+            announce.execute();
+        }
     }
 
     @Override

@@ -11,13 +11,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The mark and the registered calls of one resource as one text, in lines: the version, the mark in three lines, then a line
- * for each call. No name has a line break in it.
+ * for each call, and {@code awaited} if that is so. No name has a line break in it.
  *
  * @param mark null: the resource has none
  * @param epoch when the mark was raised last; -1 without a mark
+ * @param awaited whether a guard waits for calls of others to leave
  */
-record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> calls) {
+record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> calls, boolean awaited) {
     private static final String NONE = "-";
+    private static final String AWAITED = "awaited";
 
     ResourceRow {
         calls = List.copyOf(calls);
@@ -26,7 +28,7 @@ record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> c
     /** @param text empty: there is no row */
     static ResourceRow parse(String resource, String text) {
         if (text.isEmpty()) {
-            return new ResourceRow(null, -1, List.of());
+            return new ResourceRow(null, -1, List.of(), false);
         }
         try {
             String[] lines = text.split("\n", -1);
@@ -43,10 +45,11 @@ record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> c
                                     Long.parseLong(words[3])),
                             Long.parseLong(words[4]));
             List<RegisteredCall> calls = new ArrayList<>();
-            for (String line : List.of(lines).subList(4, lines.length)) {
+            boolean awaited = lines[lines.length - 1].equals(AWAITED);
+            for (String line : List.of(lines).subList(4, lines.length - (awaited ? 1 : 0))) {
                 calls.add(call(line.split(" ", -1)));
             }
-            return new ResourceRow(mark, Long.parseLong(words[0]), calls);
+            return new ResourceRow(mark, Long.parseLong(words[0]), calls, awaited);
         } catch (RuntimeException e) {
             throw Unavailable.because(
                     "the row of '" + resource
@@ -108,14 +111,18 @@ record ResourceRow(@Nullable StoredMark mark, long epoch, List<RegisteredCall> c
                             call.access().name(),
                             Boolean.toString(call.quarantined())));
         }
-        return text.toString();
+        return awaited ? text.append('\n').append(AWAITED).toString() : text.toString();
     }
 
     ResourceRow withMark(StoredMark newMark, long newEpoch) {
-        return new ResourceRow(newMark, newEpoch, calls);
+        return new ResourceRow(newMark, newEpoch, calls, awaited);
     }
 
     ResourceRow withCalls(List<RegisteredCall> newCalls) {
-        return new ResourceRow(mark, epoch, newCalls);
+        return new ResourceRow(mark, epoch, newCalls, awaited);
+    }
+
+    ResourceRow withAwaited(boolean isAwaited) {
+        return new ResourceRow(mark, epoch, calls, isAwaited);
     }
 }

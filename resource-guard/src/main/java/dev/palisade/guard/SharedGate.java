@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One guard's calls of one resource on their way through a {@link SharedRegister}: one step at a time, which takes along all
  * that arrived or ended meanwhile. It decides nothing and remembers no mark that could admit a call. Calls that wait are
- * compared again when a call of this guard has left, and by a poll that grows to 200 ms.
+ * compared again when a call has left, and by a poll that grows to 200 ms.
  */
 final class SharedGate implements ResourceGate {
     private static final long POLL_NANOS_MIN = 10_000_000;
@@ -169,6 +169,17 @@ final class SharedGate implements ResourceGate {
             }
         };
         hand(request, request);
+    }
+
+    /** Compares waiting calls again, if there are any. */
+    void kickWaiting() {
+        boolean waits;
+        synchronized (this) {
+            waits = !waiting.isEmpty();
+        }
+        if (waits) {
+            kick();
+        }
     }
 
     /** There is something to do. */

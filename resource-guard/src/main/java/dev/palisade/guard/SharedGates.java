@@ -47,7 +47,16 @@ final class SharedGates implements ResourceGates {
         this.epoch = register.openedEpoch();
         long now = house.time().nanos();
         this.closedUntilNanos = settled ? now : now + deltaNanos();
+        register.onLeave(this::left);
         watchLater();
+    }
+
+    /** Calls of another guard have ended at {@code resource}. */
+    private void left(String resource) {
+        SharedGate gate = gates.get(resource);
+        if (gate != null) {
+            gate.kickWaiting();
+        }
     }
 
     @Override

@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +49,7 @@ final class SharedRegister extends MarkStore {
     private final Duration lease;
     private final AtomicLong numbers = new AtomicLong();
     private final Map<String, Seen> seen = new HashMap<>();
+    private volatile Consumer<String> left = resource -> {};
     private @Nullable Member member;
     private @Nullable ExecutorService steps;
     private @Nullable ExecutorService renewals;
@@ -62,11 +64,16 @@ final class SharedRegister extends MarkStore {
         this.seconds = seconds;
     }
 
-    /** In a database. */
-    static SharedRegister of(DataSource dataSource, Duration lease, Duration statementTimeout) {
+    /**
+     * In a database.
+     *
+     * @param listening null: waiting calls poll
+     */
+    static SharedRegister of(
+            DataSource dataSource, Duration lease, Duration statementTimeout, @Nullable DataSource listening) {
         requireRange(lease);
         int seconds = (int) Math.max(1, Math.min(statementTimeout.toSeconds(), lease.toSeconds() / 2));
-        return new SharedRegister(new JdbcRegister(dataSource, seconds), lease, seconds);
+        return new SharedRegister(new JdbcRegister(dataSource, listening, seconds), lease, seconds);
     }
 
     /** In the fields of another store. */
@@ -93,11 +100,16 @@ final class SharedRegister extends MarkStore {
     KeptMarks open() {
         Member self = joined();
         renewedNanos = self.nanos().getAsLong();
-        RegisterStore.Joined opened = store.join(self, lease.toMillis());
+        RegisterStore.Joined opened = store.join(self, lease.toMillis(), resource -> left.accept(resource));
         found = opened;
         steps = threads("palisade-register", THREADS);
         renewals = threads("palisade-register-lease", 1);
         return opened.kept();
+    }
+
+    /** Has {@code left} called as {@link RegisterStore#join} says. */
+    void onLeave(Consumer<String> newLeft) {
+        left = newLeft;
     }
 
     private RegisterStore.Joined found() {
@@ -317,6 +329,7 @@ final class SharedRegister extends MarkStore {
         if (running == null) {
             return;
         }
+        store.close();
         running.shutdown();
         opened(renewals).shutdown();
         try {

@@ -5,6 +5,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.guard.MarkStore.StoredMark;
 import dev.palisade.guard.RegisterDecision.Outcome;
 import dev.palisade.guard.RegisterDecision.Outcome.Admitted;
+import dev.palisade.guard.RegisterDecision.Outcome.Blocked;
 import dev.palisade.guard.RegisterDecision.Outcome.Refused;
 import dev.palisade.guard.RegisterRows.MarkRow;
 import dev.palisade.guard.RegisterRows.State;
@@ -86,6 +87,9 @@ record SharedStep(
 
     private void leave(RegisterRows rows) throws SQLException {
         rows.remove(resource, guard, leaving);
+        if (!leaving.isEmpty()) {
+            rows.announceLeave(resource);
+        }
         rows.quarantine(resource, guard, lost);
     }
 
@@ -111,6 +115,10 @@ record SharedStep(
         }
         for (RegisteredCall call : admitted) {
             rows.register(resource, call);
+        }
+        if (outcomes.values().stream()
+                .anyMatch(outcome -> outcome instanceof Blocked blocked && blocked.by() != null)) {
+            rows.awaitLeave(resource);
         }
         if (!closed && !state.isSettled()) {
             rows.settle(state.epoch());

@@ -83,6 +83,11 @@ abstract class SqlDialect {
         return List.of();
     }
 
+    /** Whether guards of a shared register can announce to each other that a call has ended. */
+    boolean canAnnounceLeaves(Connection connection) throws SQLException {
+        return false;
+    }
+
     /** @throws SQLException in one line, when a crash of the database may take back what it has committed */
     void requireDurableCommits(Connection connection) throws SQLException {}
 

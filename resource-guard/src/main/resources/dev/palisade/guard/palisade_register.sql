@@ -40,4 +40,9 @@ CREATE TABLE IF NOT EXISTS palisade_register_calls (
     PRIMARY KEY (guard, number)
 );
 
-CREATE INDEX IF NOT EXISTS palisade_register_calls_of_resource ON palisade_register_calls (resource)
+CREATE INDEX IF NOT EXISTS palisade_register_calls_of_resource ON palisade_register_calls (resource);
+
+-- One row per resource at which a guard waits for calls of others; the guard that ends one deletes it and notifies.
+CREATE TABLE IF NOT EXISTS palisade_register_waits (
+    resource VARCHAR(512) NOT NULL PRIMARY KEY
+)

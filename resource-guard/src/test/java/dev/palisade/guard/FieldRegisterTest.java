@@ -67,7 +67,7 @@ class FieldRegisterTest {
 
     private FieldRegister joined() {
         FieldRegister register = new FieldRegister(fields);
-        register.join(member(time::nanos), LEASE.toMillis());
+        register.join(member(time::nanos), LEASE.toMillis(), left -> {});
         return register;
     }
 

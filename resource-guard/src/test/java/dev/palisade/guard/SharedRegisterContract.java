@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -97,7 +98,7 @@ abstract class SharedRegisterContract {
         await(() -> highestMark() == token);
     }
 
-    static void await(java.util.concurrent.Callable<Boolean> condition) {
+    static void await(Callable<Boolean> condition) {
         Awaitility.await()
                 .atMost(Duration.ofMinutes(1))
                 .pollInterval(Duration.ofMillis(5))
@@ -199,6 +200,27 @@ abstract class SharedRegisterContract {
             assertThat(why.metadata()).containsEntry(Rejection.MARK_TOKEN, "34");
         }
         assertThat(calls()).isZero();
+    }
+
+    /**
+     * The clock of the waiting guard stands still, so it does not poll.
+     *
+     * @param listening a store whose waiting calls are woken by other guards
+     * @param isListening whether it hears what is announced from now on
+     */
+    final void assertThatWaitingCallsAreWoken(MarkStore listening, Callable<Boolean> isListening) {
+        Guard one = guard();
+        Guard two = opened(builder(listening).time(new ManualTime()));
+        await(isListening);
+        for (long token = 33; token < 39; token += 2) {
+            Admission old = admitted(write(one, token));
+            CompletableFuture<Admission> next = write(two, token + 1);
+            awaitMark(token + 1);
+            assertThat(next).isNotDone();
+            old.close();
+            admitted(next).close();
+            await(() -> calls() == 0);
+        }
     }
 
     @Test

@@ -11,9 +11,11 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.jspecify.annotations.NullUnmarked;
@@ -117,6 +119,50 @@ class SharedRegisterOnPostgresTest extends SharedRegisterOnSqlContract {
     private static void signal(String signal, String pid) throws Exception {
         assertThat(new ProcessBuilder("kill", signal, pid).inheritIO().start().waitFor())
                 .isZero();
+    }
+
+    @Test
+    void waitingCallIsWokenByNotify() {
+        execute("DELETE FROM palisade_register_waits");
+        assertThatWaitingCallsAreWoken(
+                MarkStore.shared(database(), Duration.ofMinutes(5), database()), () -> listeners() == 1);
+        assertThat(number("SELECT COUNT(*) FROM palisade_register_waits")).isZero();
+    }
+
+    private long listeners() {
+        return number("SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND state = 'idle'");
+    }
+
+    /** Its poll would come after 10 s of silence; here its connection is cut. */
+    @Test
+    void listenerConnectsAgainAndEndsWithItsGuard() {
+        Guard guard = opened(builder(MarkStore.shared(database(), Duration.ofMinutes(5), database())));
+        await(() -> listeners() == 1);
+        long first = number("SELECT MAX(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'");
+        execute("SELECT pg_terminate_backend(" + first + ")");
+        await(() -> listeners() == 1
+                && number("SELECT MAX(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'") != first);
+        guard.close();
+        await(() -> listeners() == 0);
+    }
+
+    @Test
+    void tablesOfAnEarlierVersionAreReportedAndWaitingCallsPoll() {
+        execute("DROP TABLE palisade_register_waits");
+        try {
+            List<String> warnings = new CopyOnWriteArrayList<>();
+            Guard one = guard();
+            Guard two = opened(builder(MarkStore.shared(database(), Duration.ofMinutes(5), database()))
+                    .eventLines(warnings::add));
+            assertThat(warnings).anyMatch(line -> line.contains("register_polls") && line.contains("createTables"));
+            Admission old = admitted(write(one, 33));
+            CompletableFuture<Admission> next = write(two, 34);
+            awaitMark(34);
+            old.close();
+            admitted(next).close();
+        } finally {
+            MarkStore.createTables(database());
+        }
     }
 
     /** Whether a statement of another transaction waits for a lock. */

@@ -72,7 +72,7 @@ abstract class SharedRegisterOnSqlContract extends SharedRegisterContract {
 
     @Override
     MarkStore fastStore() {
-        return MarkStore.shared(pool());
+        return MarkStore.shared(pool(), MarkStore.SHARED_LEASE_DEFAULT, pool());
     }
 
     @Override

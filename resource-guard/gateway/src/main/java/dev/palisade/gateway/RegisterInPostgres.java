@@ -7,8 +7,8 @@ import java.time.Duration;
 
 /** A register in PostgreSQL, and a pool of connections to it, which connects later. */
 final class RegisterInPostgres implements OpenRegister {
-    /** As many as a guard uses at a time. */
-    private static final int CONNECTIONS = 5;
+    /** As many as a guard uses at a time, and one on which it is notified. */
+    private static final int CONNECTIONS = 6;
 
     private static final long CONNECT_MILLIS_MAX = 5_000;
 
@@ -34,7 +34,7 @@ final class RegisterInPostgres implements OpenRegister {
 
     @Override
     public MarkStore marks() {
-        return MarkStore.shared(pool, lease);
+        return MarkStore.shared(pool, lease, pool);
     }
 
     @Override

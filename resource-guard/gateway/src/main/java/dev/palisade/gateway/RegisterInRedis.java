@@ -8,10 +8,13 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SocketOptions.KeepAliveOptions;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.pubsub.PubSubCommandHandler;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.lettuce.core.resource.Delay;
@@ -43,6 +46,7 @@ final class RegisterInRedis implements OpenRegister {
     private final ClientResources resources;
     private final RedisClient client;
     private final StatefulRedisConnection<String, String> connection;
+    private final StatefulRedisPubSubConnection<String, String> listening;
 
     /**
      * @param password empty: none
@@ -58,7 +62,10 @@ final class RegisterInRedis implements OpenRegister {
                 .nettyCustomizer(new NettyCustomizer() {
                     @Override
                     public void afterChannelInitialized(Channel channel) {
-                        channel.pipeline().addFirst(new ReadTimeoutHandler(lease.toMillis(), TimeUnit.MILLISECONDS));
+                        if (channel.pipeline().get(PubSubCommandHandler.class) == null) { // It may be silent for long.
+                            channel.pipeline()
+                                    .addFirst(new ReadTimeoutHandler(lease.toMillis(), TimeUnit.MILLISECONDS));
+                        }
                     }
                 })
                 .build();
@@ -68,12 +75,15 @@ final class RegisterInRedis implements OpenRegister {
                 .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
                 .maintNotificationsConfig(MaintNotificationsConfig.disabled())
                 .protocolVersion(ProtocolVersion.RESP2)
-                .socketOptions(
-                        SocketOptions.builder().connectTimeout(CONNECT_MAX).build())
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(CONNECT_MAX)
+                        .keepAlive(KeepAliveOptions.builder().enable().build())
+                        .build())
                 .sslOptions(ssl)
                 .build());
         try {
             connection = client.connect(uri(address, user, password));
+            listening = client.connectPubSub(uri(address, user, password));
         } catch (RedisException e) {
             shutDown();
             throw new IOException(
@@ -146,7 +156,7 @@ final class RegisterInRedis implements OpenRegister {
 
     @Override
     public MarkStore marks() {
-        return RedisRegister.shared(connection, name, lease);
+        return RedisRegister.shared(connection, name, lease, listening);
     }
 
     @Override

@@ -1,15 +1,20 @@
 package dev.palisade.guard;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.guard.redis.RedisRegister;
 import dev.palisade.guard.redis.TestFields;
 import dev.palisade.redis.TestRedis;
+import io.lettuce.core.AclSetuserArgs;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +42,40 @@ class SharedRegisterOnRedisTest extends SharedRegisterContract {
         CLIENT.shutdown(0, 0, TimeUnit.SECONDS);
     }
 
+    @Test
+    void waitingCallIsWokenByPublish() {
+        try (StatefulRedisPubSubConnection<String, String> listening = CLIENT.connectPubSub()) {
+            String channel = key + ":left";
+            assertThatWaitingCallsAreWoken(
+                    RedisRegister.shared(CONNECTION, name, Duration.ofMinutes(5), listening),
+                    () -> redis.pubsubNumsub(channel).get(channel) == 1);
+            assertThat(rows()).noneMatch(ResourceRow::awaited);
+        }
+    }
+
+    @Test
+    void userWithoutTheChannelIsRefusedInOneLine() {
+        redis.aclSetuser(
+                "deaf",
+                AclSetuserArgs.Builder.on().nopass().allKeys().allCommands().resetChannels());
+        try (StatefulRedisPubSubConnection<String, String> listening = CLIENT.connectPubSub(deaf())) {
+            assertThatThrownBy(() -> builder(RedisRegister.shared(CONNECTION, name, Duration.ofMinutes(5), listening))
+                            .build())
+                    .isInstanceOf(RejectedException.class)
+                    .hasMessageContaining("cannot subscribe to '" + key + ":left'")
+                    .hasMessageNotContaining("\n");
+            assertThat(guards()).isEmpty();
+        } finally {
+            redis.aclDeluser("deaf");
+        }
+    }
+
+    private static RedisURI deaf() {
+        RedisURI uri = RedisURI.create(TestRedis.get().uri());
+        uri.setAuthentication("deaf", "any".toCharArray());
+        return uri;
+    }
+
     private BrokenFields broken() {
         return new BrokenFields(TestFields.of(CONNECTION, name, TIMEOUT));
     }
@@ -48,7 +87,7 @@ class SharedRegisterOnRedisTest extends SharedRegisterContract {
 
     @Override
     MarkStore fastStore() {
-        return store();
+        return RedisRegister.shared(CONNECTION, name, MarkStore.SHARED_LEASE_DEFAULT, CLIENT.connectPubSub());
     }
 
     @Override

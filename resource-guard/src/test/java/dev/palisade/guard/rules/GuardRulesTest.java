@@ -50,6 +50,9 @@ class GuardRulesTest {
     private static final DescribedPredicate<JavaClass> DIALECTS =
             part("dialect", "H2Dialect", "MySqlDialect", "PostgresDialect", "SqlDialect", "SqlFailure");
 
+    /** What needs more of a driver than JDBC. */
+    private static final DescribedPredicate<JavaClass> LISTENERS = part("listener", "PostgresListener");
+
     /** The check inside a transaction of the storage. */
     private static final DescribedPredicate<JavaClass> STORAGE = part(
             "storage",
@@ -77,6 +80,7 @@ class GuardRulesTest {
             "JdbcMarkStore",
             "JdbcRegister",
             "KeptMarks",
+            "LeaveAnnouncements",
             "MarkDirectory",
             "MarkLog",
             "MarkLogReader",
@@ -168,11 +172,17 @@ class GuardRulesTest {
             .should()
             .onlyDependOnClassesThat(DIALECTS.or(
                     resideInAnyPackage("dev.palisade.contract", "java..", "javax.sql", "org.jspecify.annotations")));
+    private static final ArchRule LISTENERS_KNOW_ONE_DRIVER = classes()
+            .that(LISTENERS)
+            .should()
+            .onlyDependOnClassesThat(LISTENERS.or(
+                    resideInAnyPackage("java..", "javax.sql", "org.postgresql", "org.jspecify.annotations")));
     private static final ArchRule MARK_STORES_DRAG_NOTHING_IN = classes()
             .that(MARK_STORES)
             .should()
             .onlyDependOnClassesThat(MARK_STORES
                     .or(DIALECTS)
+                    .or(LISTENERS)
                     .or(CORE)
                     .or(resideInAnyPackage(
                             "dev.palisade.contract", "java..", "javax.sql", "org.jspecify.annotations")));
@@ -234,6 +244,11 @@ class GuardRulesTest {
     @Test
     void dialectsKnowTheDriverApiOnly() {
         holdsAndSees(DIALECTS_KNOW_THE_DRIVER_API_ONLY, "OpensADatabase");
+    }
+
+    @Test
+    void listenersKnowOneDriver() {
+        holdsAndSees(LISTENERS_KNOW_ONE_DRIVER, "KnowsAnotherDriver");
     }
 
     @Test

@@ -90,6 +90,17 @@ final class FenceConnection {
         }
     }
 
+    /** Sends a PUBLISH and waits for nothing. */
+    void publish(String channel, String message) {
+        CommandArgs<byte[], byte[]> args =
+                new CommandArgs<>(ByteArrayCodec.INSTANCE).add(bytes(channel)).add(bytes(message));
+        try {
+            connection.dispatch(new FenceCall(CommandType.PUBLISH, args));
+        } catch (RuntimeException e) {
+            // Lettuce took no command: the listeners poll.
+        }
+    }
+
     private long deadlineNanos() {
         return System.nanoTime() + timeout.toNanos();
     }

@@ -8,6 +8,9 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.guard.MarkStore.SharedFields;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -15,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,10 +32,60 @@ final class RedisFields implements SharedFields {
 
     private final FenceConnection connection;
     private final String key;
+    private final @Nullable StatefulRedisPubSubConnection<String, String> listening;
 
     RedisFields(FenceConnection connection, String key) {
+        this(connection, key, null);
+    }
+
+    /** @param listening null: waiting calls poll */
+    RedisFields(
+            FenceConnection connection, String key, @Nullable StatefulRedisPubSubConnection<String, String> listening) {
         this.connection = connection;
         this.key = key;
+        this.listening = listening;
+    }
+
+    /** Of announcements. */
+    private String channel() {
+        return key + ":left";
+    }
+
+    @Override
+    public void announce(String message) {
+        connection.publish(channel(), message);
+    }
+
+    @Override
+    public Optional<Runnable> subscribe(Consumer<String> listener) {
+        StatefulRedisPubSubConnection<String, String> pubSub = listening;
+        if (pubSub == null) {
+            return Optional.empty();
+        }
+        RedisPubSubAdapter<String, String> adapter = new RedisPubSubAdapter<>() {
+            @Override
+            public void message(String channel, String message) {
+                if (channel.equals(channel())) {
+                    listener.accept(message);
+                }
+            }
+        };
+        pubSub.addListener(adapter);
+        try {
+            pubSub.sync().subscribe(channel());
+        } catch (RedisException e) {
+            pubSub.removeListener(adapter);
+            throw unavailable(
+                    "cannot subscribe to '" + channel() + "' in Redis ("
+                            + String.valueOf(e.getMessage()).lines().findFirst().orElse("no message")
+                            + "); nothing was applied: allow the user this channel, or use RedisRegister.shared without a"
+                            + " connection for it: waiting calls then poll",
+                    e);
+        }
+        return Optional.of(() -> {
+            pubSub.removeListener(adapter);
+            var unused = pubSub.async().unsubscribe(channel());
+        });
     }
 
     @Override

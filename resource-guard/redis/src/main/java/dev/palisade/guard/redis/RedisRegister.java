@@ -4,7 +4,9 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.MarkStore;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Mark stores of several guards that share marks and a register of running calls in one Redis or Valkey, 7.0 or newer. It has one
@@ -37,9 +39,32 @@ public final class RedisRegister {
      * @throws IllegalArgumentException when the name or the lease is out of range; nothing was sent
      */
     public static MarkStore shared(StatefulRedisConnection<?, ?> connection, String name, Duration lease) {
+        return store(connection, name, lease, null);
+    }
+
+    /**
+     * The same, whose waiting calls are woken by PUBLISH when a call of another guard ends. Otherwise they poll, every 10 to 200
+     * ms. The channel is the key and {@code :left}.
+     *
+     * @param listening to the same Redis; stays the caller's, open as long as the guard
+     * @throws IllegalArgumentException as there
+     */
+    public static MarkStore shared(
+            StatefulRedisConnection<?, ?> connection,
+            String name,
+            Duration lease,
+            StatefulRedisPubSubConnection<String, String> listening) {
+        return store(connection, name, lease, listening);
+    }
+
+    private static MarkStore store(
+            StatefulRedisConnection<?, ?> connection,
+            String name,
+            Duration lease,
+            @Nullable StatefulRedisPubSubConnection<String, String> listening) {
         Duration half = lease.dividedBy(2);
         Duration timeout = half.compareTo(FencedRedis.TIMEOUT_DEFAULT) < 0 ? half : FencedRedis.TIMEOUT_DEFAULT;
-        return MarkStore.shared(new RedisFields(new FenceConnection(connection, timeout), key(name)), lease);
+        return MarkStore.shared(new RedisFields(new FenceConnection(connection, timeout), key(name), listening), lease);
     }
 
     /**

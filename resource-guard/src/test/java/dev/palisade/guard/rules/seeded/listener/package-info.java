@@ -1,0 +1,4 @@
+@NullMarked
+package dev.palisade.guard.rules.seeded.listener;
+
+import org.jspecify.annotations.NullMarked;
