@@ -20,7 +20,8 @@ import io.grpc.ManagedChannelBuilder;
 import java.nio.file.Path;
 import java.util.List;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -30,18 +31,24 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class ExplainIT {
     private static final String LOCK = "orders/42";
 
-    private final Shell shell = new Shell();
-    private final ManagedChannel toLocks = ManagedChannelBuilder.forTarget(shell.serverAddress())
-            .usePlaintext()
-            .build();
+    private static Shell shell;
+    private static ManagedChannel toLocks;
 
-    @AfterEach
-    void close() {
+    @BeforeAll
+    static void start() {
+        shell = new Shell();
+        toLocks = ManagedChannelBuilder.forTarget(shell.serverAddress())
+                .usePlaintext()
+                .build();
+    }
+
+    @AfterAll
+    static void close() {
         toLocks.shutdownNow();
         shell.close();
     }
 
-    private Guard guard() throws Exception {
+    private static Guard guard() throws Exception {
         Path marks = shell.installation().home().resolve("marks");
         MarkStore.createNeverUsed(marks);
         return Guard.builder(
@@ -63,7 +70,7 @@ class ExplainIT {
             try (Lease lease = a.acquire(LOCK)) {
                 late = lease.sequencer();
                 token = lease.token().value();
-                assertThat(shell.run("force-release", LOCK, "--by", "ops", "--why", "stuck")
+                assertThat(shell.here("force-release", LOCK, "--by", "ops", "--why", "stuck")
                                 .code())
                         .isZero();
             }
@@ -74,7 +81,7 @@ class ExplainIT {
                 JsonObject story = Awaitility.await()
                         .atMost(Shell.PATIENCE)
                         .until(
-                                this::story,
+                                ExplainIT::story,
                                 found -> found.get("events").toString().contains("REFUSED"));
                 assertThat(story.get("token").getAsLong()).isEqualTo(token);
                 assertThat(story.get("state").getAsString()).isEqualTo("FORCE_RELEASED");
@@ -94,8 +101,9 @@ class ExplainIT {
         }
     }
 
-    private JsonObject story() throws Exception {
-        return JsonParser.parseString(shell.run("explain", LOCK, "--json").out().get(0))
+    private static JsonObject story() {
+        return JsonParser.parseString(
+                        shell.here("explain", LOCK, "--json").out().get(0))
                 .getAsJsonObject();
     }
 
@@ -107,15 +115,15 @@ class ExplainIT {
     }
 
     @Test
-    void whatCannotBeExplainedIsOneLine() throws Exception {
-        Shell.Ran both = shell.run("explain", LOCK, "--token", "1", "--sequencer", "AAAA");
+    void whatCannotBeExplainedIsOneLine() {
+        Shell.Ran both = shell.here("explain", LOCK, "--token", "1", "--sequencer", "AAAA");
         assertThat(both.code()).isEqualTo(2);
         assertThat(both.err()).first().asString().contains("use one of them");
-        Shell.Ran forged = shell.run("explain", LOCK, "--sequencer", "AAAA");
+        Shell.Ran forged = shell.here("explain", LOCK, "--sequencer", "AAAA");
         assertThat(forged.code()).isEqualTo(5);
         assertThat(forged.err()).singleElement().asString().contains("SEQUENCER_INVALID");
-        Shell.Ran unused = shell.run("explain", LOCK);
+        Shell.Ran unused = shell.here("explain", "unused");
         assertThat(unused.code()).isZero();
-        assertThat(unused.out()).first().isEqualTo("No grant of lock '" + LOCK + "' is known.");
+        assertThat(unused.out()).first().isEqualTo("No grant of lock 'unused' is known.");
     }
 }

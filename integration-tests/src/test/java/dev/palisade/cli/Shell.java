@@ -104,6 +104,22 @@ final class Shell implements AutoCloseable {
         return run(Map.of(), arguments);
     }
 
+    /**
+     * {@link #run(String...)} in this process, on this thread: for what the command line says and not for how it starts. A JVM of its own
+     * is most of what a short command costs.
+     */
+    Ran here(String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(1, List.of("--server", server.address()));
+        if (all.stream().noneMatch(each -> each.startsWith("--timeout"))) {
+            all.addAll(1, List.of("--timeout", "20s"));
+        }
+        try (ThreadOutput output = ThreadOutput.capture()) {
+            int code = Main.run(all.toArray(new String[0]));
+            return new Ran(code, output.out(), output.err());
+        }
+    }
+
     Ran run(Map<String, String> environment, String... arguments) throws IOException, InterruptedException {
         Path out = Files.createTempFile(installation.home(), "out", "");
         Path err = Files.createTempFile(installation.home(), "err", "");

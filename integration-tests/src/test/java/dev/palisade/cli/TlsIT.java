@@ -8,18 +8,25 @@ import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation.Service;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import javax.net.ssl.SSLSocket;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A lock server that listens with TLS, and the commands that call it; all by the packaged jars. */
-@Execution(ExecutionMode.CONCURRENT)
+@Execution(ExecutionMode.SAME_THREAD)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class TlsIT {
     private static final TestAuthority AUTHORITY = TestAuthority.named("authority");
     private static final TestAuthority OTHER = TestAuthority.named("other authority");
@@ -27,13 +34,13 @@ class TlsIT {
     private static final TestCertificate CLIENT = AUTHORITY.client("worker");
 
     @TempDir
-    Path folder;
+    static Path folder;
 
-    private Map<String, String> verified;
-    private Shell shell;
+    private static Map<String, String> verified;
+    private static Shell shell;
 
-    @BeforeEach
-    void start() {
+    @BeforeAll
+    static void start() {
         Path authority = AUTHORITY.write(folder.resolve("authority.pem"));
         verified = Map.of(
                 "PALISADE_CACERT",
@@ -51,14 +58,21 @@ class TlsIT {
                 authority.toString());
     }
 
-    @AfterEach
-    void close() {
+    @AfterAll
+    static void close() {
         shell.close();
+    }
+
+    /** {@code palisade list} in this process, with the files of {@code settings} as options. */
+    private static Shell.Ran listed(Map<String, String> settings) {
+        List<String> arguments = new ArrayList<>(List.of("list"));
+        settings.forEach((variable, value) ->
+                arguments.add("--" + variable.substring("PALISADE_".length()).toLowerCase(Locale.ROOT) + "=" + value));
+        return shell.here(arguments.toArray(new String[0]));
     }
 
     @Test
     void everyVerbCallsWithTheFilesOfTheSettings() throws Exception {
-        assertThat(shell.run(verified, "list").code()).isZero();
         Shell.Ran ran = shell.run(verified, "run", "job", "--", "sh", "-c", "echo $PALISADE_LOCK");
         assertThat(ran.err()).isEmpty();
         assertThat(ran.out()).containsExactly("job");
@@ -66,11 +80,10 @@ class TlsIT {
     }
 
     @Test
-    void aCallThatIsRefusedSaysWhy() throws Exception {
+    void aCallThatIsRefusedSaysWhy() {
         String authority = verified.get("PALISADE_CACERT");
         assertRefused(
-                "it closed the connection; if it listens with TLS, call it with TLS",
-                Map.of("PALISADE_LIST_TIMEOUT", "5s"));
+                "it closed the connection; if it listens with TLS, call it with TLS", Map.of("PALISADE_TIMEOUT", "1s"));
         assertRefused(
                 "its certificate was issued by an authority that is not trusted here", Map.of("PALISADE_TLS", "true"));
         assertRefused(
@@ -88,18 +101,18 @@ class TlsIT {
                         stranger.writeKey(folder.resolve("stranger.key")).toString()));
     }
 
-    private void assertRefused(String why, Map<String, String> environment) throws Exception {
-        Shell.Ran ran = shell.run(environment, "list");
+    private void assertRefused(String why, Map<String, String> environment) {
+        Shell.Ran ran = listed(environment);
         assertThat(ran.code()).isEqualTo(3);
         assertThat(ran.err()).singleElement().asString().contains(why);
     }
 
     @Test
-    void aFileThatCannotBeUsedIsNamedBeforeAnyCall() throws Exception {
-        Shell.Ran ran = shell.run("list", "--cacert", "no-such-file.pem");
+    void aFileThatCannotBeUsedIsNamedBeforeAnyCall() {
+        Shell.Ran ran = shell.here("list", "--cacert", "no-such-file.pem");
         assertThat(ran.code()).isEqualTo(2);
         assertThat(ran.err()).containsExactly("palisade list: TLS file no-such-file.pem does not exist");
-        ran = shell.run("run", "job", "--cert", folder.resolve("client.pem").toString(), "--", "true");
+        ran = shell.here("run", "job", "--cert", folder.resolve("client.pem").toString(), "--", "true");
         assertThat(ran.code()).isEqualTo(2);
         assertThat(ran.err()).containsExactly("palisade run: --cert needs --key too (see --help)");
     }
@@ -123,8 +136,10 @@ class TlsIT {
         }
     }
 
+    /** The last, because the others' server is not trusted after it. */
     @Test
-    void aNewCertificateIsUsedWithoutARestart() throws Exception {
+    @Order(Integer.MAX_VALUE)
+    void aNewCertificateIsUsedWithoutARestart() {
         Map<String, String> other = Map.of(
                 "PALISADE_CACERT",
                 OTHER.write(folder.resolve("other.pem")).toString(),
@@ -132,13 +147,11 @@ class TlsIT {
                 verified.get("PALISADE_CERT"),
                 "PALISADE_KEY",
                 verified.get("PALISADE_KEY"));
-        assertThat(shell.run(other, "list").code()).isEqualTo(3);
+        assertThat(listed(other).code()).isEqualTo(3);
         TestCertificate next = OTHER.server();
         next.writeCertificate(folder.resolve("server.pem"));
         next.writeKey(folder.resolve("server.key"));
-        Awaitility.await()
-                .atMost(Shell.PATIENCE)
-                .until(() -> shell.run(other, "list").code() == 0);
-        assertThat(shell.run(verified, "list").code()).isEqualTo(3);
+        Awaitility.await().atMost(Shell.PATIENCE).until(() -> listed(other).code() == 0);
+        assertThat(listed(verified).code()).isEqualTo(3);
     }
 }

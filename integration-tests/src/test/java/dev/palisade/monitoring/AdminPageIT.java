@@ -2,7 +2,6 @@ package dev.palisade.monitoring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
@@ -57,7 +56,6 @@ class AdminPageIT {
     @BeforeAll
     static void start() throws Exception {
         installation = Installation.fresh();
-        browser = Browser.orSkip(installation.home());
         Path policy =
                 Files.writeString(folder.resolve("policy.conf"), "allow ops * *\nallow viewer describe orders/*\n");
         Path users = Files.write(folder.resolve("users"), List.of(user("ops", OPS), user("viewer", VIEWER)));
@@ -71,6 +69,7 @@ class AdminPageIT {
         command.addAll(List.of(options));
         server = Child.start(
                 "server", command, Map.of("PALISADE_HOME", installation.home().toString()));
+        browser = Browser.orSkip(installation.home()); // Starts while the server does.
         String line = server.await(any -> any.contains(AT));
         page = line.substring(line.indexOf(AT) + AT.length(), line.indexOf(','));
         address = Installation.Service.of(server).address();
@@ -126,17 +125,17 @@ class AdminPageIT {
 
     @Test
     void aWrongTokenIsRefusedAndALesserOneOffersLess() throws Exception {
-        signIn("palisade_wrong", "");
-        browser.awaitText("main .problem", "the token is not one of a user");
-        assertThat(browser.console()).singleElement().asString().contains("401");
-        browser.type("#token", VIEWER);
-        browser.click("main button");
-        browser.awaitText("#live", "Live");
-        assertThat(browser.text("#principal")).isEqualTo("viewer");
-        assertThat(browser.text("nav")).isEqualTo("Locks");
         try (PalisadeClient holder = client("holder")) {
             Lease lease = holder.acquire("orders/7", Duration.ofMinutes(1));
             Lease hidden = holder.acquire("secret", Duration.ofMinutes(1));
+            signIn("palisade_wrong", "");
+            browser.awaitText("main .problem", "the token is not one of a user");
+            assertThat(browser.console()).singleElement().asString().contains("401");
+            browser.type("#token", VIEWER);
+            browser.click("main button");
+            browser.awaitText("#live", "Live");
+            assertThat(browser.text("#principal")).isEqualTo("viewer");
+            assertThat(browser.text("nav")).isEqualTo("Locks");
             browser.awaitText("#results", "orders/7");
             assertThat(browser.text("#results")).doesNotContain("secret");
             browser.clickLink("orders/7");
@@ -151,16 +150,16 @@ class AdminPageIT {
 
     @Test
     void aLockIsFoundAndFollowedThroughAHandOver() throws Exception {
-        signIn(OPS, "");
         try (PalisadeClient first = client("first-worker");
                 PalisadeClient second = client("second-worker")) {
             Lease lease = first.acquire("orders/42", Duration.ofMinutes(1));
             Lease other = first.acquire("reports/nightly", Duration.ofMinutes(1));
             CompletableFuture<Lease> waiting = CompletableFuture.supplyAsync(() -> acquired(second, "orders/42"));
+            signIn(OPS, "");
             browser.awaitText("#results", "reports/nightly");
             browser.type("#prefix", "orders/4");
             browser.click("form button");
-            await().until(() -> !browser.text("#results").contains("reports/nightly"));
+            Browser.waiting().until(() -> !browser.text("#results").contains("reports/nightly"));
             browser.clickLink("orders/42");
             browser.awaitText("section[aria-label=Queue]", "second-worker");
             browser.awaitText("section[aria-label='Held by']", "first-worker");
@@ -177,11 +176,11 @@ class AdminPageIT {
 
     @Test
     void aLeaseIsForceReleasedForAReason() throws Exception {
-        signIn(OPS, "#/lock/orders%2F9");
         try (PalisadeClient stuck = client("stuck-worker")) {
             CompletableFuture<String> lost = new CompletableFuture<>();
             Lease lease = stuck.acquire("orders/9", Duration.ofMinutes(1));
             lease.onLost(reason -> lost.complete(String.valueOf(reason)));
+            signIn(OPS, "#/lock/orders%2F9");
             browser.awaitText("main", "stuck-worker");
             browser.click("#request-release");
             browser.click("dialog button[type=button]");
@@ -222,7 +221,7 @@ class AdminPageIT {
                     .isInstanceOf(RejectedException.class);
             signIn(OPS, "#/lock/orders%2F8");
             browser.awaitText("main", "late-worker");
-            await().until(() -> {
+            Browser.waiting().until(() -> {
                 browser.click("#explain");
                 return browser.text("#explanation").contains("TOKEN_STALE");
             });
@@ -237,9 +236,9 @@ class AdminPageIT {
 
     @Test
     void namesAreTextAndTheServerIsShown() throws Exception {
-        signIn(OPS, "");
         try (PalisadeClient hostile = client(HOSTILE)) {
             Lease lease = hostile.acquire(HOSTILE, Duration.ofMinutes(1));
+            signIn(OPS, "");
             browser.awaitText("#results", HOSTILE);
             browser.clickLink(HOSTILE);
             browser.awaitText("main h2", HOSTILE);

@@ -7,12 +7,14 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.logging.Level;
 import java.util.stream.Stream;
+import org.awaitility.core.ConditionFactory;
 import org.openqa.selenium.By;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.StaleElementReferenceException;
@@ -84,7 +86,7 @@ final class Browser implements AutoCloseable {
     }
 
     void clickLink(String text) {
-        await().until(() -> {
+        waiting().until(() -> {
             Optional<WebElement> link = driver.findElements(By.tagName("a")).stream()
                     .filter(each -> text.equals(each.getText()))
                     .findFirst();
@@ -93,8 +95,13 @@ final class Browser implements AutoCloseable {
         });
     }
 
+    /** A look costs the page less than its wait for the next one costs a test. */
+    static ConditionFactory waiting() {
+        return await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(20));
+    }
+
     private WebElement awaited(String selector) {
-        await().until(() -> count(selector) > 0);
+        waiting().until(() -> count(selector) > 0);
         return driver.findElement(By.cssSelector(selector));
     }
 
@@ -113,7 +120,7 @@ final class Browser implements AutoCloseable {
     }
 
     void awaitText(String selector, String text) {
-        await().alias(selector + " has " + text).until(() -> text(selector).contains(text));
+        waiting().alias(selector + " has " + text).until(() -> text(selector).contains(text));
     }
 
     String attribute(String selector, String name) {

@@ -86,7 +86,9 @@ class JsonLogIT {
     }
 
     @Test
-    void aLockServerAndAnObjectStoreLogObjectsOnly() throws Exception {
+    void theLogsOfAllServersAreObjectsOnly() throws Exception {
+        String jar = Installation.jar("resource-guard/gateway/target/palisade-gateway.jar");
+        // All that does not wait for another starts at once.
         try (Child server = start(
                         "server",
                         Map.of(),
@@ -104,53 +106,63 @@ class JsonLogIT {
                         Installation.jar("resource-guard/target/palisade-objects.jar"),
                         "--port",
                         "0")) {
-            try (PalisadeClient client = PalisadeClient.builder()
-                    .servers(Installation.Service.of(server).address())
-                    .owner(HOSTILE)
-                    .build()) {
-                client.acquire("orders/1").close();
+            String locks = Installation.Service.of(server).address();
+            Path file = gatewayFile(locks);
+            try (Child init = start("init", Map.of(), "-jar", jar, "init", file.toString())) {
+                assertThat(init.awaitExit()).isZero();
             }
-            ManagedChannel channel = Grpc.newChannelBuilder(
-                            Installation.Service.of(objects).address(), InsecureChannelCredentials.create())
-                    .build();
-            assertThatThrownBy(() -> ObjectsGrpc.newBlockingStub(channel)
-                            .get(GetObjectRequest.newBuilder()
-                                    .setKey("orders/1")
-                                    .build()))
-                    .isInstanceOf(StatusRuntimeException.class);
-            channel.shutdownNow();
+            try (Child gateway = start(
+                    "gateway",
+                    Map.of("PALISADE_GATEWAY_LOG_FORMAT", "json"),
+                    "-jar",
+                    jar,
+                    "--config",
+                    file.toString())) {
+                useALock(locks);
+                readWithoutASequencer(Installation.Service.of(objects).address());
+                writeWithoutASequencer(Installation.Service.of(gateway).address());
 
-            JsonObject opened = event(log(server), "session_opened");
-            assertThat(opened.get("owner").getAsString()).isEqualTo(HOSTILE);
-            JsonObject refused = event(log(objects), "refused");
-            assertThat(refused.get("reason").getAsString()).isEqualTo("SEQUENCER_MISSING");
+                JsonObject opened = event(log(server), "session_opened");
+                assertThat(opened.get("owner").getAsString()).isEqualTo(HOSTILE);
+                for (Child guard : List.of(objects, gateway)) {
+                    assertThat(event(log(guard), "refused").get("reason").getAsString())
+                            .isEqualTo("SEQUENCER_MISSING");
+                }
+            }
         }
     }
 
-    @Test
-    void aGatewayLogsObjectsOnly() throws Exception {
-        Installation.Service server = installation.server();
-        Path file = Files.writeString(
+    private Path gatewayFile(String locks) throws IOException {
+        return Files.writeString(
                 installation.home().resolve("gateway.yaml"),
                 "listen: 127.0.0.1:0\nprotects: stock\nmarks: marks\nkeyset: keys/sequencers.json\nlock-servers: "
-                        + server.address() + "\nupstream:\n  addresses: 127.0.0.1:9\nroutes:\n  - path: /stock/{id}\n"
-                        + "    lock: stock/{id}\n");
-        String jar = Installation.jar("resource-guard/gateway/target/palisade-gateway.jar");
-        try (Child init = start("init", Map.of(), "-jar", jar, "init", file.toString())) {
-            assertThat(init.awaitExit()).isZero();
+                        + locks
+                        + "\nupstream:\n  addresses: 127.0.0.1:9\nroutes:\n  - path: /stock/{id}\n    lock: stock/{id}\n");
+    }
+
+    private static void useALock(String locks) throws InterruptedException {
+        try (PalisadeClient client =
+                PalisadeClient.builder().servers(locks).owner(HOSTILE).build()) {
+            client.acquire("orders/1").close();
         }
-        try (Child gateway = start(
-                "gateway", Map.of("PALISADE_GATEWAY_LOG_FORMAT", "json"), "-jar", jar, "--config", file.toString())) {
-            URI uri = URI.create("http://" + Installation.Service.of(gateway).address() + "/stock/1");
-            HttpResponse<String> response = HttpClient.newHttpClient()
-                    .send(
-                            HttpRequest.newBuilder(uri)
-                                    .PUT(HttpRequest.BodyPublishers.ofString("x"))
-                                    .build(),
-                            HttpResponse.BodyHandlers.ofString());
-            assertThat(response.statusCode()).isGreaterThanOrEqualTo(400);
-            assertThat(event(log(gateway), "refused").get("reason").getAsString())
-                    .isEqualTo("SEQUENCER_MISSING");
-        }
+    }
+
+    private static void readWithoutASequencer(String objects) {
+        ManagedChannel channel = Grpc.newChannelBuilder(objects, InsecureChannelCredentials.create())
+                .build();
+        assertThatThrownBy(() -> ObjectsGrpc.newBlockingStub(channel)
+                        .get(GetObjectRequest.newBuilder().setKey("orders/1").build()))
+                .isInstanceOf(StatusRuntimeException.class);
+        channel.shutdownNow();
+    }
+
+    private static void writeWithoutASequencer(String gateway) throws IOException, InterruptedException {
+        HttpResponse<String> response = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(URI.create("http://" + gateway + "/stock/1"))
+                                .PUT(HttpRequest.BodyPublishers.ofString("x"))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
+        assertThat(response.statusCode()).isGreaterThanOrEqualTo(400);
     }
 }

@@ -32,11 +32,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * HTTP port for monitoring and the admin page, on a thread of its own: it delays no lock. A connection has one request and ends
- * within {@link #CONNECTION_MILLIS}, unless {@link EventStreams} keeps it; so slow clients hold nothing for long. Thread-safe.
+ * within {@link Times#connectionMillis}, unless {@link EventStreams} keeps it; so slow clients hold nothing for long. Thread-safe.
  */
 final class AdminPort implements AutoCloseable {
-    /** How long a connection may last, from accept to the last byte of the response. */
-    static final long CONNECTION_MILLIS = 10_000;
+    /**
+     * @param connectionMillis how long a connection may last, from accept to the last byte of the response
+     * @param streamMillis how often an event stream repeats its request
+     */
+    record Times(long connectionMillis, long streamMillis) {
+        static final Times DEFAULTS = new Times(10_000, 1_000);
+    }
 
     /** Open at one time; more are closed at once. */
     static final int CONNECTIONS_MAX = 64;
@@ -75,7 +80,7 @@ final class AdminPort implements AutoCloseable {
             BooleanSupplier ready,
             AdminApi api)
             throws CannotStart {
-        return open(address, tls, authentication, metrics, ready, api, CONNECTION_MILLIS);
+        return open(address, tls, authentication, metrics, ready, api, Times.DEFAULTS);
     }
 
     static AdminPort open(
@@ -85,11 +90,11 @@ final class AdminPort implements AutoCloseable {
             ServerMetrics metrics,
             BooleanSupplier ready,
             AdminApi api,
-            long connectionMillis)
+            Times times)
             throws CannotStart {
         EventLoopGroup thread = new MultiThreadIoEventLoopGroup(
                 1, new DefaultThreadFactory("palisade-admin", true), NioIoHandler.newFactory());
-        EventStreams streams = new EventStreams(api, thread.next());
+        EventStreams streams = new EventStreams(api, thread.next(), times.streamMillis());
         AtomicInteger connections = new AtomicInteger();
         SslContext context = tls == null ? null : context(tls);
         ChannelFuture bound = new ServerBootstrap()
@@ -111,7 +116,7 @@ final class AdminPort implements AutoCloseable {
                                         () -> {
                                             var unusedClose = connection.close();
                                         },
-                                        connectionMillis,
+                                        times.connectionMillis(),
                                         TimeUnit.MILLISECONDS);
                         if (context != null) {
                             connection.pipeline().addLast(context.newHandler(connection.alloc()));

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Bounded set of server-sent event streams. A stream repeats its request once a second and sends the response if it changed, so
+ * Bounded set of server-sent event streams. A stream repeats its request at each tick, once a second, and sends the response if it changed, so
  * rights, tokens and certificates count as they do for the request alone; the first refusal is sent too, and ends the stream. A
  * client that does not read has one unsent event at most, and is closed. On the admin port's thread only.
  */
@@ -33,7 +33,6 @@ final class EventStreams {
     /** Open at one time. */
     static final int STREAMS_MAX = 32;
 
-    private static final long TICK_MILLIS = 1_000;
     /** Without an event for so long a comment is sent, by which clients see that the stream lives. */
     private static final int QUIET_TICKS = 3;
     /** How long a client may leave an event unread. */
@@ -44,10 +43,10 @@ final class EventStreams {
     private final AdminApi api;
     private final Set<Stream> open = new HashSet<>();
 
-    EventStreams(AdminApi api, EventLoop thread) {
+    EventStreams(AdminApi api, EventLoop thread, long tickMillis) {
         this.api = api;
         var unused = thread.scheduleAtFixedRate(
-                () -> List.copyOf(open).forEach(Stream::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+                () -> List.copyOf(open).forEach(Stream::tick), tickMillis, tickMillis, TimeUnit.MILLISECONDS);
     }
 
     /** @param refusal sends a response that begins no stream */

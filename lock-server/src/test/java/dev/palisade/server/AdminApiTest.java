@@ -14,8 +14,9 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -23,22 +24,33 @@ import org.junit.jupiter.api.io.TempDir;
 class AdminApiTest {
     private static final String HOSTILE = "<img src=x onerror=alert(1)>\"'&/..%2e";
 
+    private static final AtomicInteger LOCKS = new AtomicInteger();
+
     @TempDir
-    Path folder;
+    static Path folder;
 
-    private AdminServed admin;
+    private static AdminServed admin;
 
-    @BeforeEach
-    void serve() throws Exception {
+    /** A lock of each test's own: they share one server. */
+    private final String lock = "api-" + LOCKS.incrementAndGet();
+
+    private final String path = "/api/v1/locks/" + lock;
+
+    @BeforeAll
+    static void serve() throws Exception {
         admin = new AdminServed(folder.resolve("locks"), null);
     }
 
-    @AfterEach
-    void close() throws Exception {
+    @AfterAll
+    static void close() throws Exception {
         admin.close();
     }
 
-    private Granted acquired(String lock, long session) {
+    private static Granted acquired(String lock, long session) {
+        return acquired(admin, lock, session);
+    }
+
+    private static Granted acquired(AdminServed admin, String lock, long session) {
         return admin.served
                 .unary()
                 .acquire(Served.acquire(lock, 1, 0)
@@ -49,7 +61,7 @@ class AdminApiTest {
                 .getGranted();
     }
 
-    private void waiting(String lock, long session) {
+    private static void waiting(String lock, long session) {
         LocksGrpc.newStub(admin.served.unary().getChannel())
                 .acquire(
                         Served.acquire(lock, 1, 60_000)
@@ -78,15 +90,15 @@ class AdminApiTest {
 
     @Test
     void everyReplyIsAsTheFileSays() throws Exception {
-        acquired("a", 1);
-        waiting("a", 2);
+        acquired(lock, 1);
+        waiting(lock, 2);
         matching("GET /caller", admin.get("/api/v1/caller", null));
-        assertThat(matching("GET /locks", admin.get("/api/v1/locks", null)).body())
-                .contains("\"locksTotal\":1", "owner-1");
-        assertThat(matching("GET /locks/{lock}", admin.get("/api/v1/locks/a", null))
+        assertThat(matching("GET /locks", admin.get("/api/v1/locks?prefix=" + lock, null))
                         .body())
+                .contains("\"locksTotal\":1", "owner-1");
+        assertThat(matching("GET /locks/{lock}", admin.get(path, null)).body())
                 .contains("GRANTED", "QUEUED", "owner-2", "purpose-1", "\"mayForceRelease\":true");
-        assertThat(matching("GET /locks/{lock}/explain", admin.get("/api/v1/locks/a/explain", null))
+        assertThat(matching("GET /locks/{lock}/explain", admin.get(path + "/explain", null))
                         .body())
                 .contains("\"state\":\"HELD\"", "owner-1", "advice");
         assertThat(matching("GET /sessions", admin.get("/api/v1/sessions", null))
@@ -94,22 +106,18 @@ class AdminApiTest {
                 .isEqualTo(200);
         assertThat(matching("GET /store", admin.get("/api/v1/store", null)).body())
                 .contains("\"kind\":\"embedded\"");
-        String asked = "{\"by\":\"an operator\",\"why\":\"maintenance\"}";
-        assertThat(matching(
-                                "POST /locks/{lock}/request-release",
-                                admin.post("/api/v1/locks/a/request-release", null, asked))
+        String body = "{\"by\":\"an operator\",\"why\":\"maintenance\"}";
+        assertThat(matching("POST /locks/{lock}/request-release", admin.post(path + "/request-release", null, body))
                         .body())
                 .isEqualTo("{\"holdersAsked\":1}");
-        assertThat(matching(
-                                "POST /locks/{lock}/force-release",
-                                admin.post("/api/v1/locks/a/force-release", null, asked))
+        assertThat(matching("POST /locks/{lock}/force-release", admin.post(path + "/force-release", null, body))
                         .body())
                 .isEqualTo("{\"released\":1}");
-        assertThat(admin.get("/api/v1/locks/a", null).body()).contains("FORCE_RELEASED", "an operator", "maintenance");
+        assertThat(admin.get(path, null).body()).contains("FORCE_RELEASED", "an operator", "maintenance");
         for (String operation : OpenApi.load().operations()) {
             String[] parts = operation.split(" ", 2);
-            String path = "/api/v1" + parts[1].replace("{lock}", "a") + "?none=1";
-            AdminServed.Reply refused = admin.ask(parts[0], path, null, "");
+            String asked = "/api/v1" + parts[1].replace("{lock}", lock) + "?none=1";
+            AdminServed.Reply refused = admin.ask(parts[0], asked, null, "");
             assertThat(refused.status()).as(operation).isGreaterThanOrEqualTo(400);
             assertThat(refused.head()).contains("application/problem+json");
             matching(operation, refused);
@@ -118,70 +126,73 @@ class AdminApiTest {
 
     @Test
     void onlyTheLeaseOfTheTokenIsReleased() throws Exception {
-        long token = acquired("a", 1).getToken();
+        long token = acquired(lock, 1).getToken();
         String body = "{\"token\":\"%d\",\"by\":\"b\",\"why\":\"w\"}";
-        assertThat(admin.post("/api/v1/locks/a/force-release", null, body.formatted(token - 1))
+        assertThat(admin.post(path + "/force-release", null, body.formatted(token - 1))
                         .body())
                 .contains("\"released\":0");
-        assertThat(admin.post("/api/v1/locks/a/force-release", null, body.formatted(token))
+        assertThat(admin.post(path + "/force-release", null, body.formatted(token))
                         .body())
                 .contains("\"released\":1");
     }
 
     @Test
-    void theHistoryNamesThePrincipal() throws Exception {
-        AdminUsers users = new AdminUsers(folder, List.of("allow ops * *"));
+    void theHistoryNamesThePrincipal(@TempDir Path own) throws Exception {
+        AdminUsers users = new AdminUsers(own, List.of("allow ops * *"));
         String token = users.add("ops");
-        admin.close();
-        admin = new AdminServed(folder.resolve("again"), users.load());
-        acquired("a", 1);
-        String path = "/api/v1/locks/a/force-release";
-        AdminServed.Reply asAnother = admin.post(path, token, "{\"by\":\"alice\",\"why\":\"w\"}");
-        assertThat(asAnother.status()).isEqualTo(400);
-        assertThat(asAnother.body()).contains("leave 'by' out");
-        assertThat(admin.post(path, token, "{\"why\":\"stuck\"}").status()).isEqualTo(200);
-        assertThat(admin.get("/api/v1/locks/a", token).body()).contains("\"detail\":\"by ops: stuck\"");
-        assertThat(String.join("\n", admin.served.events)).doesNotContain(token);
+        try (AdminServed guarded = new AdminServed(own.resolve("locks"), users.load())) {
+            acquired(guarded, lock, 1);
+            String release = path + "/force-release";
+            AdminServed.Reply asAnother = guarded.post(release, token, "{\"by\":\"alice\",\"why\":\"w\"}");
+            assertThat(asAnother.status()).isEqualTo(400);
+            assertThat(asAnother.body()).contains("leave 'by' out");
+            assertThat(guarded.post(release, token, "{\"why\":\"stuck\"}").status())
+                    .isEqualTo(200);
+            assertThat(guarded.get(path, token).body()).contains("\"detail\":\"by ops: stuck\"");
+            assertThat(String.join("\n", guarded.served.events)).doesNotContain(token);
+        }
     }
 
     @Test
     void locksAreSortedAndPaged() throws Exception {
         for (int i = 0; i < 60; i++) {
-            acquired("lock-%02d".formatted(i), i + 1);
+            acquired(lock + "-%02d".formatted(i), i + 1);
         }
-        waiting("lock-30", 100);
-        String first = admin.get("/api/v1/locks", null).body();
+        waiting(lock + "-30", 100);
+        String listed = "/api/v1/locks?prefix=" + lock + "-";
+        String first = admin.get(listed, null).body();
         assertThat(first)
-                .contains("\"locksTotal\":60", "\"pages\":2", "lock-00", "lock-49")
-                .doesNotContain("lock-50");
-        assertThat(admin.get("/api/v1/locks?page=2", null).body())
-                .contains("lock-50")
-                .doesNotContain("lock-49");
-        assertThat(admin.get("/api/v1/locks?page=3", null).body()).contains("\"locks\":[]");
-        await().untilAsserted(() -> assertThat(
-                        admin.get("/api/v1/locks?sort=waiters", null).body())
-                .startsWith("{\"locks\":[{\"lock\":\"lock-30\""));
-        assertThat(admin.get("/api/v1/locks?sort=held&prefix=lock-1", null).body())
-                .startsWith("{\"locks\":[{\"lock\":\"lock-10\"")
+                .contains("\"locksTotal\":60", "\"pages\":2", lock + "-00", lock + "-49")
+                .doesNotContain(lock + "-50");
+        assertThat(admin.get(listed + "&page=2", null).body())
+                .contains(lock + "-50")
+                .doesNotContain(lock + "-49");
+        assertThat(admin.get(listed + "&page=3", null).body()).contains("\"locks\":[]");
+        assertThat(admin.get("/api/v1/locks?sort=waiters&prefix=" + lock + "-", null)
+                        .body())
+                .startsWith("{\"locks\":[{\"lock\":\"" + lock + "-30\"");
+        assertThat(admin.get("/api/v1/locks?sort=held&prefix=" + lock + "-1", null)
+                        .body())
+                .startsWith("{\"locks\":[{\"lock\":\"" + lock + "-10\"")
                 .contains("\"locksTotal\":10");
     }
 
     @Test
     void namesArriveAsTheyAre() throws Exception {
         acquired(HOSTILE, 1);
-        String path = "/api/v1/locks/"
+        String hostile = "/api/v1/locks/"
                 + URLEncoder.encode(HOSTILE, StandardCharsets.UTF_8).replace("+", "%20");
-        AdminServed.Reply reply = matching("GET /locks/{lock}", admin.get(path, null));
+        AdminServed.Reply reply = matching("GET /locks/{lock}", admin.get(hostile, null));
         assertThat(reply.body()).contains("\"holdersTotal\":1");
         assertThat(reply.head()).contains("content-type: application/json\r\n");
     }
 
     @Test
     void everyResponseHasTheSecurityHeaders() throws Exception {
-        for (String path : List.of("/", "/page/main.js", "/api/v1/locks", "/api/v1/none", "/metrics", "/none")) {
-            AdminServed.Reply reply = admin.get(path, null);
+        for (String each : List.of("/", "/page/main.js", "/api/v1/locks", "/api/v1/none", "/metrics", "/none")) {
+            AdminServed.Reply reply = admin.get(each, null);
             AdminResponse.SECURITY_HEADERS.forEach(
-                    (name, value) -> assertThat(reply.head()).as(path).contains(name + ": " + value));
+                    (name, value) -> assertThat(reply.head()).as(each).contains(name + ": " + value));
             assertThat(reply.head()).contains("cache-control: no-store").doesNotContain("access-control-allow");
         }
         assertThat(AdminResponse.SECURITY_HEADERS.get("content-security-policy"))
@@ -192,7 +203,7 @@ class AdminApiTest {
 
     @Test
     void pagesOfOtherOriginsAreRefused() throws Exception {
-        acquired("a", 1);
+        acquired(lock, 1);
         String body = "{\"by\":\"b\",\"why\":\"w\"}";
         for (String header : List.of(
                 "Origin: https://evil.example",
@@ -200,8 +211,7 @@ class AdminApiTest {
                 "Origin: http://127.0.0.1:1",
                 "Sec-Fetch-Site: cross-site",
                 "Sec-Fetch-Site: same-site")) {
-            String path = "/api/v1/locks/a/force-release";
-            assertThat(admin.ask("POST", path, null, body, header, "Content-Type: application/json")
+            assertThat(admin.ask("POST", path + "/force-release", null, body, header, "Content-Type: application/json")
                             .status())
                     .as(header)
                     .isEqualTo(403);
@@ -209,25 +219,24 @@ class AdminApiTest {
                     .as(header)
                     .isEqualTo(403);
         }
-        assertThat(admin.get("/api/v1/locks/a", null).body()).contains("\"holdersTotal\":1");
+        assertThat(admin.get(path, null).body()).contains("\"holdersTotal\":1");
     }
 
     @Test
     void whatAFormCanSendChangesNothing() throws Exception {
-        acquired("a", 1);
+        acquired(lock, 1);
         String body = "{\"by\":\"b\",\"why\":\"w\"}";
         for (String type : List.of("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")) {
-            assertThat(admin.ask("POST", "/api/v1/locks/a/force-release", null, body, "Content-Type: " + type)
+            assertThat(admin.ask("POST", path + "/force-release", null, body, "Content-Type: " + type)
                             .status())
                     .isEqualTo(415);
         }
-        assertThat(admin.ask("POST", "/api/v1/locks/a/force-release", null, body)
-                        .status())
+        assertThat(admin.ask("POST", path + "/force-release", null, body).status())
                 .isEqualTo(415);
         String own = "127.0.0.1:" + admin.port.port();
         assertThat(admin.ask(
                                 "POST",
-                                "/api/v1/locks/a/force-release",
+                                path + "/force-release",
                                 null,
                                 body,
                                 "Content-Type: application/json; charset=utf-8",
@@ -262,7 +271,7 @@ class AdminApiTest {
 
     @Test
     void malformedRequestsAreRefused() throws Exception {
-        for (String path : List.of(
+        for (String each : List.of(
                 "locks?page=0",
                 "locks?page=1e9",
                 "locks?page=10000000",
@@ -278,13 +287,13 @@ class AdminApiTest {
                 "locks/a/explain?token=-1",
                 "locks/a/explain?sequencer=x",
                 "sessions?pageToken=x")) {
-            assertRefused(400, admin.get("/api/v1/" + path, null));
+            assertRefused(400, admin.get("/api/v1/" + each, null));
         }
     }
 
     @Test
     void malformedBodiesAreRefused() throws Exception {
-        acquired("a", 1);
+        acquired(lock, 1);
         for (String body : List.of(
                 "",
                 "{",
@@ -295,9 +304,9 @@ class AdminApiTest {
                 "{\"why\":\"w\",\"by\":\"b\",\"lock\":\"b\"}",
                 "{\"why\":\"w\",\"by\":\"b\",\"secret\":1}",
                 "{\"why\":\"w\",\"by\":\"b\",\"token\":\"-1\"}")) {
-            assertRefused(400, admin.post("/api/v1/locks/a/force-release", null, body));
+            assertRefused(400, admin.post(path + "/force-release", null, body));
         }
-        assertThat(admin.get("/api/v1/locks/a", null).body()).contains("\"holdersTotal\":1");
+        assertThat(admin.get(path, null).body()).contains("\"holdersTotal\":1");
     }
 
     private static void assertRefused(int status, AdminServed.Reply reply) throws IOException {
@@ -310,7 +319,7 @@ class AdminApiTest {
     @Test
     void longBodiesAreReadAndNotKept() throws Exception {
         String body = "{\"why\":\"" + "x".repeat(100_000) + "\"}";
-        assertRefused(413, admin.post("/api/v1/locks/a/force-release", null, body));
+        assertRefused(413, admin.post(path + "/force-release", null, body));
     }
 
     @Test
@@ -320,7 +329,7 @@ class AdminApiTest {
         assertRefused(404, admin.get("/api/v1/store/x", null));
         assertRefused(404, admin.get("/api/v1/locks/a/explode", null));
         assertRefused(404, admin.get("/api/v1/locks/a/force-release/x", null));
-        assertRefused(405, admin.get("/api/v1/locks/a/force-release", null));
+        assertRefused(405, admin.get(path + "/force-release", null));
         assertRefused(405, admin.ask("DELETE", "/api/v1/locks/a", null, ""));
         assertRefused(405, admin.ask("OPTIONS", "/api/v1/locks", null, ""));
         assertRefused(405, admin.ask("POST", "/", null, ""));

@@ -35,7 +35,7 @@ class AdminPortTest {
 
     private void reopen(long connectionMillis) throws Exception {
         admin.close();
-        admin = new AdminServed(folder.resolve("again"), null, connectionMillis);
+        admin = new AdminServed(folder.resolve("again"), null, new AdminPort.Times(connectionMillis, 1_000));
     }
 
     @AfterEach

@@ -164,10 +164,9 @@ class AdminProcessTest {
     void metricsNeedTheRightsOfAnOperatorAndUseTheServersCertificate() throws Exception {
         TestAuthority authority = TestAuthority.named("authority");
         TestCertificate certificate = authority.server();
-        Path users = home.resolve("users");
-        String ops = token(users, "ops");
-        String web = token(users, "web");
-        Path policy = Files.writeString(home.resolve("policy.conf"), "allow web acquire *\nallow ops operate *\n");
+        AdminUsers users = new AdminUsers(home, List.of("allow web acquire *", "allow ops operate *"));
+        String ops = users.add("ops");
+        String web = users.add("web");
         try (ServerProcess server = ServerProcess.start(
                 home,
                 Map.of(),
@@ -177,9 +176,9 @@ class AdminProcessTest {
                 "--admin-port",
                 "0",
                 "--policy",
-                policy.toString(),
+                users.policy().toString(),
                 "--users",
-                users.toString(),
+                users.file().toString(),
                 "--tls-cert",
                 certificate.writeCertificate(home.resolve("server.pem")).toString(),
                 "--tls-key",
@@ -206,14 +205,6 @@ class AdminProcessTest {
             assertThat(get(client, admin.resolve("/health/ready"), null).statusCode())
                     .isEqualTo(200);
             assertThat(server.out() + server.err()).doesNotContain(ops, web);
-        }
-    }
-
-    private String token(Path users, String name) throws Exception {
-        try (ServerProcess process =
-                ServerProcess.start(home, Map.of(), "users", "add", name, "--users", users.toString())) {
-            assertThat(process.exitCode()).as("%s", process.err()).isZero();
-            return process.out().strip();
         }
     }
 

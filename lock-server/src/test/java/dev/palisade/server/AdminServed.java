@@ -14,31 +14,42 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The admin port in this process, over the real store, and a client of it that writes requests byte by byte. */
 final class AdminServed implements AutoCloseable {
     private static final int READ_MILLIS_MAX = 60_000;
+    private static final long SNAPSHOT_NANOS = TimeUnit.SECONDS.toNanos(20);
 
     final Served served;
     final ServerMetrics metrics = new ServerMetrics();
     final AtomicBoolean ready = new AtomicBoolean(true);
     final AdminPort port;
     private final AdminApi api;
+    /** Between two requests as much as a snapshot lives: none is answered from that of an earlier one. */
+    private final AtomicLong skippedNanos = new AtomicLong();
+
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
 
     AdminServed(Path folder, @Nullable AccessControl access) throws Exception {
-        this(folder, access, AdminPort.CONNECTION_MILLIS);
+        this(folder, access, AdminPort.Times.DEFAULTS);
     }
 
-    AdminServed(Path folder, @Nullable AccessControl access, long connectionMillis) throws Exception {
+    AdminServed(Path folder, @Nullable AccessControl access, AdminPort.Times times) throws Exception {
         served = new Served(folder);
         Authentication authentication = access == null
                 ? null
                 : new Authentication(access, null, served.engine.events(), served.engine.rejections());
         api = new AdminApi(
-                new InProcessLocks(served.rpc, served.engine, authentication, Runnable::run, System::nanoTime),
+                new InProcessLocks(
+                        served.rpc,
+                        served.engine,
+                        authentication,
+                        Runnable::run,
+                        () -> System.nanoTime() + skippedNanos.get()),
                 System::currentTimeMillis);
         port = AdminPort.open(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
@@ -47,7 +58,7 @@ final class AdminServed implements AutoCloseable {
                 metrics,
                 ready::get,
                 api,
-                connectionMillis);
+                times);
     }
 
     /** A second port of the same server. */
@@ -58,6 +69,7 @@ final class AdminServed implements AutoCloseable {
     record Reply(int status, String head, String body) {}
 
     Reply ask(String method, String path, @Nullable String token, String body, String... headers) throws IOException {
+        skippedNanos.addAndGet(SNAPSHOT_NANOS);
         StringBuilder request = new StringBuilder(method + " " + path + " HTTP/1.1\r\n");
         if (List.of(headers).stream().noneMatch(each -> each.startsWith("Host:"))) {
             request.append("Host: 127.0.0.1:").append(port.port()).append("\r\n");

@@ -21,6 +21,14 @@ final class AdminUsers {
         users = folder.resolve("users");
     }
 
+    Path policy() {
+        return policy;
+    }
+
+    Path file() {
+        return users;
+    }
+
     /** Its token. */
     String add(String name) throws Exception {
         byte[] random = Arrays.copyOf(name.getBytes(StandardCharsets.UTF_8), UserTokens.TOKEN_BYTES);

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Server-sent events of the admin port, on real sockets. */
 class EventStreamsTest {
-    /** Shorter than the streams of these tests live. */
-    private static final long CONNECTION_MILLIS = 1_000;
+    /** A connection lasts shorter than the streams of these tests live. */
+    private static final AdminPort.Times TIMES = new AdminPort.Times(200, 100);
 
     @TempDir
     Path folder;
@@ -63,7 +63,7 @@ class EventStreamsTest {
 
     @Test
     void aStreamTellsChangesAndLivesWithoutThem() throws Exception {
-        AdminServed serving = new AdminServed(folder.resolve("locks"), null, CONNECTION_MILLIS);
+        AdminServed serving = new AdminServed(folder.resolve("locks"), null, TIMES);
         admin = serving;
         BufferedReader in = followed(serving, "locks?prefix=a", "");
         assertThat(line(in, "HTTP/1.1")).startsWith("HTTP/1.1 200 ");
@@ -81,7 +81,7 @@ class EventStreamsTest {
         String token = users.add("alice");
         var unusedOther = users.add("bob");
         AccessControl access = users.load();
-        AdminServed serving = new AdminServed(folder.resolve("locks"), access);
+        AdminServed serving = new AdminServed(folder.resolve("locks"), access, new AdminPort.Times(10_000, 100));
         admin = serving;
         BufferedReader in = followed(serving, "locks", token);
         assertThat(line(in, "data: ")).contains("\"locks\":[]");

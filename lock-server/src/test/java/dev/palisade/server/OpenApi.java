@@ -4,22 +4,35 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import com.networknt.schema.JsonSchema;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import com.networknt.schema.ValidationMessage;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /** The file that describes the admin API. */
-record OpenApi(ObjectNode document) {
-    static OpenApi load() throws IOException {
+record OpenApi(ObjectNode document, Map<String, JsonSchema> schemas) {
+    private static final OpenApi LOADED = read();
+
+    static OpenApi load() {
+        return LOADED;
+    }
+
+    private static OpenApi read() {
         try (InputStream in = OpenApi.class.getResourceAsStream("admin/page/openapi.yaml")) {
-            return new OpenApi((ObjectNode) new YAMLMapper().readTree(Objects.requireNonNull(in)));
+            ObjectNode document = (ObjectNode) new YAMLMapper().readTree(Objects.requireNonNull(in));
+            return new OpenApi(document, new ConcurrentHashMap<>());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -53,14 +66,15 @@ record OpenApi(ObjectNode document) {
     }
 
     Set<String> mistakes(String schema, String json) throws IOException {
-        ObjectNode root = new ObjectMapper().createObjectNode();
-        root.put("$ref", schema);
-        root.set("components", document.get("components"));
-        return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
-                .getSchema(root)
-                .validate(new ObjectMapper().readTree(json))
-                .stream()
+        return schemas.computeIfAbsent(schema, this::schema).validate(new ObjectMapper().readTree(json)).stream()
                 .map(ValidationMessage::getMessage)
                 .collect(Collectors.toSet());
+    }
+
+    private JsonSchema schema(String name) {
+        ObjectNode root = new ObjectMapper().createObjectNode();
+        root.put("$ref", name);
+        root.set("components", document.get("components"));
+        return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(root);
     }
 }
