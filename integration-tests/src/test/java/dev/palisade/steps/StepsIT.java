@@ -130,7 +130,7 @@ class StepsIT {
 
     private static void takeOver(List<Cell> cells) {
         try (Walk walk = new Walk(lab, true, Mutant.none(2))) {
-            List<Step> steps = new ArrayList<>(bothSides(10));
+            List<Step> steps = new ArrayList<>(bothSides(9));
             ELSEWHERE.forEach(phase -> steps.add(Step.at(phase)));
             walk.at(Fault.LATE, List.of(Step.at(Phase.LEFT))); // The first call of a process is slow.
             walk.at(Fault.TAKEN_OVER, steps);
@@ -155,7 +155,7 @@ class StepsIT {
                 case CACHED_MARK -> walk.at(Fault.LATE, List.of(Step.at(Phase.LEFT)));
                 case SENT_BEFORE_SECOND_COMPARE -> walk.at(Fault.LATE, List.of(Step.at(Phase.WHOLE)));
                 case TWO_STEPS -> {
-                    for (int number = 9; number < 14 && walk.violations().isEmpty(); number++) {
+                    for (int number = 8; number < 13 && walk.violations().isEmpty(); number++) {
                         walk.at(Fault.LATE, List.of(new Step(Phase.REGISTER, number, Side.REQUEST)));
                     }
                 }

@@ -22,23 +22,28 @@ final class MarkTransaction implements AutoCloseable {
         this.connection = connection;
         networkTimeoutBefore = boundNetwork(connection, seconds); // Drivers may ask the database for what follows.
         autoCommitBefore = connection.getAutoCommit();
-        isolationBefore = connection.getTransactionIsolation();
-        connection.setAutoCommit(false);
-        if (isolationBefore != Connection.TRANSACTION_READ_COMMITTED) {
-            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        if (connection.getMetaData().getDatabaseProductName().equals("PostgreSQL")) {
+            isolationBefore = Connection.TRANSACTION_READ_COMMITTED; // Or another: it is not changed.
+            connection.setAutoCommit(false);
+            boundTransaction(connection, seconds);
+        } else {
+            isolationBefore = connection.getTransactionIsolation();
+            connection.setAutoCommit(false);
+            if (isolationBefore != Connection.TRANSACTION_READ_COMMITTED) {
+                connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+            }
         }
-        boundIdleTime(connection, seconds);
     }
 
     /**
-     * A process that is stopped between two statements keeps its locks, and with them every other guard out. PostgreSQL then ends
-     * its connection; the other databases have no such bound for one transaction.
+     * In the round trip that begins the transaction; PostgreSQL's driver would ask for the isolation level in one of its own. A
+     * process that is stopped between two statements keeps its locks, and with them every other guard out. PostgreSQL then ends its
+     * connection; the other databases have no such bound for one transaction.
      */
-    private static void boundIdleTime(Connection connection, int seconds) throws SQLException {
-        if (connection.getMetaData().getDatabaseProductName().equals("PostgreSQL")) {
-            try (Statement statement = connection.createStatement()) {
-                statement.execute("SET LOCAL idle_in_transaction_session_timeout = " + seconds * 1000L);
-            }
+    private static void boundTransaction(Connection connection, int seconds) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+                    + " SET LOCAL idle_in_transaction_session_timeout = " + seconds * 1000L);
         }
     }
 
