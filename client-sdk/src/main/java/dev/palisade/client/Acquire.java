@@ -112,6 +112,10 @@ final class Acquire {
         observer.offered();
     }
 
+    String traceparent() {
+        return observer.traceparent();
+    }
+
     /** Nobody wants the result any more: leaves the queue, or releases what was granted. */
     void abandon() {
         if (lease != null) {

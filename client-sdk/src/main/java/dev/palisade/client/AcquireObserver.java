@@ -9,6 +9,14 @@ import java.util.Optional;
  * and {@link #failed} is called, once; {@link #leaseEnded} once for each lease, also if a guard did not claim for it.
  */
 public interface AcquireObserver {
+    /**
+     * The trace context that the acquire carries to the lock server, as the header {@code traceparent} of W3C Trace Context has it; empty
+     * for none. At most 128 characters; a longer one is not sent. Acquires that share a request carry that of the first.
+     */
+    default String traceparent() {
+        return "";
+    }
+
     /** The acquire has to wait: in the server's queue, or behind another acquire of this client. Called at most once. */
     default void queued() {}
 

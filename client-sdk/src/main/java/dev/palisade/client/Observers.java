@@ -15,6 +15,7 @@ final class Observers {
     /** The observer of acquires that nothing observes. */
     static final AcquireObserver NONE = new AcquireObserver() {};
 
+    private static final int TRACEPARENT_CHARS_MAX = 128;
     private static final System.Logger LOG = System.getLogger(Observers.class.getName());
 
     private final List<ClientObserver> all = new CopyOnWriteArrayList<>();
@@ -55,6 +56,23 @@ final class Observers {
                     Observers.failed(e);
                 }
             }
+        }
+
+        @Override
+        public String traceparent() {
+            for (AcquireObserver observer : observers) {
+                try {
+                    @Nullable String traceparent = observer.traceparent();
+                    if (traceparent != null
+                            && !traceparent.isEmpty()
+                            && traceparent.length() <= TRACEPARENT_CHARS_MAX) {
+                        return traceparent;
+                    }
+                } catch (RuntimeException | Error e) {
+                    Observers.failed(e);
+                }
+            }
+            return "";
         }
 
         @Override

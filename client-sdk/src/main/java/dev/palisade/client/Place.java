@@ -115,6 +115,7 @@ final class Place extends Errand {
         long leftMillis = Math.max(1, leftMillis(now));
         Duration ttl = options.ttl().isZero() ? session.settings().ttl() : options.ttl();
         return Call.newBuilder()
+                .setTraceparent(members.isEmpty() ? "" : members.getFirst().traceparent())
                 .setAcquire(AcquireRequest.newBuilder()
                         .setLock(lock.value())
                         .setMode(Wire.mode(options.mode()))

@@ -22,6 +22,7 @@ import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.embedded.EmbeddedStore;
 import dev.palisade.server.store.redis.Loop;
+import dev.palisade.server.tracing.ServerTracing;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
@@ -34,6 +35,7 @@ import java.nio.file.Files;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -121,6 +123,8 @@ final class RunningServer {
         long unsentBytesMax = ReplyBudget.shareOfHeap();
         LocksRpc locks =
                 new LocksRpc(engine, limits, Version.text(), CALLS_IN_FLIGHT_MAX, unsentBytesMax, after, encoders());
+        Optional<ServerTracing> tracing = ServerTracing.ofProcess();
+        tracing.ifPresent(locks::trace);
         CallsInFlight inFlight = new CallsInFlight();
         HealthStatusManager health = new HealthStatusManager();
         StoreHealth storeHealth = new StoreHealth(health, engine::store);
@@ -183,6 +187,9 @@ final class RunningServer {
             running.say("connections at most " + connectionsMax + ", by the limit of open files (ulimit -n)");
         }
         monitoring.shown().ifPresent(running::say);
+        if (tracing.isPresent()) {
+            running.say("traces of acquires by the OpenTelemetry of this process");
+        }
         running.say("signing keyset " + keyset.path() + ", issuer " + config.issuer);
         running.say("listening on " + config.host + ":" + running.port());
         return running;

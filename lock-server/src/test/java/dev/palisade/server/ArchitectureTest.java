@@ -37,6 +37,8 @@ class ArchitectureTest {
             Map.entry("of the server, rpc knows engine, access and core only", "rpc.KnowsStore"),
             Map.entry("of the server, metrics knows engine, the port and core only", "metrics.KnowsEmbedded"),
             Map.entry("of the server, admin knows rpc only", "admin.KnowsEngine"),
+            Map.entry("of the server, tracing knows rpc only", "tracing.KnowsEngine"),
+            Map.entry("OpenTelemetry stays in tracing", "engine.KnowsOpenTelemetry"),
             Map.entry("Micrometer stays in metrics", "engine.KnowsMicrometer"),
             Map.entry("Prometheus' client stays in metrics", "engine.KnowsPrometheus"),
             Map.entry("of the server, access knows itself only", "access.KnowsEngine"),

@@ -85,6 +85,10 @@ final class Rules {
         rules.put(
                 "of the server, admin knows rpc only",
                 knowsOnly(root, root + ".admin..", root + ".admin..", root + ".rpc.."));
+        rules.put(
+                "of the server, tracing knows rpc only",
+                knowsOnly(root, root + ".tracing..", root + ".tracing..", root + ".rpc"));
+        rules.put("OpenTelemetry stays in tracing", only("io.opentelemetry..", root + ".tracing.."));
         rules.put("Micrometer stays in metrics", only("io.micrometer..", root + ".metrics.."));
         rules.put("Prometheus' client stays in metrics", only("io.prometheus..", root + ".metrics.."));
         rules.put("of the server, access knows itself only", knowsOnly(root, root + ".access..", root + ".access.."));

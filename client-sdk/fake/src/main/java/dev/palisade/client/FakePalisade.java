@@ -1,6 +1,7 @@
 package dev.palisade.client;
 
 import dev.palisade.contract.crypto.SequencerVerifier;
+import dev.palisade.server.rpc.AcquireTracer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -113,6 +114,11 @@ public final class FakePalisade implements AutoCloseable {
     public Operations operations() {
         requireRunning();
         return stranger.operations();
+    }
+
+    /** Records acquires at the server from its next {@link #startServer} on. */
+    void trace(AcquireTracer recorder) {
+        server.trace(recorder);
     }
 
     /** Breaks the client's connection so that both sides notice: the server frees its locks after the grace of 1 s. */

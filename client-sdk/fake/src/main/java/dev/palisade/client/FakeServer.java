@@ -8,6 +8,7 @@ import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.EngineConfig;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
+import dev.palisade.server.rpc.AcquireTracer;
 import dev.palisade.server.rpc.LocksRpc;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
@@ -40,6 +41,9 @@ final class FakeServer {
 
     @Nullable
     private Server server;
+
+    @Nullable
+    private AcquireTracer tracer;
 
     private AtomicBoolean running = new AtomicBoolean();
 
@@ -76,24 +80,27 @@ final class FakeServer {
                 timer,
                 EventLog.NONE,
                 serverRandom);
+        LocksRpc locks = new LocksRpc(
+                engine, Limits.DEFAULTS, "fake", CALLS_IN_FLIGHT_MAX, UNSENT_BYTES_MAX, timer, Runnable::run);
+        AcquireTracer recorder = tracer;
+        if (recorder != null) {
+            locks.trace(recorder);
+        }
         try {
             server = InProcessServerBuilder.forName(name)
                     .executor(task -> turns.execute(() -> run(task, ours)))
-                    .addService(new LocksRpc(
-                                    engine,
-                                    Limits.DEFAULTS,
-                                    "fake",
-                                    CALLS_IN_FLIGHT_MAX,
-                                    UNSENT_BYTES_MAX,
-                                    timer,
-                                    Runnable::run)
-                            .service())
+                    .addService(locks.service())
                     .build()
                     .start();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         running = alive;
+    }
+
+    /** From the next start on. */
+    void trace(AcquireTracer recorder) {
+        tracer = recorder;
     }
 
     /** As by a kill: nobody is abandoned, what was asked is not answered. */

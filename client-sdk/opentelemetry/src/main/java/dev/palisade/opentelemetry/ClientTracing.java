@@ -11,11 +11,16 @@ import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
+import io.opentelemetry.context.Context;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * A recorder of a client's acquires as spans: {@code client.observe(new ClientTracing(openTelemetry))}. The span {@code palisade.acquire}
  * lasts from the call to its result and is a child of the caller's current span. It has the events {@code queued} and {@code offered}, the
- * lock, the mode, the outcome and, when the lock is granted, the fencing token. Thread-safe.
+ * lock, the mode, the outcome and, when the lock is granted, the fencing token. The acquire carries the span's context to the lock server,
+ * whose own span, where the server records one, is a child. Thread-safe.
  */
 public final class ClientTracing implements ClientObserver {
     private final Tracer tracer;
@@ -36,6 +41,13 @@ public final class ClientTracing implements ClientObserver {
 
     /** The span of one acquire. */
     private record TracedAcquire(Span span) implements AcquireObserver {
+        @Override
+        public String traceparent() {
+            Map<String, String> headers = new HashMap<>();
+            W3CTraceContextPropagator.getInstance().inject(Context.root().with(span), headers, Map::put);
+            return headers.getOrDefault("traceparent", "");
+        }
+
         @Override
         public void queued() {
             span.addEvent("queued");

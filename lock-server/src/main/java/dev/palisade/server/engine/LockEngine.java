@@ -55,7 +55,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
  * Stands between the transports and the store: fans keep-alives of the {@link Sessions} out into renewals, parks the acquires
@@ -352,16 +351,18 @@ public final class LockEngine implements LockStore.Listener {
      * Acquires for a caller without a stream: completes when the wait is over, accepting an offer on its behalf. Whoever
      * calls this also calls {@link #callEnded} or {@link #callBroke}.
      *
-     * @param denied asked when the lock is offered: why the caller may not have it any more
+     * @param caller what it may have, and who hears of the wait
      */
-    public CompletableFuture<Answer> acquireParked(Asked asked, Supplier<Optional<Rejection>> denied) {
+    public CompletableFuture<Answer> acquireParked(Asked asked, ParkedCaller caller) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
-        ParkedCall earlier = parked.put(asked.named(), new ParkedCall(result, denied));
+        ParkedCall earlier = parked.put(asked.named(), new ParkedCall(result, caller));
         if (earlier != null) {
             earlier.result().cancel(false);
         }
         execute(command(asked, 0)).thenAccept(answer -> {
-            if (!(answer instanceof Answer.Queued)) {
+            if (answer instanceof Answer.Queued) {
+                caller.queued();
+            } else {
                 result.complete(answer);
             }
         });
@@ -369,7 +370,7 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /** A unary acquire that waits. */
-    private record ParkedCall(CompletableFuture<Answer> result, Supplier<Optional<Rejection>> denied) {}
+    private record ParkedCall(CompletableFuture<Answer> result, ParkedCaller caller) {}
 
     /** The caller has its answer. */
     public void callEnded(Asked asked, CompletableFuture<Answer> call) {
@@ -680,12 +681,13 @@ public final class LockEngine implements LockStore.Listener {
             return; // Taken back in the same step.
         }
         if (waiting != null && !waiting.result().isDone()) {
-            Optional<Rejection> denied = waiting.denied().get();
+            Optional<Rejection> denied = waiting.caller().denied();
             if (denied.isPresent()) {
                 var unused = leave(next.name(), offered.request());
                 waiting.result().complete(new Answer.Refused(denied.get()));
                 return;
             }
+            waiting.caller().offered(promised.token());
             execute(new Accept(
                             next.name(),
                             promised.id(),

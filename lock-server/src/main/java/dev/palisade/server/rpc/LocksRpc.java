@@ -60,6 +60,7 @@ import dev.palisade.server.core.RequestRelease;
 import dev.palisade.server.core.Resume;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Timer;
+import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -68,6 +69,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The Locks service: decode, submit, answer. Runs on the transport's threads and never blocks them. */
 public final class LocksRpc extends LocksGrpc.LocksImplBase {
@@ -83,6 +85,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     private final Answers answers;
     private final ListExecutor listings;
     private final ExplanationCodec explanations;
+    private volatile @Nullable AcquireTracer tracer;
 
     /**
      * @param callsInFlightMax unanswered calls on one stream
@@ -111,13 +114,19 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     /** This service, which refuses what is no protobuf. */
     public ServerServiceDefinition service() {
-        return RequestDecoder.of(bindService(), engine::refused);
+        return ServerInterceptors.intercept(RequestDecoder.of(bindService(), engine::refused), new Traceparent());
+    }
+
+    /** Records acquires from now on. Call it before the first of them. */
+    public void trace(AcquireTracer recorder) {
+        tracer = recorder;
     }
 
     @Override
     public StreamObserver<ClientFrame> session(StreamObserver<ServerFrame> out) {
         SessionStream stream = new SessionStream(
-                engine, limits, version, callsInFlightMax, streams, (ServerCallStreamObserver<ServerFrame>) out);
+                engine, limits, version, callsInFlightMax, streams, tracer, (ServerCallStreamObserver<ServerFrame>)
+                        out);
         streams.opened(stream);
         return stream;
     }
@@ -157,13 +166,16 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     SessionId session = session(request.getSessionId());
                     LockEngine.Asked asked = codec.acquire(request, session, request.getOwner());
                     Caller party = Caller.KEY.get();
-                    CompletableFuture<Answer> call =
-                            engine.acquireParked(asked, () -> party.denied(asked.mode(), asked.lock()));
+                    TracedAcquire traced = TracedAcquire.begin(tracer, asked, party);
+                    CompletableFuture<Answer> call = engine.acquireParked(asked, traced);
                     // A caller that hangs up, or whose deadline passes, leaves the queue.
                     ServerCallStreamObserver<AcquireReply> caller = (ServerCallStreamObserver<AcquireReply>) out;
-                    caller.setOnCancelHandler(() -> engine.callBroke(asked, call));
+                    caller.setOnCancelHandler(() -> {
+                        engine.callBroke(asked, call);
+                        traced.broke();
+                    });
                     caller.setOnCloseHandler(() -> engine.callEnded(asked, call));
-                    return call.thenApply(answer -> party.allowed(engine, asked.lock(), answer));
+                    return traced.ending(call.thenApply(answer -> party.allowed(engine, asked.lock(), answer)));
                 },
                 answer -> answers.acquire(ProtoCodec.lock(request.getLock()), request.getTurns(), answer));
     }

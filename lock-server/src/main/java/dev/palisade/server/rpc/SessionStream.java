@@ -35,6 +35,7 @@ import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -58,6 +59,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final Streams streams;
     private final Outbox outbox;
     private final KeepAlives keepAlives;
+    private final AcquireTraces traces;
     private final Context context = Context.current();
     private final Caller caller = Caller.KEY.get();
     // Only set by the transport's thread of this stream.
@@ -69,8 +71,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             String version,
             int callsInFlightMax,
             Streams streams,
+            @Nullable AcquireTracer tracer,
             ServerCallStreamObserver<ServerFrame> out) {
         this.engine = engine;
+        this.traces = new AcquireTraces(tracer);
         this.codec = new ProtoCodec(limits);
         this.answers = new Answers(engine);
         this.limits = limits;
@@ -165,7 +169,13 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 case ACQUIRE -> {
                     caller.require(call.getAcquire());
                     LockEngine.Asked asked = codec.acquire(call.getAcquire(), attached.id(), attached.owner());
-                    given(call, asked.lock(), engine.acquire(attached, asked), (reply, answer) -> {
+                    traces.begin(asked, call.getTraceparent());
+                    CompletionStage<Answer> acquired = allowed(asked.lock(), engine.acquire(attached, asked))
+                            .thenApply(answer -> {
+                                traces.answered(asked, answer);
+                                return answer;
+                            });
+                    answer(call, acquired, (reply, answer) -> {
                         if (answer instanceof Answer.WaitEnded over) {
                             waitEnded(asked.lock(), asked.id().number(), over.end());
                         }
@@ -176,14 +186,19 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     caller.require(call.getAccept());
                     LockName name = ProtoCodec.lock(call.getAccept().getLock());
                     GrantId grant = ProtoCodec.grant(call.getAccept().getGrantId());
-                    given(
-                            call,
+                    CompletionStage<Answer> accepted = allowed(
                             name,
                             engine.accept(
                                     attached,
                                     name,
                                     grant,
-                                    ProtoCodec.token(call.getAccept().getToken())),
+                                    ProtoCodec.token(call.getAccept().getToken())));
+                    answer(
+                            call,
+                            accepted.thenApply(answer -> {
+                                traces.accepted(grant, answer);
+                                return answer;
+                            }),
                             (reply, answer) -> reply.setAccept(answers.accept(name, answer)));
                 }
                 case RENEW -> {
@@ -201,21 +216,25 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 }
                 case RELEASE -> {
                     caller.require(call.getRelease());
+                    GrantId grant = ProtoCodec.grant(call.getRelease().getGrantId());
+                    traces.released(grant);
                     answer(
                             call,
                             engine.release(new Release(
                                     ProtoCodec.lock(call.getRelease().getLock()),
-                                    ProtoCodec.grant(call.getRelease().getGrantId()),
+                                    grant,
                                     ProtoCodec.token(call.getRelease().getToken()),
                                     attached.id())),
                             (reply, answer) -> reply.setRelease(answers.release(answer)));
                 }
                 case LEAVE -> {
                     caller.require(call.getLeave());
+                    LockName name = ProtoCodec.lock(call.getLeave().getLock());
+                    traces.left(name, call.getLeave().getRequestId());
                     answer(
                             call,
                             engine.leave(
-                                    ProtoCodec.lock(call.getLeave().getLock()),
+                                    name,
                                     new RequestId(attached.id(), call.getLeave().getRequestId())),
                             (reply, answer) -> reply.setLeave(answers.leave(answer)));
                 }
@@ -250,6 +269,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             }
         } catch (RejectedException e) {
             reply(call, reply -> reply.setRejected(Answers.rejected(answers.noted(e.rejection()))));
+            if (call.hasAcquire()) {
+                traces.rejected(call.getAcquire(), call.getTraceparent(), e.rejection());
+            }
         }
     }
 
@@ -268,7 +290,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     /** {@link #answer} of a command that may give or keep a lock. */
     private void given(
             Call call, LockName lock, CompletionStage<Answer> stage, BiConsumer<Reply.Builder, Answer> encode) {
-        answer(call, stage.thenApply(answer -> caller.allowed(engine, lock, answer)), encode);
+        answer(call, allowed(lock, stage), encode);
+    }
+
+    private CompletionStage<Answer> allowed(LockName lock, CompletionStage<Answer> stage) {
+        return stage.thenApply(answer -> caller.allowed(engine, lock, answer));
     }
 
     private void answer(Call call, CompletionStage<Answer> stage, BiConsumer<Reply.Builder, Answer> encode) {
@@ -332,6 +358,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     private void detach() {
+        traces.close();
         Session attached = session;
         if (attached != null) {
             engine.detach(attached);
@@ -342,11 +369,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void offered(LockName name, Grant grant, int turns, long offerMillis, long seenSentNanos) {
-        if (caller.denied(grant.request().mode(), name).isPresent()) {
+        Optional<Rejection> denied = caller.denied(grant.request().mode(), name);
+        if (denied.isPresent()) {
+            traces.refused(name, grant.request().id().number(), denied.get());
             var unused =
                     engine.leave(name, grant.request().id()); // Its sequencer would pass a guard without an accept.
             return;
         }
+        traces.offered(name, grant);
         Event.Builder event = Event.newBuilder()
                 .setOffered(OfferedEvent.newBuilder()
                         .setRequestId(grant.request().id().number())
@@ -380,6 +410,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void waitEnded(LockName lock, long requestNumber, End end) {
+        traces.waitEnded(lock, requestNumber, end);
         outbox.event(Event.newBuilder()
                 .setWaitEnded(WaitEndedEvent.newBuilder()
                         .setRequestId(requestNumber)

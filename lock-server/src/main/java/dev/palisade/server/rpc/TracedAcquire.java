@@ -1,0 +1,67 @@
+package dev.palisade.server.rpc;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.Rejection;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.engine.LockEngine.Asked;
+import dev.palisade.server.engine.ParkedCaller;
+import dev.palisade.server.rpc.AcquireTracer.Ending;
+import dev.palisade.server.rpc.AcquireTracer.Trace;
+import dev.palisade.server.rpc.AcquireTracer.Transport;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** The caller of a unary acquire, and the span of it. */
+record TracedAcquire(Asked asked, Caller caller, @Nullable Trace trace) implements ParkedCaller {
+    /** Of the current call. */
+    static TracedAcquire begin(@Nullable AcquireTracer tracer, Asked asked, Caller caller) {
+        return new TracedAcquire(
+                asked,
+                caller,
+                tracer == null
+                        ? null
+                        : tracer.acquiring(asked.lock(), asked.mode(), Transport.UNARY, Traceparent.current()));
+    }
+
+    @Override
+    public Optional<Rejection> denied() {
+        return caller.denied(asked.mode(), asked.lock());
+    }
+
+    @Override
+    public void queued() {
+        if (trace != null) {
+            trace.queued();
+        }
+    }
+
+    @Override
+    public void offered(FencingToken token) {
+        if (trace != null) {
+            trace.offered(token);
+        }
+    }
+
+    /** The caller is gone, and the call may have no result. */
+    void broke() {
+        if (trace != null) {
+            trace.ended(Ending.DISCONNECTED);
+        }
+    }
+
+    /** {@code call}, whose result ends the span. */
+    CompletionStage<Answer> ending(CompletionStage<Answer> call) {
+        Trace open = trace;
+        if (open == null) {
+            return call;
+        }
+        return call.whenComplete((answer, failure) -> {
+            if (failure == null) {
+                AcquireTraces.end(open, answer);
+            } else {
+                open.ended(Ending.DISCONNECTED);
+            }
+        });
+    }
+}
