@@ -51,7 +51,7 @@ class MetricsPageTest {
             ## Clients and guards
 
             An application shows the metrics of its own clients and guards [in its own
-            registry](../guides/monitor.md#clients-and-guards), by `ClientMetrics` and `GuardMetrics` of
+            registry](../guides/monitor.md#clients-and-guards), by `ClientMetrics`, `GuardMetrics` and `FenceMetrics` of
             `palisade-micrometer`. The names below are those that Prometheus sees.
 
             | metric | type | label: values |

@@ -79,7 +79,7 @@ class LibraryMetricTest {
                 .importPackages("dev.palisade.micrometer");
         ArchRule client = noClasses()
                 .that()
-                .haveNameNotMatching(".*\\.GuardMetrics.*")
+                .haveNameNotMatching(".*\\.(Guard|Fence)Metrics.*")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("dev.palisade.guard..");
