@@ -19,7 +19,8 @@ import picocli.CommandLine.Parameters;
         name = "explain",
         description = {
             "Explains why calls under a lock were refused: what ended the lease, which grant was next, which guard refused what, "
-                    + "and what to do. Without --token it explains the token that guards refused last, else the newest grant."
+                    + "and what to do. Without --token it explains the token that guards refused last, else the newest grant. "
+                    + "Of several lock servers all are asked: each knows the refusals that were reported to it."
         },
         footer = {
             "",
@@ -68,7 +69,7 @@ final class ExplainLockCommand implements Callable<Integer> {
         if (proof != null) {
             request.setSequencer(ByteString.copyFrom(server.sequencer(proof).toBytes()));
         }
-        ExplainReply reply = server.with(servers -> servers.call(stub -> stub.explain(request.build())));
+        ExplainReply reply = server.with(servers -> MergedExplanation.of(servers, request.build()));
         if (server.json()) {
             server.print(ExplanationOutput.json(reply));
         } else {

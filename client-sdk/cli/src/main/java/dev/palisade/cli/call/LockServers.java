@@ -96,6 +96,34 @@ public final class LockServers implements AutoCloseable {
         }
     }
 
+    /**
+     * Replies of all servers, each of which knows something of its own.
+     *
+     * @param replies one or more; the first is of the server that {@link #call} asked
+     * @param silent addresses of those that gave none
+     */
+    public record Replies<T>(List<T> replies, List<String> silent) {}
+
+    /**
+     * Sends a call to every server: to one as {@link #call} does, then to each of the others once.
+     *
+     * @throws Failed as {@link #call}, when none replied
+     */
+    public <T> Replies<T> callEach(Function<LocksBlockingStub, T> call) throws Failed {
+        List<T> replies = new ArrayList<>(List.of(call(call)));
+        List<String> silent = new ArrayList<>();
+        for (int i = 1; i < connections.count(); i++) {
+            connections.next();
+            try {
+                replies.add(call.apply(stub(deadline.minimum(after(timeout.dividedBy(connections.count()))))));
+            } catch (StatusRuntimeException e) {
+                silent.add(connections.address());
+            }
+        }
+        connections.next(); // Back at the one that replied.
+        return new Replies<>(replies, silent);
+    }
+
     /** The last attempt may have had a moment only: an earlier one at the same server says more than that it timed out. */
     private static Attempt saying(Attempt attempt, Map<String, Attempt> earlier) {
         if (!attempt.timedOut()) {

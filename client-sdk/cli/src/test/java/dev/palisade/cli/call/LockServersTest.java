@@ -86,6 +86,26 @@ class LockServersTest {
     }
 
     @Test
+    void eachServerIsAskedOnceAndTheSilentAreNamed() throws Exception {
+        String first = server();
+        String second = server(Reason.PERMISSION_DENIED);
+        String third = server();
+        DescribeRequest request = DescribeRequest.newBuilder().setLock("x").build();
+        try (LockServers servers = new LockServers(
+                String.join(",", REFUSES, first, second, third),
+                InsecureChannelCredentials.create(),
+                LONG,
+                RetryClock.SYSTEM)) {
+            LockServers.Replies<DescribeReply> all = servers.callEach(stub -> stub.describe(request));
+            assertThat(all.replies()).extracting(DescribeReply::getWaitersTotal).containsExactly(0, 0);
+            assertThat(all.silent()).containsExactly(second, REFUSES);
+            assertThat(servers.call(stub -> stub.describe(request)).getWaitersTotal())
+                    .as("the one that replied is asked next")
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
     void refusedConnectionsEndTheCallWithoutTheTimeout() {
         fails(REFUSES, LONG, 3, "no reply from the lock server at 127.0.0.1:1 (connection refused)");
         fails(REFUSES + ",127.0.0.1:2", LONG, 3, "127.0.0.1:1: connection refused, 127.0.0.1:2: connection refused");

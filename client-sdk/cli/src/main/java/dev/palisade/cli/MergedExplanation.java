@@ -1,0 +1,85 @@
+package dev.palisade.cli;
+
+import dev.palisade.cli.call.LockServers;
+import dev.palisade.cli.call.LockServers.Replies;
+import dev.palisade.contract.cli.Commands.Failed;
+import dev.palisade.proto.v1.ExplainReply;
+import dev.palisade.proto.v1.ExplainRequest;
+import dev.palisade.proto.v1.ExplainedEvent;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * An explanation from all lock servers of one lock service. They share the history, but each has the refusals alone that guards reported to
+ * it. Decides nothing but which of them has the newest refusal.
+ */
+final class MergedExplanation {
+    /** As a server has it. */
+    private static final int EVENTS_MAX = 100;
+
+    private static final String REFUSED = "REFUSED";
+
+    private record Told(String what, long token, String text) {
+        static Told of(ExplainedEvent event) {
+            return new Told(event.getWhat(), event.getToken(), event.getText());
+        }
+    }
+
+    private MergedExplanation() {}
+
+    /** Asks each server; a second time with the token of the newest refusal, where they explain different ones. */
+    static ExplainReply of(LockServers servers, ExplainRequest request) throws Failed {
+        Replies<ExplainReply> asked = servers.callEach(stub -> stub.explain(request));
+        long token = newest(asked.replies()).getToken();
+        if (asked.replies().stream().allMatch(reply -> reply.getToken() == token)) {
+            return merged(asked.replies(), asked.silent());
+        }
+        ExplainRequest same = request.toBuilder().setToken(token).build();
+        Replies<ExplainReply> again = servers.callEach(stub -> stub.explain(same));
+        return merged(again.replies(), again.silent());
+    }
+
+    /** @param replies about one token */
+    static ExplainReply merged(List<ExplainReply> replies, List<String> silent) {
+        ExplainReply most = newest(replies);
+        List<ExplainedEvent> events = new ArrayList<>(most.getEventsList());
+        Set<Told> told = new HashSet<>();
+        events.forEach(event -> told.add(Told.of(event)));
+        for (ExplainReply reply : replies) {
+            reply.getEventsList().stream()
+                    .filter(event -> told.add(Told.of(event)))
+                    .forEach(events::add);
+        }
+        events.sort(Comparator.comparingLong(ExplainedEvent::getAtEpochMillis));
+        ExplainReply.Builder merged = most.toBuilder()
+                .clearEvents()
+                .addAllEvents(events.subList(Math.max(0, events.size() - EVENTS_MAX), events.size()));
+        for (String address : silent) {
+            merged.addUnknown("The lock server at " + address
+                    + " did not reply; refusals that guards reported to it are missing here.");
+        }
+        return merged.build();
+    }
+
+    /** The one with the newest refusal; the first where none has one. */
+    private static ExplainReply newest(List<ExplainReply> replies) {
+        ExplainReply newest = replies.get(0);
+        for (ExplainReply reply : replies) {
+            if (lastRefusal(reply) > lastRefusal(newest)) {
+                newest = reply;
+            }
+        }
+        return newest;
+    }
+
+    private static long lastRefusal(ExplainReply reply) {
+        return reply.getEventsList().stream()
+                .filter(event -> event.getWhat().equals(REFUSED))
+                .mapToLong(ExplainedEvent::getAtEpochMillis)
+                .max()
+                .orElse(0);
+    }
+}

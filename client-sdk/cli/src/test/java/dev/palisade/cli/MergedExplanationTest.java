@@ -1,0 +1,62 @@
+package dev.palisade.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.proto.v1.ExplainReply;
+import dev.palisade.proto.v1.ExplainedEvent;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class MergedExplanationTest {
+    private static ExplainedEvent event(long at, String what, String text) {
+        return ExplainedEvent.newBuilder()
+                .setAtEpochMillis(at)
+                .setWhat(what)
+                .setToken(33)
+                .setText(text)
+                .build();
+    }
+
+    private static ExplainReply reply(String summary, ExplainedEvent... events) {
+        return ExplainReply.newBuilder()
+                .setLock("orders/1")
+                .setToken(33)
+                .setSummary(summary)
+                .addAllEvents(List.of(events))
+                .build();
+    }
+
+    private static final ExplainedEvent GRANTED = event(100, "GRANTED", "granted");
+    private static final ExplainedEvent EXPIRED = event(200, "EXPIRED", "expired");
+
+    @Test
+    void refusalsOfAllServersAreInOneStory() {
+        ExplainReply merged = MergedExplanation.merged(
+                List.of(
+                        reply("first", GRANTED, EXPIRED, event(300, "REFUSED", "by shop")),
+                        reply(
+                                "second",
+                                GRANTED,
+                                EXPIRED,
+                                event(250, "MARK_RAISED", "34"),
+                                event(400, "REFUSED", "by till")),
+                        reply("third", GRANTED, EXPIRED)),
+                List.of("10.0.0.7:7600"));
+        assertThat(merged.getSummary())
+                .as("of the server with the newest refusal")
+                .isEqualTo("second");
+        assertThat(merged.getEventsList())
+                .extracting(ExplainedEvent::getText)
+                .containsExactly("granted", "expired", "34", "by shop", "by till");
+        assertThat(merged.getUnknownList())
+                .containsExactly(
+                        "The lock server at 10.0.0.7:7600 did not reply; refusals that guards reported to it are"
+                                + " missing here.");
+    }
+
+    @Test
+    void oneServersStoryStaysAsItIs() {
+        ExplainReply only = reply("only", GRANTED, event(300, "REFUSED", "by shop"));
+        assertThat(MergedExplanation.merged(List.of(only), List.of())).isEqualTo(only);
+    }
+}
