@@ -3,6 +3,7 @@ package dev.palisade.guard;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerVerifier;
@@ -127,8 +128,18 @@ public final class FencedJdbc {
 
     /** The same fence without log events, for a service that logs every refusal itself. Counts on its own, from 0. */
     public FencedJdbc withoutEvents() {
+        return new FencedJdbc(dataSource, verifier, dialect, spring, counters.withoutEvents(), lockWait, repeatsWork);
+    }
+
+    /**
+     * The same fence, which also passes on its refusals, on the thread of the call: to a {@code RefusalReports}, for {@code palisade
+     * explain}. Shares the counts of this one.
+     *
+     * @param reports must not block, and must not throw
+     */
+    public FencedJdbc withReports(Consumer<Rejection> reports) {
         return new FencedJdbc(
-                dataSource, verifier, dialect, spring, new FenceCounters(EventLog.NONE), lockWait, repeatsWork);
+                dataSource, verifier, dialect, spring, counters.reporting(reports), lockWait, repeatsWork);
     }
 
     /**

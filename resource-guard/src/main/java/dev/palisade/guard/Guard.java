@@ -67,7 +67,9 @@ public final class Guard implements AutoCloseable {
         this.maxWaitingCalls = builder.maxWaitingCalls;
         EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
         this.house = new House(builder.marks, time, executor, events, unknownOutcomeTimeout.toNanos());
-        this.reporter = lockService == null ? null : new RefusalReporter(lockService, house, this::shownName);
+        this.reporter = lockService == null
+                ? null
+                : new RefusalReporter(lockService, house.time(), house.events(), this::shownName);
         this.refusals = new RefusalCounters(events, observeOnly, reporter == null ? refused -> {} : reporter::add);
         SharedRegister register = builder.marks instanceof SharedRegister shared ? shared : null;
         if (register != null) {

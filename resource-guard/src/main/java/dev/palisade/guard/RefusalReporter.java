@@ -1,5 +1,6 @@
 package dev.palisade.guard;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Rejection;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -28,7 +29,8 @@ final class RefusalReporter {
     private static final long UNSUPPORTED_NANOS = TimeUnit.MINUTES.toNanos(10);
 
     private final LockService service;
-    private final House house;
+    private final Time time;
+    private final EventLog events;
     private final Supplier<String> guard;
     private Map<RefusedKind, RefusedKind.Times> queue = new LinkedHashMap<>();
     /** Whether an alarm is set for the next report, or a report is on its way. */
@@ -39,9 +41,10 @@ final class RefusalReporter {
     private boolean closed;
 
     /** @param guard what it protects, for people */
-    RefusalReporter(LockService service, House house, Supplier<String> guard) {
+    RefusalReporter(LockService service, Time time, EventLog events, Supplier<String> guard) {
         this.service = service;
-        this.house = house;
+        this.time = time;
+        this.events = events;
         this.guard = guard;
     }
 
@@ -51,7 +54,7 @@ final class RefusalReporter {
         if (kind == null) {
             return;
         }
-        RefusedKind.Times times = RefusedKind.Times.now(rejection, house.time());
+        RefusedKind.Times times = RefusedKind.Times.now(rejection, time);
         boolean schedules;
         synchronized (this) {
             if (closed) {
@@ -82,7 +85,7 @@ final class RefusalReporter {
     }
 
     private void sendAfter(long nanos) {
-        house.time().at(house.time().nanos() + nanos, this::send);
+        time.at(time.nanos() + nanos, this::send);
     }
 
     private void send() {
@@ -95,7 +98,7 @@ final class RefusalReporter {
             batch = queue;
             queue = new LinkedHashMap<>();
         }
-        long now = house.time().nanos();
+        long now = time.nanos();
         List<LockService.RefusedCalls> report = new ArrayList<>();
         batch.forEach((kind, times) -> report.add(kind.report(times, now)));
         var unused = reported(report).whenComplete((taken, failure) -> sent(batch, taken, failure));
@@ -133,9 +136,9 @@ final class RefusalReporter {
             }
         }
         if (!problem.isEmpty()) {
-            house.events().tell("refusals_not_reported", "message", problem);
+            events.tell("refusals_not_reported", "message", problem);
         } else if (lost > 0) {
-            house.events().tell("refusals_dropped", "count", lost);
+            events.tell("refusals_dropped", "count", lost);
         }
         sendAfter(wait);
     }

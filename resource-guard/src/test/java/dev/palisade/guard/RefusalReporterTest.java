@@ -23,15 +23,8 @@ class RefusalReporterTest {
     private final List<List<RefusedCalls>> reports = new ArrayList<>();
     private CompletableFuture<Boolean> reply = CompletableFuture.completedFuture(true);
     private String name = "shop";
-    private final RefusalReporter reporter = new RefusalReporter(
-            service(),
-            new House(
-                    new SlowMarkStore(),
-                    time,
-                    Runnable::run,
-                    new EventLog(events::add, time::nanos, 100),
-                    1_000_000_000),
-            () -> name);
+    private final RefusalReporter reporter =
+            new RefusalReporter(service(), time, new EventLog(events::add, time::nanos, 100), () -> name);
 
     /** Of a lock service nothing is called but reports. */
     private LockService service() {

@@ -161,6 +161,9 @@ public final class Main implements Callable<Integer> {
     @Mixin
     private final ServerTls tls = new ServerTls();
 
+    @Mixin
+    private final LockServerOptions lockServer = new LockServerOptions();
+
     @Option(
             names = "--insecure",
             description = "Allow an address that other machines reach, though not every client is verified"
@@ -204,6 +207,7 @@ public final class Main implements Callable<Integer> {
         }
         refusePasswordOnTheCommandLine();
         tls.check(command());
+        lockServer.check(command());
         InetSocketAddress address = address();
         KeysetFile keys = keys();
         if (jdbcUrl != null) {
@@ -242,7 +246,8 @@ public final class Main implements Callable<Integer> {
                 template,
                 limits,
                 new LogRetention(logAgeMax, logRowsMax),
-                guardSwitch == GuardSwitch.ENFORCE);
+                guardSwitch == GuardSwitch.ENFORCE,
+                lockServer.open(issuer, "palisade objects at " + bracketed(host) + ":" + address.getPort()));
         ObjectsServer server = ObjectsServer.start(options, keys.verifier(issuer));
         if (data != null) {
             data.markMade();

@@ -51,6 +51,7 @@ final class ObjectsServer {
     private final HealthStatusManager health;
     private final CallsInFlight inFlight;
     private final Server server;
+    private final LockServerOptions.@Nullable Reporting reporting;
 
     private ObjectsServer(
             HikariDataSource pool,
@@ -58,16 +59,21 @@ final class ObjectsServer {
             BoundedExecutor executor,
             HealthStatusManager health,
             CallsInFlight inFlight,
-            Server server) {
+            Server server,
+            LockServerOptions.@Nullable Reporting reporting) {
         this.pool = pool;
         this.cleanup = cleanup;
         this.executor = executor;
         this.health = health;
         this.inFlight = inFlight;
         this.server = server;
+        this.reporting = reporting;
     }
 
-    /** @param tls null: in plaintext */
+    /**
+     * @param tls null: in plaintext
+     * @param reporting of refusals; null: none are reported
+     */
     record Options(
             InetSocketAddress address,
             @Nullable ReloadableTls tls,
@@ -78,13 +84,17 @@ final class ObjectsServer {
             LockTemplate template,
             ObjectLimits limits,
             LogRetention retention,
-            boolean guardOn) {}
+            boolean guardOn,
+            LockServerOptions.@Nullable Reporting reporting) {}
 
     /** @throws CannotStart in one line, when the database or the port cannot be used */
     static ObjectsServer start(Options options, SequencerVerifier verifier) throws CannotStart {
         HikariDataSource pool = open(options);
         try {
             FencedJdbc fenced = FencedJdbc.create(pool, verifier).withoutEvents();
+            if (options.reporting() != null) {
+                fenced = fenced.withReports(options.reporting().reports());
+            }
             fenced.createTable();
             try (Connection connection = pool.getConnection()) {
                 Schema.create(connection);
@@ -126,7 +136,7 @@ final class ObjectsServer {
             health.setStatus("palisade.v1.Guard", ServingStatus.SERVING);
             LogCleanup cleanup = new LogCleanup(pool, options.retention());
             cleanup.start(Instant::now);
-            return new ObjectsServer(pool, cleanup, executor, health, inFlight, server);
+            return new ObjectsServer(pool, cleanup, executor, health, inFlight, server, options.reporting());
         } catch (SQLException e) {
             pool.close();
             throw new CannotStart("database " + withoutSecrets(options.jdbcUrl()) + " cannot be used: " + cause(e));
@@ -207,6 +217,9 @@ final class ObjectsServer {
      */
     boolean close(Duration wait) throws InterruptedException {
         cleanup.close();
+        if (reporting != null) {
+            reporting.close();
+        }
         Thread closing = new Thread(pool::close, "palisade-objects-closing");
         closing.setDaemon(true);
         closing.start();

@@ -116,6 +116,7 @@ class GuardRulesTest {
             "MarkContinuity",
             "MarkOwnership",
             "RefusalReporter",
+            "RefusalReports",
             "RefusedKind",
             "ResourceGate",
             "ResourceGates",

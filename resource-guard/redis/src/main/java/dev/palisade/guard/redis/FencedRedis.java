@@ -5,6 +5,7 @@ import static dev.palisade.guard.redis.FenceConnection.text;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerVerifier;
@@ -102,7 +103,17 @@ public final class FencedRedis {
 
     /** The same fence without log events, for a service that logs every refusal itself. Counts on its own, from 0. */
     public FencedRedis withoutEvents() {
-        return new FencedRedis(connection, verifier, commands, new RedisFenceCounters(EventLog.NONE));
+        return new FencedRedis(connection, verifier, commands, counters.withoutEvents());
+    }
+
+    /**
+     * The same fence, which also passes on its refusals, on the thread of the call: to a {@code RefusalReports}, for {@code palisade
+     * explain}. Shares the counts of this one.
+     *
+     * @param reports must not block, and must not throw
+     */
+    public FencedRedis withReports(Consumer<Rejection> reports) {
+        return new FencedRedis(connection, verifier, commands, counters.reporting(reports));
     }
 
     /**

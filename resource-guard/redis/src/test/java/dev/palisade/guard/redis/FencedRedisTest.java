@@ -16,12 +16,16 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.guard.Access;
 import dev.palisade.guard.Binding;
+import dev.palisade.guard.LockService;
+import dev.palisade.guard.LockService.RefusedCalls;
 import dev.palisade.guard.Mark;
+import dev.palisade.guard.RefusalReports;
 import dev.palisade.redis.TestRedis;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -65,6 +70,25 @@ class FencedRedisTest {
                 .containsEntry(Rejection.APPLIED, "no");
         assertThat(value()).isEqualTo("340");
         assertThat(fenced.mark(resource)).isEqualTo(new Mark(34, new GrantId(7, 34), 0));
+    }
+
+    @Test
+    void refusalsAreReportedToTheLockService() throws Exception {
+        CompletableFuture<RefusedCalls> reported = new CompletableFuture<>();
+        LockService service = (LockService) Proxy.newProxyInstance(
+                LockService.class.getClassLoader(), new Class<?>[] {LockService.class}, (proxy, method, arguments) -> {
+                    reported.complete((RefusedCalls) ((List<?>) arguments[1]).get(0));
+                    return CompletableFuture.completedFuture(true);
+                });
+        try (RefusalReports reports = RefusalReports.to(service, "a test")) {
+            FencedRedis reporting = fenced.withReports(reports);
+            reporting.claim(grants.exclusive(34), order);
+            refused(() -> reporting.claim(grants.exclusive(33), order), Reason.TOKEN_STALE);
+            RefusedCalls stale = reported.get(60, TimeUnit.SECONDS);
+            assertThat(stale.resource()).isEqualTo(resource);
+            assertThat(stale.presentedToken()).isEqualTo(33);
+            assertThat(stale.markToken()).hasValue(34);
+        }
     }
 
     @Test

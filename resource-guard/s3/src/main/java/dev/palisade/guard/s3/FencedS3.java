@@ -2,6 +2,7 @@ package dev.palisade.guard.s3;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerVerifier;
@@ -95,7 +96,17 @@ public final class FencedS3 {
 
     /** The same fence without log events, for a service that logs every refusal itself. Counts on its own, from 0. */
     public FencedS3 withoutEvents() {
-        return new FencedS3(bucket, verifier, new S3FenceCounters(EventLog.NONE), rewriteBytesMax);
+        return new FencedS3(bucket, verifier, counters.withoutEvents(), rewriteBytesMax);
+    }
+
+    /**
+     * The same fence, which also passes on its refusals, on the thread of the call: to a {@code RefusalReports}, for {@code palisade
+     * explain}. Shares the counts of this one.
+     *
+     * @param reports must not block, and must not throw
+     */
+    public FencedS3 withReports(Consumer<Rejection> reports) {
+        return new FencedS3(bucket, verifier, counters.reporting(reports), rewriteBytesMax);
     }
 
     /** Counts, for metrics, of this fence and of the copies made of it: admitted, refused and running calls. */

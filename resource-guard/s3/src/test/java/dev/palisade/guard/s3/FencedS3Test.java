@@ -17,14 +17,20 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.guard.Access;
 import dev.palisade.guard.Binding;
+import dev.palisade.guard.LockService;
+import dev.palisade.guard.LockService.RefusedCalls;
 import dev.palisade.guard.Mark;
+import dev.palisade.guard.RefusalReports;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
@@ -57,6 +63,25 @@ class FencedS3Test {
                 .containsEntry(Rejection.APPLIED, "no");
         assertThat(value()).isEqualTo("340");
         assertThat(fenced.mark(key)).isEqualTo(new Mark(34, new GrantId(7, 34), 0));
+    }
+
+    @Test
+    void refusalsAreReportedToTheLockService() throws Exception {
+        CompletableFuture<RefusedCalls> reported = new CompletableFuture<>();
+        LockService service = (LockService) Proxy.newProxyInstance(
+                LockService.class.getClassLoader(), new Class<?>[] {LockService.class}, (proxy, method, arguments) -> {
+                    reported.complete((RefusedCalls) ((List<?>) arguments[1]).get(0));
+                    return CompletableFuture.completedFuture(true);
+                });
+        try (RefusalReports reports = RefusalReports.to(service, "a test")) {
+            FencedS3 reporting = fenced.withReports(reports);
+            reporting.write(grants.exclusive(34), order, RequestBody.fromString("340"));
+            refused(() -> reporting.read(grants.exclusive(33), order), Reason.TOKEN_STALE);
+            RefusedCalls stale = reported.get(60, TimeUnit.SECONDS);
+            assertThat(stale.resource()).isEqualTo(key);
+            assertThat(stale.presentedToken()).isEqualTo(33);
+            assertThat(stale.markToken()).hasValue(34);
+        }
     }
 
     @Test
