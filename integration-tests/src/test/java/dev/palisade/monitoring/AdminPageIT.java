@@ -14,6 +14,8 @@ import dev.palisade.guard.Binding;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.MarkStore;
 import dev.palisade.guard.grpc.GrpcLockService;
+import dev.palisade.pki.TestAuthority;
+import dev.palisade.pki.TestCertificate;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
 import io.grpc.ChannelCredentials;
@@ -21,9 +23,14 @@ import io.grpc.CompositeChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.time.Duration;
@@ -31,11 +38,13 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.openqa.selenium.Keys;
 
 /** The admin page of a real server with a policy, in a real browser: what operators do with it, and what it refuses. */
 class AdminPageIT {
@@ -123,6 +132,89 @@ class AdminPageIT {
         browser.click("main button");
     }
 
+    private static void assertAccessible(String view) throws Exception {
+        browser.look(view);
+        assertThat(browser.accessibilityProblems()).as(view).isEmpty();
+    }
+
+    /** From the sign-in to the forced release without a mouse. */
+    @Test
+    void theKeyboardAloneIsEnough() throws Exception {
+        try (PalisadeClient stuck = client("stuck-worker")) {
+            Lease lease = stuck.acquire("keys/1", Duration.ofMinutes(1));
+            browser.open(page);
+            Browser.waiting().until(() -> browser.focus().equals("token"));
+            browser.press(OPS, Keys.ENTER);
+            browser.awaitText("#results", "keys/1");
+            browser.tabTo("#prefix");
+            browser.press("keys/", Keys.ENTER);
+            Browser.waiting().until(() -> browser.text("#results").contains("1 lock"));
+            browser.tabTo("keys/1");
+            browser.press(Keys.ENTER);
+            browser.awaitText("section[aria-label='Held by']", "stuck-worker");
+            browser.tabTo("#force-release");
+            browser.press(Keys.ENTER);
+            Browser.waiting().until(() -> browser.focus().equals("why"));
+            browser.press(Keys.ESCAPE);
+            Browser.waiting().until(() -> browser.count("dialog") == 0);
+            assertThat(browser.focus()).as("the focus is back").isEqualTo("force-release");
+            browser.press(Keys.ENTER);
+            Browser.waiting().until(() -> browser.focus().equals("why"));
+            browser.press("by keys alone", Keys.ENTER);
+            browser.awaitText("#result", "1 lease ended");
+            Browser.waiting().until(() -> !lease.isValid());
+        }
+    }
+
+    /** The browser verifies no certificate here; which clients the port accepts with theirs, a client of the JDK shows. */
+    @Test
+    void thePageIsServedWithTlsToTokensAndCertificates(@TempDir Path home) throws Exception {
+        TestAuthority authority = TestAuthority.named("authority");
+        TestCertificate certificate = authority.server();
+        Files.writeString(folder.resolve("policy.conf"), "allow dns:operator * *\n", StandardOpenOption.APPEND);
+        List<String> command =
+                Child.java("-jar", Installation.jar("lock-server/target/palisade-server.jar"), "server", "--port", "0");
+        command.addAll(List.of(
+                "--admin-port",
+                "0",
+                "--policy",
+                folder.resolve("policy.conf").toString(),
+                "--users",
+                folder.resolve("users").toString(),
+                "--tls-cert",
+                certificate.writeCertificate(home.resolve("server.pem")).toString(),
+                "--tls-key",
+                certificate.writeKey(home.resolve("server.key")).toString(),
+                "--tls-client-ca",
+                authority.write(home.resolve("ca.pem")).toString(),
+                "--tls-client-auth",
+                "optional"));
+        try (Child secure = Child.start("secure", command, Map.of("PALISADE_HOME", home.toString()))) {
+            String line = secure.await(any -> any.contains(AT));
+            String url = line.substring(line.indexOf(AT) + AT.length(), line.indexOf(','));
+            assertThat(url).startsWith("https://");
+            browser.open(url);
+            browser.type("#token", VIEWER);
+            browser.click("main button");
+            browser.awaitText("#live", "Live");
+            assertThat(browser.text("#principal")).isEqualTo("viewer");
+
+            URI caller = URI.create(url.replace("127.0.0.1", "localhost") + "api/v1/caller");
+            assertThat(get(caller, authority.context(authority.client("operator"))))
+                    .contains("dns:operator");
+            assertThat(get(caller, authority.context(null))).contains("\"mustSignIn\":true");
+            browser.open("about:blank"); // Or its events would break with the server.
+        }
+    }
+
+    private static String get(URI uri, SSLContext tls) throws Exception {
+        return HttpClient.newBuilder()
+                .sslContext(tls)
+                .build()
+                .send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString())
+                .body();
+    }
+
     @Test
     void aWrongTokenIsRefusedAndALesserOneOffersLess() throws Exception {
         try (PalisadeClient holder = client("holder")) {
@@ -130,6 +222,7 @@ class AdminPageIT {
             Lease hidden = holder.acquire("secret", Duration.ofMinutes(1));
             signIn("palisade_wrong", "");
             browser.awaitText("main .problem", "the token is not one of a user");
+            assertAccessible("sign-in");
             assertThat(browser.console()).singleElement().asString().contains("401");
             browser.type("#token", VIEWER);
             browser.click("main button");
@@ -157,6 +250,7 @@ class AdminPageIT {
             CompletableFuture<Lease> waiting = CompletableFuture.supplyAsync(() -> acquired(second, "orders/42"));
             signIn(OPS, "");
             browser.awaitText("#results", "reports/nightly");
+            assertAccessible("locks");
             browser.type("#prefix", "orders/4");
             browser.click("form button");
             Browser.waiting().until(() -> !browser.text("#results").contains("reports/nightly"));
@@ -168,6 +262,7 @@ class AdminPageIT {
             browser.awaitText("section[aria-label=History]", "first-worker released the lock");
             assertThat(browser.attribute("svg.timeline", "aria-label"))
                     .contains("first-worker: held", "second-worker: waited");
+            assertAccessible("lock");
             browser.screenshot("admin-page");
             waiting.get().close();
             other.close();
@@ -184,13 +279,14 @@ class AdminPageIT {
             browser.awaitText("main", "stuck-worker");
             browser.click("#request-release");
             browser.click("dialog button[type=button]");
-            assertThat(browser.count("dialog")).isZero();
+            Browser.waiting().until(() -> browser.count("dialog") == 0);
             browser.click("#force-release");
             assertThat(browser.text("dialog"))
                     .contains(
                             "orders/9", "stuck-worker", "token " + lease.token().value());
             browser.click("#confirm");
             assertThat(browser.count("dialog")).as("a reason is required").isEqualTo(1);
+            assertAccessible("dialog");
             browser.type("#why", "stuck since Monday");
             browser.click("#confirm");
             browser.awaitText("#result", "1 lease ended");
@@ -227,6 +323,7 @@ class AdminPageIT {
             });
             assertThat(browser.text("#explanation"))
                     .contains("The guard 'shop at", "token " + former.token(), "token " + present.token());
+            assertAccessible("explanation");
             browser.screenshot("explanation");
             present.close();
         } finally {
@@ -246,8 +343,10 @@ class AdminPageIT {
             assertThat(browser.count("main img, main script")).isZero();
             browser.clickLink("Sessions");
             browser.awaitText("table", HOSTILE);
+            assertAccessible("sessions");
             browser.clickLink("Store");
             browser.awaitText("main", "Up: locks are decided.");
+            assertAccessible("store");
             lease.close();
         }
     }
@@ -265,6 +364,9 @@ class AdminPageIT {
             browser.awaitText("main h2", name);
             browser.awaitText("section[aria-label=History]", "was granted the lock");
             assertThat(browser.number("document.documentElement.scrollWidth")).isLessThanOrEqualTo(360);
+            assertThat(browser.number("document.querySelector('svg.timeline text').getBoundingClientRect().height"))
+                    .as("the timeline is drawn for a phone, not scaled down to one")
+                    .isGreaterThanOrEqualTo(10);
             assertThat(browser.number("Math.min(...[...document.querySelectorAll('main button, main input')]"
                             + ".map(e => e.getBoundingClientRect().height))"))
                     .as("the least height of a control, for fingers")

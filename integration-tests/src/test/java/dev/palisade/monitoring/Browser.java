@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -16,12 +19,14 @@ import java.util.logging.Level;
 import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;
 import org.openqa.selenium.By;
+import org.openqa.selenium.Keys;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.StaleElementReferenceException;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.interactions.Actions;
 import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
 
@@ -29,6 +34,8 @@ import org.openqa.selenium.logging.LoggingPreferences;
 final class Browser implements AutoCloseable {
     private static final Path IMAGES =
             Path.of(System.getProperty("palisade.root")).resolve("docs/images");
+
+    private static final int TABS_MAX = 40;
 
     private final ChromeDriver driver;
 
@@ -55,6 +62,7 @@ final class Browser implements AutoCloseable {
                 "--window-size=1000,800",
                 "--user-data-dir=" + home.resolve("chromium"));
         options.setCapability("goog:loggingPrefs", logs);
+        options.setAcceptInsecureCerts(true); // Of a server of the test, whose authority this browser does not know.
         ChromeDriverService service = new ChromeDriverService.Builder()
                 .usingDriverExecutable(chromedriver.orElseThrow().toFile())
                 .withEnvironment(Map.of("HOME", home.toString()))
@@ -136,6 +144,78 @@ final class Browser implements AutoCloseable {
         driver.executeCdpCommand(
                 "Emulation.setDeviceMetricsOverride",
                 Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", width < 500));
+    }
+
+    /** Presses keys where the focus is. */
+    void press(CharSequence... keys) {
+        new Actions(driver).sendKeys(keys).perform();
+    }
+
+    /** Presses Tab until the focused element has that text or is of that selector. */
+    void tabTo(String textOrSelector) {
+        for (int i = 0; i < TABS_MAX; i++) {
+            press(Keys.TAB);
+            WebElement focused = driver.switchTo().activeElement();
+            if (textOrSelector.equals(focused.getText())
+                    || textOrSelector.equals("#" + focused.getDomAttribute("id"))) {
+                return;
+            }
+        }
+        throw new AssertionError("Tab does not reach " + textOrSelector);
+    }
+
+    /** The id of the focused element; empty if it has none. */
+    String focus() {
+        return Objects.requireNonNullElse(driver.switchTo().activeElement().getDomAttribute("id"), "");
+    }
+
+    /** Whether the page is drawn for dark surroundings. */
+    void dark(boolean isDark) {
+        Map<String, String> scheme = Map.of("name", "prefers-color-scheme", "value", isDark ? "dark" : "light");
+        driver.executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of(scheme)));
+    }
+
+    /** What axe-core finds wrong with the page as it is now, by the rules of WCAG 2.2 A and AA and its best practices; also its contrasts in the dark. */
+    List<String> accessibilityProblems() throws IOException {
+        if (!Boolean.TRUE.equals(driver.executeScript("return typeof axe === 'object'"))) {
+            try (InputStream script = ChromeDriver.class.getResourceAsStream("/axe.min.js")) {
+                driver.executeScript(new String(Objects.requireNonNull(script).readAllBytes(), StandardCharsets.UTF_8));
+            }
+        }
+        List<String> problems = new ArrayList<>(violations("{}"));
+        dark(true);
+        problems.addAll(violations("{runOnly: ['color-contrast']}"));
+        dark(false);
+        return problems;
+    }
+
+    private List<String> violations(String options) {
+        Object found = driver.executeAsyncScript("const done = arguments[0];"
+                + "axe.run(" + options + ").then(found => done(found.violations.flatMap(rule =>"
+                + " rule.nodes.map(node => rule.id + ' ' + node.target + ': ' + node.failureSummary))),"
+                + " failure => done([String(failure)]))");
+        return ((List<?>) Objects.requireNonNull(found))
+                .stream().map(String::valueOf).toList();
+    }
+
+    /** For eyes, where asked for by {@code -Dpalisade.screenshots=true}: on a desk and on a phone, in light and dark. */
+    void look(String name) throws IOException {
+        if (!Boolean.getBoolean("palisade.screenshots")) {
+            return;
+        }
+        Path folder = Files.createDirectories(
+                Path.of(System.getProperty("palisade.root")).resolve("integration-tests/target/screenshots"));
+        for (boolean isDark : List.of(false, true)) {
+            dark(isDark);
+            for (int width : List.of(1_000, 360)) {
+                resize(width, 1_080);
+                Files.write(
+                        folder.resolve(name + "-" + width + (isDark ? "-dark" : "") + ".png"),
+                        driver.getScreenshotAs(OutputType.BYTES));
+            }
+        }
+        dark(false);
+        resize(1_000, 800);
     }
 
     /** For the docs, where asked for by {@code -Dpalisade.screenshots=true}. */

@@ -6,7 +6,8 @@ import {askForRelease} from './release.js';
 import {timeline} from './timeline.js';
 
 export function lockView(name, caller) {
-  const state = html('div', {});
+  const held = html('div', {});
+  const waiting = html('div', {});
   const past = html('div', {});
   const result = html('p', {id: 'result', role: 'status'});
   const buttons = html('div', {class: 'actions'});
@@ -20,7 +21,8 @@ export function lockView(name, caller) {
   }, text);
   const show = found => {
     latest = found;
-    update(state, holders(found.now), queue(found.now));
+    update(held, holders(found.now));
+    update(waiting, queue(found.now));
     const isHeld = found.now.holdersTotal > 0;
     update(buttons,
         isHeld && found.mayRequestRelease && button('request-release', 'Request release…', 'request-release', false),
@@ -38,7 +40,7 @@ export function lockView(name, caller) {
     update: show,
     element: html('section', {},
         html('p', {}, html('a', {href: '#/locks'}, '← All locks')),
-        html('h2', {}, name), state, buttons, result, past, explanation(name)),
+        html('h2', {}, name), held, buttons, result, waiting, past, explanation(name)),
   };
 }
 

@@ -46,7 +46,7 @@ function showSignIn(failure) {
 }
 
 function showCaller() {
-  document.getElementById('issuer').textContent = caller?.issuer ?? '';
+  document.getElementById('issuer').textContent = caller?.issuer ? 'issuer ' + caller.issuer : '';
   document.getElementById('principal').textContent = caller?.principal ?? '';
   document.getElementById('sign-out').hidden = !caller?.principal;
   document.getElementById('nav').hidden = !caller;
@@ -80,7 +80,7 @@ function show(isNavigation) {
     isCurrent ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   }
   document.title = view.title + ' – Palisade';
-  main.replaceChildren( view.element);
+  main.replaceChildren(view.element);
   if (isNavigation) {
     main.focus();
   }

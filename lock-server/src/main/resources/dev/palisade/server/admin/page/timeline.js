@@ -2,11 +2,12 @@
 import {html, svg} from './dom.js';
 import {clock, count} from './format.js';
 
-const WIDTH = 720;
-const LEFT = 150;
+// Drawn as wide as it is shown: scaled down to a phone its text could not be read.
+const WIDE = {width: 720, left: 150, labelMax: 20, ticks: [0, 0.5, 1]};
+const NARROW = {width: 340, left: 100, labelMax: 12, ticks: [0, 1]};
+const PHONE = matchMedia('(max-width: 40rem)');
 const ROW = 26;
 const ROWS_MAX = 12;
-const LABEL_MAX = 20;
 const HELD = ['GRANTED', 'ACCEPTED', 'RECLAIMED'];
 const WAITING = ['QUEUED', 'LAPSED', 'WITHDRAWN'];
 const LOST = ['EXPIRED', 'ABANDONED', 'FORCE_RELEASED'];
@@ -61,18 +62,19 @@ export function timeline(entries, now) {
   if (drawn.length === 0) {
     return null;
   }
+  const {width, left, labelMax, ticks: parts} = PHONE.matches ? NARROW : WIDE;
   const from = Math.min(...drawn.flatMap(row => row.bars.map(bar => bar.from)));
   const to = Math.max(from + 1_000, ...drawn.flatMap(row => row.bars.map(bar => bar.to)));
-  const x = at => LEFT + (at - from) / (to - from) * (WIDTH - LEFT - 12);
+  const x = at => left + (at - from) / (to - from) * (width - left - 12);
   const height = drawn.length * ROW + 30;
   const bars = drawn.flatMap((row, index) => [
     svg('text', {x: 8, y: index * ROW + 20},
-        row.owner.length > LABEL_MAX ? row.owner.slice(0, LABEL_MAX - 1) + '…' : row.owner || 'a client'),
+        row.owner.length > labelMax ? row.owner.slice(0, labelMax - 1) + '…' : row.owner || 'a client'),
     ...row.bars.map(bar => svg('rect', {
       class: bar.kind, x: x(bar.from), y: index * ROW + 7, rx: 3, height: ROW - 8, width: Math.max(3, x(bar.to) - x(bar.from)),
     })),
   ]);
-  const ticks = [0, 0.5, 1].map(part => {
+  const ticks = parts.map(part => {
     const at = from + part * (to - from);
     return [
       svg('line', {class: 'grid', x1: x(at), x2: x(at), y1: 4, y2: height - 22}),
@@ -81,7 +83,7 @@ export function timeline(entries, now) {
   });
   return html('section', {'aria-label': 'Timeline'},
       html('h3', {}, 'Timeline'),
-      svg('svg', {class: 'timeline', viewBox: `0 0 ${WIDTH} ${height}`, role: 'img', 'aria-label': summary(drawn)}, ticks.flat(), bars),
+      svg('svg', {class: 'timeline', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': summary(drawn)}, ticks.flat(), bars),
       html('p', {class: 'legend'},
           html('span', {}, html('i', {class: 'lease'}), 'held'),
           html('span', {}, html('i', {class: 'lost'}), 'held, and lost'),
