@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SequencerTest {
     private static final Sequencer SEQUENCER = new Sequencer(
@@ -27,6 +30,35 @@ class SequencerTest {
                         + "08" + "70616c6973616465" + "0009" + "6f72646572732f3432");
     }
 
+    /** Version 2: version 1 with the audience behind the issuer. */
+    @Test
+    void layoutWithAudienceIsFixed() {
+        assertThat(HexFormat.of().formatHex(SEQUENCER.forAudience("payments").toBytes()))
+                .isEqualTo("02" + "01" + "0000000000000022" + "01020304050607081112131415161718" + "00000000000003e8"
+                        + "08" + "70616c6973616465" + "08" + "7061796d656e7473" + "0009" + "6f72646572732f3432");
+    }
+
+    @Test
+    void version2WithoutAudienceIsNoSequencer() {
+        byte[] bytes = HexFormat.of()
+                .parseHex("02" + "01" + "0000000000000022" + "01020304050607081112131415161718" + "00000000000003e8"
+                        + "08" + "70616c6973616465" + "00" + "0009" + "6f72646572732f3432");
+        assertInvalid(() -> Sequencer.ofBytes(ByteBuffer.wrap(bytes)));
+    }
+
+    @Test
+    void claimedAudienceIsReadOfAnyBytes() {
+        byte[] signed = Arrays.copyOf(SEQUENCER.forAudience("payments").toBytes(), 120);
+        assertThat(Sequencer.claimedAudience(signed)).contains("payments");
+        assertThat(Sequencer.claimedAudience(SEQUENCER.toBytes())).isEmpty();
+        for (int length = 0; length < 52; length++) {
+            assertThat(Sequencer.claimedAudience(Arrays.copyOf(signed, length))).isEmpty();
+        }
+        byte[] unprintable = signed.clone();
+        unprintable[44] = '\n';
+        assertThat(Sequencer.claimedAudience(unprintable)).isEmpty();
+    }
+
     @Test
     void whatIsWrittenIsReadAgain() {
         SplittableRandom random = new SplittableRandom(1);
@@ -37,7 +69,8 @@ class SequencerTest {
                     random.nextBoolean() ? Mode.SHARED : Mode.EXCLUSIVE,
                     new FencingToken(random.nextLong(1, FencingToken.MAX + 1)),
                     new GrantId(random.nextLong(), random.nextLong()),
-                    random.nextLong());
+                    random.nextLong(),
+                    random.nextBoolean() ? Optional.empty() : Optional.of("a".repeat(1 + random.nextInt(64))));
             assertThat(Sequencer.ofBytes(ByteBuffer.wrap(sequencer.toBytes()))).isEqualTo(sequencer);
         }
     }
@@ -50,13 +83,16 @@ class SequencerTest {
                 Mode.SHARED,
                 new FencingToken(FencingToken.MAX),
                 new GrantId(-1, -1),
-                Long.MAX_VALUE);
-        assertThat(longest.toBytes()).hasSizeLessThan(Sequencer.SIGNED_BYTES_MAX - 64);
+                Long.MAX_VALUE,
+                Optional.of("a".repeat(64)));
+        int prefixAndSignatureBytesMax = 5 + 64;
+        assertThat(longest.toBytes()).hasSizeLessThan(Sequencer.SIGNED_BYTES_MAX - prefixAndSignatureBytesMax);
     }
 
-    @Test
-    void nothingShorterAndNothingLongerIsASequencer() {
-        byte[] bytes = SEQUENCER.toBytes();
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void nothingShorterAndNothingLongerIsASequencer(boolean hasAudience) {
+        byte[] bytes = (hasAudience ? SEQUENCER.forAudience("payments") : SEQUENCER).toBytes();
         for (int length = 0; length < bytes.length; length++) {
             byte[] cut = Arrays.copyOf(bytes, length);
             assertInvalid(() -> Sequencer.ofBytes(ByteBuffer.wrap(cut)));
@@ -65,10 +101,11 @@ class SequencerTest {
     }
 
     /** Whatever the bytes, they are read as what they say or refused as SEQUENCER_INVALID; nothing else is thrown. */
-    @Test
-    void anyBytesAreEitherReadOrRefused() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anyBytesAreEitherReadOrRefused(boolean hasAudience) {
         SplittableRandom random = new SplittableRandom(2);
-        byte[] good = SEQUENCER.toBytes();
+        byte[] good = (hasAudience ? SEQUENCER.forAudience("payments") : SEQUENCER).toBytes();
         int read = 0;
         for (int i = 0; i < 50_000; i++) {
             byte[] bytes;

@@ -20,56 +20,80 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
- * The file that lock servers and guards share: a keyset that only its owner can read, or, if root owns it, its group too. A changed file is taken up within a
- * second of its next use, so a rotation needs no restart; a file that turned unreadable leaves the last good keys in
- * place. Safe to share between threads.
+ * File of a keyset: of the one that lock servers and guards share, or of the public keys that are all a guard needs. A keyset with
+ * secrets can be read by its owner only, or, if root owns it, by its group too. A changed file is taken up within a second of its
+ * next use, so a rotation needs no restart; a file that turned unreadable leaves the last good keys in place. Safe to share between
+ * threads.
  */
 public final class KeysetFile {
+    private static final System.Logger LOG = System.getLogger(KeysetFile.class.getName());
     private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
     private static final int ROOT_UID = 0;
     private static final int BYTES_MAX = 1 << 20;
     private static final long RELOAD_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Path path;
+    private final boolean signs;
     private final LongSupplier nanoTime;
     private final ReentrantLock reloading = new ReentrantLock();
     private volatile Loaded loaded;
 
     private record Loaded(SequencerKeys keys, FileTime modified, long size, long checkedNanos) {}
 
-    private KeysetFile(Path path, LongSupplier nanoTime) throws IOException {
+    private KeysetFile(Path path, boolean signs, LongSupplier nanoTime) throws IOException {
         this.path = path;
+        this.signs = signs;
         this.nanoTime = nanoTime;
         this.loaded = load();
     }
 
     /**
-     * Opens {@code path}.
+     * Opens {@code path} for a guard: a keyset that signs, or the public keys that {@code palisade keys export-public} prints.
      *
-     * @throws IOException in one line, when the file is missing, readable by others or not a keyset
+     * @throws IOException in one line, when the file is missing, not a keyset, readable by others though it is secret, or writable
+     *     by others
      * @throws IllegalStateException when protobuf-java on the class path is older than Tink can run with
      */
     public static KeysetFile open(Path path) throws IOException {
-        return new KeysetFile(path, System::nanoTime);
+        return new KeysetFile(path, false, System::nanoTime);
     }
 
-    /** Opens {@code path}, made with one fresh key and mode 0600 if it does not exist. Two processes may race: one makes it. */
+    /**
+     * Opens {@code path} for a lock server.
+     *
+     * @throws IOException as {@link #open} does, and for public keys, which do not sign
+     * @throws IllegalStateException as {@link #open} does
+     */
+    public static KeysetFile openToSign(Path path) throws IOException {
+        return new KeysetFile(path, true, System::nanoTime);
+    }
+
+    /**
+     * As {@link #openToSign}, made with one fresh HMAC key and mode 0600 if it does not exist. Two processes may race: one makes
+     * it.
+     */
     public static KeysetFile openOrCreate(Path path) throws IOException {
+        return openOrCreate(path, SequencerKeys.Algorithm.HMAC);
+    }
+
+    /** As {@link #openOrCreate(Path)}, with another algorithm for the fresh key. */
+    public static KeysetFile openOrCreate(Path path, SequencerKeys.Algorithm algorithm) throws IOException {
         if (!Files.exists(path)) {
             try {
-                createNew(path, SequencerKeys.generate());
+                createNew(path, SequencerKeys.generate(algorithm));
             } catch (FileSystemException e) {
                 throw new IOException(
                         "signing keyset " + path + " cannot be made (" + why(e) + "); name another with --keyset", e);
             }
         }
-        return open(path);
+        return openToSign(path);
     }
 
     private static String why(FileSystemException failure) {
@@ -93,14 +117,31 @@ public final class KeysetFile {
         return loaded.keys();
     }
 
-    /** A verifier that follows the file. */
+    /** A verifier that follows the file, of {@code issuer}'s sequencers without an audience. */
     public SequencerVerifier verifier(String issuer) {
-        return new SequencerVerifier() {
-            @Override
-            public Sequencer verify(SignedSequencer signed) {
-                return keys().verify(signed, issuer);
-            }
-        };
+        return verifier(issuer, Optional.empty());
+    }
+
+    /**
+     * A verifier that follows the file, of {@code issuer}'s sequencers for one guard group.
+     *
+     * @param audience the group's name in the lock server's {@code --guard-groups}
+     * @throws dev.palisade.contract.RejectedException MALFORMED_REQUEST when no group can be called so
+     */
+    public SequencerVerifier verifier(String issuer, String audience) {
+        return verifier(issuer, Optional.of(Sequencer.requireAudience(audience)));
+    }
+
+    private SequencerVerifier verifier(String issuer, Optional<String> audience) {
+        SequencerKeys now = keys();
+        if (!signs && now.algorithm() == SequencerKeys.Algorithm.ED25519 && now.canSign()) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "signing keyset {0} has private keys, so this guard could sign; give it the public ones:"
+                            + " palisade keys export-public",
+                    path);
+        }
+        return signed -> keys().verify(signed, issuer, audience);
     }
 
     /** Signs with the primary key of the file. */
@@ -131,8 +172,7 @@ public final class KeysetFile {
             }
             return load();
         } catch (IOException e) {
-            System.getLogger(KeysetFile.class.getName())
-                    .log(System.Logger.Level.ERROR, "keeping the last good signing keys: {0}", e.getMessage());
+            LOG.log(System.Logger.Level.ERROR, "keeping the last good signing keys: {0}", e.getMessage());
             return new Loaded(old.keys(), old.modified(), old.size(), nanoTime.getAsLong());
         }
     }
@@ -152,11 +192,21 @@ public final class KeysetFile {
         if (!Files.isReadable(path)) {
             throw new IOException("signing keyset " + path + " cannot be read; run as its owner");
         }
-        refuseIfShared();
         FileTime modified = Files.getLastModifiedTime(path);
         long size = Files.size(path);
+        SequencerKeys keys = parsed();
+        refuseIfShared(keys);
+        if (signs && !keys.canSign()) {
+            throw new IOException(
+                    "signing keyset " + path + " has public keys only, which verify and do not sign; name the"
+                            + " keyset that they were exported from");
+        }
+        return new Loaded(keys, modified, size, nanoTime.getAsLong());
+    }
+
+    private SequencerKeys parsed() throws IOException {
         try {
-            return new Loaded(SequencerKeys.ofJson(json(path)), modified, size, nanoTime.getAsLong());
+            return SequencerKeys.ofJson(json(path));
         } catch (LinkageError e) {
             throw LinkageErrors.exception(e); // Tink needs a newer protobuf-java than the wire format does.
         } catch (SequencerKeys.UnfitKeyException e) {
@@ -182,11 +232,20 @@ public final class KeysetFile {
         }
     }
 
-    private void refuseIfShared() throws IOException {
+    private void refuseIfShared(SequencerKeys keys) throws IOException {
         if (!posix(path)) {
             return;
         }
         Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
+        if (!keys.canSign()) {
+            if (permissions.contains(PosixFilePermission.GROUP_WRITE)
+                    || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
+                throw new IOException("public keyset " + path + " can be changed by others ("
+                        + PosixFilePermissions.toString(permissions)
+                        + "), who could add keys of their own: chmod 644 it");
+            }
+            return;
+        }
         int owner = (int) Files.getAttribute(path, "unix:uid");
         if (isShared(permissions, owner)) {
             throw new IOException("signing keyset " + path + " can be used by others ("

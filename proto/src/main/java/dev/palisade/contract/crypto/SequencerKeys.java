@@ -1,13 +1,13 @@
 package dev.palisade.contract.crypto;
 
 import com.google.crypto.tink.InsecureSecretKeyAccess;
+import com.google.crypto.tink.Key;
 import com.google.crypto.tink.KeyStatus;
 import com.google.crypto.tink.KeysetHandle;
-import com.google.crypto.tink.Mac;
-import com.google.crypto.tink.Parameters;
 import com.google.crypto.tink.TinkJsonProtoKeysetFormat;
-import com.google.crypto.tink.mac.HmacParameters;
-import com.google.crypto.tink.mac.MacConfig2026;
+import com.google.crypto.tink.signature.Ed25519PublicKey;
+import com.google.crypto.tink.signature.SignaturePrivateKey;
+import com.google.crypto.tink.signature.SignaturePublicKey;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.Sequencer;
@@ -17,74 +17,90 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
- * A keyset that signs and verifies sequencers: HMAC-SHA256 by Tink, one primary key that signs, any number that verify.
- * Immutable, but for remembering what it has verified; rotation makes a new one. A signed sequencer is its bytes followed by Tink's tag, which names the key.
+ * Keyset that signs and verifies sequencers, by Tink: one primary key that signs, any number that verify. All keys are of one
+ * {@link Algorithm}. Immutable, but for remembering what it has verified; rotation makes a new one. A signed sequencer is its
+ * bytes followed by Tink's tag, which names the key.
  */
 public final class SequencerKeys {
-    /** So that a tag made here can never pass for one that the same key made for another purpose. */
+    /** So that a signature made here can never pass for one that the same key made for another purpose. */
     private static final byte[] DOMAIN = "palisade.sequencer.v1\0".getBytes(StandardCharsets.US_ASCII);
 
-    private static final int KEY_BYTES = 32;
-    private static final int HMAC_BYTES = 32;
+    private static final byte[] DOMAIN_WITH_AUDIENCE = "palisade.sequencer.v2\0".getBytes(StandardCharsets.US_ASCII);
+    private static final byte VERSION_WITH_AUDIENCE = 2;
 
-    /** Tink's prefix (1 byte, 4 bytes key id) and the whole of HMAC-SHA256. */
-    private static final int TAG_BYTES = 5 + HMAC_BYTES;
-
+    private final SignatureScheme scheme;
     private final KeysetHandle keyset;
-    private final Mac mac;
+    private final SignatureScheme.Primitive primitive;
     private final Verified verified = new Verified();
 
-    private SequencerKeys(KeysetHandle keyset) throws GeneralSecurityException {
+    /** What keys sign with. */
+    public enum Algorithm {
+        /** HMAC-SHA256. Each guard with the keyset can sign, too. */
+        HMAC,
+        /** Ed25519. Guards get the public keys, which only verify. */
+        ED25519
+    }
+
+    private SequencerKeys(SignatureScheme scheme, KeysetHandle keyset) throws GeneralSecurityException {
+        this.scheme = scheme;
         this.keyset = keyset;
-        this.mac = keyset.getPrimitive(MacConfig2026.get(), Mac.class);
+        this.primitive = scheme.primitive(keyset);
+    }
+
+    /** A keyset with one fresh key of {@link Algorithm#HMAC}. */
+    public static SequencerKeys generate() {
+        return generate(Algorithm.HMAC);
     }
 
     /** A keyset with one fresh key. */
-    public static SequencerKeys generate() {
-        return checked(() -> {
-            return new SequencerKeys(KeysetHandle.newBuilder()
-                    .setConfiguration(MacConfig2026.get())
-                    .addEntry(freshEntry().makePrimary())
-                    .build());
-        });
+    public static SequencerKeys generate(Algorithm algorithm) {
+        SignatureScheme scheme = algorithm == Algorithm.HMAC ? SignatureScheme.HMAC : SignatureScheme.ED25519;
+        return checked(() -> new SequencerKeys(
+                scheme,
+                KeysetHandle.newBuilder()
+                        .setConfiguration(scheme.configuration())
+                        .addEntry(freshEntry(scheme).makePrimary())
+                        .build()));
     }
 
     /**
      * Reads {@link #toJson()}.
      *
-     * @throws GeneralSecurityException when the text is not a usable keyset, or one of its keys is not HMAC-SHA256 with 32 bytes
-     *     or more of key, 32 of tag, and Tink's prefix
+     * @throws GeneralSecurityException when the text is not a usable keyset, or one of its keys is neither HMAC-SHA256 with 32
+     *     bytes or more of key, 32 of tag, and Tink's prefix, nor Ed25519 with Tink's prefix, as all others are
      */
     public static SequencerKeys ofJson(String json) throws GeneralSecurityException {
-        KeysetHandle keyset =
-                TinkJsonProtoKeysetFormat.parseKeyset(json, MacConfig2026.get(), InsecureSecretKeyAccess.get());
+        KeysetHandle keyset = parsed(json);
+        Key first = keyset.getAt(0).getKey();
+        SignatureScheme scheme = first instanceof Ed25519PublicKey
+                ? SignatureScheme.ED25519_PUBLIC
+                : first instanceof SignaturePrivateKey || first instanceof SignaturePublicKey
+                        ? SignatureScheme.ED25519
+                        : SignatureScheme.HMAC;
         for (int i = 0; i < keyset.size(); i++) {
-            refuseWeak(keyset.getAt(i));
+            String found = scheme.weakness(keyset.getAt(i).getKey());
+            if (found != null) {
+                throw new UnfitKeyException("key " + name(keyset.getAt(i).getId()) + " is not " + scheme.promised()
+                        + " (it has " + found + ")");
+            }
         }
-        return new SequencerKeys(keyset);
+        return new SequencerKeys(scheme, keyset);
     }
 
-    /** Tink opens shorter keys and tags, and tags without a key id: a forger would pick the weakest of a keyset. */
-    private static void refuseWeak(KeysetHandle.Entry entry) throws UnfitKeyException {
-        Parameters parameters = entry.getKey().getParameters();
-        String found = null;
-        if (!(parameters instanceof HmacParameters hmac)) {
-            found = parameters.getClass().getSimpleName();
-        } else if (hmac.getHashType() != HmacParameters.HashType.SHA256) {
-            found = "hash " + hmac.getHashType();
-        } else if (hmac.getKeySizeBytes() < KEY_BYTES) {
-            found = "a key of " + hmac.getKeySizeBytes() + " bytes";
-        } else if (hmac.getCryptographicTagSizeBytes() != HMAC_BYTES) {
-            found = "a tag of " + hmac.getCryptographicTagSizeBytes() + " bytes";
-        } else if (hmac.getVariant() != HmacParameters.Variant.TINK) {
-            found = "prefix " + hmac.getVariant();
-        }
-        if (found != null) {
-            throw new UnfitKeyException("key " + name(entry.getId()) + " is not HMAC-SHA256 with " + KEY_BYTES
-                    + " bytes of key and of tag" + " and prefix TINK (it has " + found + ")");
+    /** Tink's configurations each know keys of one kind; a keyset of several kinds is known to none. */
+    private static KeysetHandle parsed(String json) throws GeneralSecurityException {
+        try {
+            return TinkJsonProtoKeysetFormat.parseKeyset(
+                    json, SignatureScheme.HMAC.configuration(), InsecureSecretKeyAccess.get());
+        } catch (GeneralSecurityException noMac) {
+            return TinkJsonProtoKeysetFormat.parseKeyset(
+                    json, SignatureScheme.ED25519.configuration(), InsecureSecretKeyAccess.get());
         }
     }
 
@@ -97,55 +113,127 @@ public final class SequencerKeys {
         }
     }
 
-    /** The keyset in Tink's JSON format. Secret: whoever reads it can sign. */
-    public String toJson() {
-        return checked(() ->
-                TinkJsonProtoKeysetFormat.serializeKeyset(keyset, MacConfig2026.get(), InsecureSecretKeyAccess.get()));
+    /** What its keys sign with; public keys, what their private halves do. */
+    public Algorithm algorithm() {
+        return scheme == SignatureScheme.HMAC ? Algorithm.HMAC : Algorithm.ED25519;
     }
 
-    /** Signs with the primary key. */
+    /** Whether it has secrets: false for a keyset of public keys, which only verifies. */
+    public boolean canSign() {
+        return scheme != SignatureScheme.ED25519_PUBLIC;
+    }
+
+    /** The keyset in Tink's JSON format. Secret if it {@link #canSign()}: each reader can sign. */
+    public String toJson() {
+        return checked(() -> TinkJsonProtoKeysetFormat.serializeKeyset(
+                keyset, scheme.configuration(), InsecureSecretKeyAccess.get()));
+    }
+
+    /**
+     * The public keys, which verify what these sign, and are no secret.
+     *
+     * @throws IllegalArgumentException for HMAC, whose keys all sign
+     */
+    public SequencerKeys publicKeys() {
+        return switch (scheme) {
+            case HMAC ->
+                throw new IllegalArgumentException("HMAC keys have no public half: each key that verifies also signs;"
+                        + " make a keyset of Ed25519 with palisade keys add --algorithm ed25519");
+            case ED25519 ->
+                checked(() -> new SequencerKeys(SignatureScheme.ED25519_PUBLIC, keyset.getPublicKeysetHandle()));
+            case ED25519_PUBLIC -> this;
+        };
+    }
+
+    /** Whether some secret key is in both. */
+    public boolean sharesSecretWith(SequencerKeys other) {
+        return canSign()
+                && other.canSign()
+                && entries()
+                        .anyMatch(one ->
+                                other.entries().anyMatch(that -> one.getKey().equalsKey(that.getKey())));
+    }
+
+    /**
+     * Signs with the primary key. With Ed25519, what differs from a recent one in its time only may be that one.
+     *
+     * @throws IllegalStateException for public keys
+     */
     public SignedSequencer sign(Sequencer sequencer) {
+        boolean isDear = scheme != SignatureScheme.HMAC;
+        SignedSequencer before = isDear ? verified.signedBefore(sequencer) : null;
+        if (before != null) {
+            return before;
+        }
         byte[] body = sequencer.toBytes();
-        byte[] tag = checked(() -> mac.computeMac(withDomain(body, body.length)));
+        byte[] tag = checked(() -> primitive.signing().sign(withDomain(body, body.length)));
+        if (isDear) {
+            verified.add(body, body.length, tag, sequencer);
+        }
         return SignedSequencer.of(
                 ByteBuffer.allocate(body.length + tag.length).put(body).put(tag).array());
     }
 
-    /** A verifier that accepts sequencers of this keyset and of {@code issuer}, no others. */
+    /** A verifier that accepts sequencers of this keyset, of {@code issuer} and without an audience, no others. */
     public SequencerVerifier verifier(String issuer) {
-        return signed -> verify(signed, issuer);
+        return signed -> verify(signed, issuer, Optional.empty());
     }
 
-    Sequencer verify(SignedSequencer signed, String issuer) {
+    /**
+     * A verifier that accepts sequencers of this keyset, of {@code issuer} and for {@code audience}, no others.
+     *
+     * @throws dev.palisade.contract.RejectedException MALFORMED_REQUEST when no guard group can be called so
+     */
+    public SequencerVerifier verifier(String issuer, String audience) {
+        Optional<String> expected = Optional.of(Sequencer.requireAudience(audience));
+        return signed -> verify(signed, issuer, expected);
+    }
+
+    Sequencer verify(SignedSequencer signed, String issuer, Optional<String> audience) {
         byte[] bytes = signed.toBytes();
-        int bodyLength = bytes.length - TAG_BYTES;
+        int bodyLength = bytes.length - scheme.tagBytes();
         if (bodyLength <= 0) {
             throw invalid("it is too short to carry a signature");
         }
         byte[] tag = Arrays.copyOfRange(bytes, bodyLength, bytes.length);
         Sequencer sequencer = verified.find(bytes, bodyLength, tag);
         if (sequencer == null) {
-            sequencer = compute(bytes, bodyLength, tag);
+            sequencer = compute(bytes, bodyLength, tag, audience);
             verified.add(bytes, bodyLength, tag, sequencer);
         }
         if (!sequencer.issuer().equals(issuer)) {
             throw invalid("its issuer is '" + sequencer.issuer() + "', this guard accepts '" + issuer + "'");
         }
+        if (!sequencer.audience().equals(audience)) {
+            throw invalid("it is " + forWhom(sequencer.audience()) + ", this guard accepts those " + forWhom(audience));
+        }
         return sequencer;
     }
 
-    private Sequencer compute(byte[] bytes, int bodyLength, byte[] tag) {
+    private Sequencer compute(byte[] bytes, int bodyLength, byte[] tag, Optional<String> audience) {
         try {
-            mac.verifyMac(tag, withDomain(bytes, bodyLength));
+            primitive.verification().verify(tag, withDomain(bytes, bodyLength));
         } catch (GeneralSecurityException e) {
-            throw invalid("no key of this guard made its signature");
+            throw invalid("no key of this guard made its signature" + claim(bytes, audience));
         }
         return Sequencer.ofBytes(ByteBuffer.wrap(bytes, 0, bodyLength));
     }
 
+    /** What an operator needs most, though anybody may have written it: whether it is meant for other guards. */
+    private static String claim(byte[] bytes, Optional<String> audience) {
+        Optional<String> claimed = Sequencer.claimedAudience(bytes);
+        return claimed.equals(audience)
+                ? ""
+                : "; it says that it is " + forWhom(claimed) + ", this guard accepts those " + forWhom(audience);
+    }
+
+    private static String forWhom(Optional<String> audience) {
+        return audience.map(group -> "for audience '" + group + "'").orElse("without audience");
+    }
+
     /** Adds a fresh key that verifies and does not sign yet: give every guard the new keyset, then {@link #promote}. */
     public SequencerKeys withNewKey() {
-        return edit(builder -> builder.addEntry(freshEntry()));
+        return edit(builder -> builder.addEntry(freshEntry(scheme)));
     }
 
     /** Makes {@code keyId} the key that signs. */
@@ -187,11 +275,15 @@ public final class SequencerKeys {
 
     /** All keys, oldest first. */
     public List<KeyInfo> keys() {
-        return java.util.stream.IntStream.range(0, keyset.size())
-                .mapToObj(keyset::getAt)
-                .filter(entry -> entry.getStatus() == KeyStatus.ENABLED)
-                .map(entry -> new KeyInfo(entry.getId(), entry.isPrimary()))
+        return entries()
+                .map(entry -> new KeyInfo(entry.getId(), entry.isPrimary() && canSign()))
                 .toList();
+    }
+
+    private Stream<KeysetHandle.Entry> entries() {
+        return IntStream.range(0, keyset.size())
+                .mapToObj(keyset::getAt)
+                .filter(entry -> entry.getStatus() == KeyStatus.ENABLED);
     }
 
     private void requireKnown(int keyId) {
@@ -204,26 +296,27 @@ public final class SequencerKeys {
         return Integer.toUnsignedString(keyId);
     }
 
-    private static KeysetHandle.Builder.Entry freshEntry() {
-        return checked(() -> KeysetHandle.generateEntryFromParameters(HmacParameters.builder()
-                        .setKeySizeBytes(KEY_BYTES)
-                        .setTagSizeBytes(HMAC_BYTES)
-                        .setHashType(HmacParameters.HashType.SHA256)
-                        .setVariant(HmacParameters.Variant.TINK)
-                        .build())
-                .withRandomId());
+    private static KeysetHandle.Builder.Entry freshEntry(SignatureScheme scheme) {
+        return checked(() ->
+                KeysetHandle.generateEntryFromParameters(scheme.parameters()).withRandomId());
     }
 
     private SequencerKeys edit(UnaryOperator<KeysetHandle.Builder> change) {
-        return checked(() ->
-                new SequencerKeys(change.apply(KeysetHandle.newBuilder(keyset).setConfiguration(MacConfig2026.get()))
+        if (!canSign()) {
+            throw new IllegalArgumentException("these are public keys, which are changed by exporting them again"
+                    + " from the private ones: palisade keys export-public");
+        }
+        return checked(() -> new SequencerKeys(
+                scheme,
+                change.apply(KeysetHandle.newBuilder(keyset).setConfiguration(scheme.configuration()))
                         .build()));
     }
 
     private static byte[] withDomain(byte[] bytes, int length) {
-        byte[] all = new byte[DOMAIN.length + length];
-        System.arraycopy(DOMAIN, 0, all, 0, DOMAIN.length);
-        System.arraycopy(bytes, 0, all, DOMAIN.length, length);
+        byte[] domain = bytes[0] == VERSION_WITH_AUDIENCE ? DOMAIN_WITH_AUDIENCE : DOMAIN;
+        byte[] all = new byte[domain.length + length];
+        System.arraycopy(domain, 0, all, 0, domain.length);
+        System.arraycopy(bytes, 0, all, domain.length, length);
         return all;
     }
 
@@ -239,7 +332,7 @@ public final class SequencerKeys {
         try {
             return crypto.run();
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("this JVM lacks HMAC-SHA256", e);
+            throw new IllegalStateException("this JVM cannot sign or verify sequencers", e);
         }
     }
 }

@@ -8,8 +8,27 @@ import dev.palisade.contract.SignedSequencer;
 @FunctionalInterface
 public interface SequencerVerifier {
     /**
-     * @return the sequencer whose signature was verified and whose issuer is the expected one
+     * @return the sequencer whose signature was verified, and whose issuer and audience are the expected ones
      * @throws RejectedException SEQUENCER_INVALID for anything else
      */
     Sequencer verify(SignedSequencer signed);
+
+    /**
+     * A verifier that accepts what this one or {@code other} accepts, such as the sequencers of two guard groups, or those from
+     * before a group was made. It is as strong as the weaker of both. Its rejection is this verifier's.
+     */
+    default SequencerVerifier or(SequencerVerifier other) {
+        return signed -> {
+            try {
+                return verify(signed);
+            } catch (RejectedException e) {
+                try {
+                    return other.verify(signed);
+                } catch (RejectedException second) {
+                    e.addSuppressed(second);
+                    throw e;
+                }
+            }
+        };
+    }
 }

@@ -1,6 +1,7 @@
 package dev.palisade.contract.crypto;
 
 import dev.palisade.contract.Sequencer;
+import dev.palisade.contract.SignedSequencer;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.util.Arrays;
@@ -10,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sequencers whose signatures one keyset has verified: a holder sends the same bytes with every call, and what keys that
  * never change have said of them once they would say again. It belongs to one {@link SequencerKeys}: other keys, other
- * memory, so that nothing which a retired key has signed is remembered. Only what was verified gets in.
+ * memory, so that nothing which a retired key has signed is remembered. Only what was verified or signed gets in.
  *
  * <p>Bounded: of two grants that fall on one slot the later is remembered. Tells nothing by its timing: the slot is chosen
  * by what is signed, which is no secret, and a signature is compared in the same time whatever it is.
@@ -51,7 +52,7 @@ final class Verified {
      */
     @Nullable
     Sequencer find(byte[] signed, int length, byte[] tag) {
-        Entry entry = slots.get(slot(signed));
+        Entry entry = slots.get(slot(grantLow(signed)));
         return entry != null
                         && Arrays.equals(signed, 0, length, entry.body, 0, entry.body.length)
                         && MessageDigest.isEqual(tag, entry.tag)
@@ -59,12 +60,42 @@ final class Verified {
                 : null;
     }
 
-    /** To be found by {@link #find} from now on; {@code tag} was verified, and is never changed afterwards. */
-    void add(byte[] signed, int length, byte[] tag, Sequencer sequencer) {
-        slots.set(slot(signed), new Entry(Arrays.copyOf(signed, length), tag, sequencer));
+    /**
+     * What was signed for the same grant and handed-on turn before: an offer and its acceptance need one signature.
+     *
+     * @return its signed bytes; null when they are not remembered
+     */
+    @Nullable
+    SignedSequencer signedBefore(Sequencer sequencer) {
+        Entry entry = slots.get(slot(sequencer.grant().low()));
+        if (entry == null || !isSameButForTime(entry.sequencer, sequencer)) {
+            return null;
+        }
+        return SignedSequencer.of(ByteBuffer.allocate(entry.body.length + entry.tag.length)
+                .put(entry.body)
+                .put(entry.tag)
+                .array());
     }
 
-    private static int slot(byte[] signed) {
-        return (int) ((ByteBuffer.wrap(signed).getLong(GRANT_LOW_AT) * SPREAD) >>> (Long.SIZE - SLOT_BITS));
+    private static boolean isSameButForTime(Sequencer one, Sequencer other) {
+        return one.grant().equals(other.grant())
+                && one.token().equals(other.token())
+                && one.mode() == other.mode()
+                && one.lock().equals(other.lock())
+                && one.issuer().equals(other.issuer())
+                && one.audience().equals(other.audience());
+    }
+
+    /** To be found by {@link #find} from now on; {@code tag} was verified, and is never changed afterwards. */
+    void add(byte[] signed, int length, byte[] tag, Sequencer sequencer) {
+        slots.set(slot(grantLow(signed)), new Entry(Arrays.copyOf(signed, length), tag, sequencer));
+    }
+
+    private static long grantLow(byte[] signed) {
+        return ByteBuffer.wrap(signed).getLong(GRANT_LOW_AT);
+    }
+
+    private static int slot(long grantLow) {
+        return (int) ((grantLow * SPREAD) >>> (Long.SIZE - SLOT_BITS));
     }
 }

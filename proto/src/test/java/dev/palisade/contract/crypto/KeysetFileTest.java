@@ -346,9 +346,10 @@ class KeysetFileTest {
 
     /** The clock is no part of the public surface. */
     private KeysetFile openWithClock(Path path) throws ReflectiveOperationException {
-        Constructor<KeysetFile> constructor = KeysetFile.class.getDeclaredConstructor(Path.class, LongSupplier.class);
+        Constructor<KeysetFile> constructor =
+                KeysetFile.class.getDeclaredConstructor(Path.class, boolean.class, LongSupplier.class);
         constructor.setAccessible(true);
-        return constructor.newInstance(path, (LongSupplier) nanos::get);
+        return constructor.newInstance(path, false, (LongSupplier) nanos::get);
     }
 
     private static List<Path> filesBeside(Path path) throws IOException {
