@@ -8,6 +8,7 @@ import dev.palisade.contract.crypto.SequencerKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.UnaryOperator;
@@ -25,12 +26,14 @@ import picocli.CommandLine.Spec;
         description = {
             "Rotates the keys that sign sequencers. Lock servers and guards take up a changed file within a second.",
             "",
-            "  palisade keys add          a new key that verifies; copy the file to all guards.",
-            "                             Makes the file where there is none",
-            "  palisade keys promote ID   the key that signs from now on",
-            "  palisade keys retire ID    forget a key, once every lease taken before the",
-            "                             promote is over: a renewed lease keeps the",
-            "                             sequencer it was granted with",
+            "  palisade keys add            a new key that verifies; copy the file to all guards.",
+            "                               Makes the file where there is none",
+            "  palisade keys promote ID     the key that signs from now on",
+            "  palisade keys retire ID      forget a key, once every lease taken before the",
+            "                               promote is over: a renewed lease keeps the",
+            "                               sequencer it was granted with",
+            "  palisade keys export-public  print the public keys of Ed25519, which are all",
+            "                               that a guard needs",
             "",
         },
         mixinStandardHelpOptions = true,
@@ -41,10 +44,16 @@ final class KeysCommand implements Callable<Integer> {
         list,
         add,
         promote,
-        retire
+        retire,
+        exportPublic;
+
+        @Override
+        public String toString() {
+            return this == exportPublic ? "export-public" : name();
+        }
     }
 
-    @Parameters(index = "0", paramLabel = "list|add|promote|retire", description = "What to do.")
+    @Parameters(index = "0", paramLabel = "list|add|promote|retire|export-public", description = "What to do.")
     Verb verb = Verb.list;
 
     @Parameters(index = "1", arity = "0..1", paramLabel = "ID", description = "The key, as list shows it.")
@@ -57,6 +66,13 @@ final class KeysCommand implements Callable<Integer> {
             description = "Default: $PALISADE_HOME/keys/sequencers.json, or ~/.palisade/keys/sequencers.json")
     Path keyset = Defaults.keyset();
 
+    @Option(
+            names = "--algorithm",
+            paramLabel = "hmac|ed25519",
+            description =
+                    "With add, where there is no file: hmac, which guards can sign with, too, or ed25519. Default: hmac")
+    SequencerKeys.@Nullable Algorithm algorithm;
+
     @Spec
     @Nullable
     CommandSpec spec;
@@ -67,11 +83,19 @@ final class KeysCommand implements Callable<Integer> {
         if (namesOne == (id == null)) {
             throw misuse(namesOne ? verb + " needs the ID of a key, as list shows it" : verb + " takes no ID");
         }
+        if (algorithm != null && verb != Verb.add) {
+            throw misuse("--algorithm is for add");
+        }
         try {
+            if (verb == Verb.exportPublic) {
+                System.out.println(
+                        KeysetFile.openToSign(keyset).keys().publicKeys().toJson());
+                return 0;
+            }
             boolean isNew = verb == Verb.add && Files.notExists(keyset);
-            KeysetFile file = isNew ? KeysetFile.openOrCreate(keyset) : KeysetFile.open(keyset);
+            KeysetFile file = open(isNew);
             switch (isNew ? Verb.list : verb) {
-                case list -> {}
+                case list, exportPublic -> {}
                 case add -> change(file, SequencerKeys::withNewKey);
                 case promote -> change(file, keys -> keys.promote(keyId()));
                 case retire -> change(file, keys -> keys.retire(keyId()));
@@ -82,6 +106,19 @@ final class KeysCommand implements Callable<Integer> {
         } catch (IOException | IllegalArgumentException e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         }
+    }
+
+    private KeysetFile open(boolean isNew) throws IOException {
+        if (isNew) {
+            return KeysetFile.openOrCreate(keyset, algorithm == null ? SequencerKeys.Algorithm.HMAC : algorithm);
+        }
+        KeysetFile file = KeysetFile.open(keyset);
+        if (algorithm != null && file.keys().algorithm() != algorithm) {
+            throw new IllegalArgumentException("keyset " + keyset + " has keys of "
+                    + file.keys().algorithm().name().toLowerCase(Locale.ROOT)
+                    + "; a keyset has keys of one algorithm, so name another file");
+        }
+        return file;
     }
 
     private static void change(KeysetFile file, UnaryOperator<SequencerKeys> change) throws IOException {

@@ -98,6 +98,7 @@ final class RunningServer {
         ReloadableTls tls = config.tls.load(config.access.clientCertificates(), Instant.now());
         AccessControl access = config.access.load();
         KeysetFile keyset = openKeyset(config);
+        SequencerSigning signing = SequencerSigning.open(keyset, config.issuer, config.guardGroups);
         SecureRandom random = new SecureRandom();
         Limits limits = Limits.DEFAULTS;
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -114,8 +115,8 @@ final class RunningServer {
         LockStore store = monitoring.measured(opened.store());
         LockEngine engine = new LockEngine(
                 store,
-                keyset::sign,
-                keyset.verifier(config.issuer)::verify,
+                signing::sign,
+                signing::verify,
                 new EngineConfig(config.issuer, config.grace.toMillis(), LOCKS_PER_SESSION_MAX, SESSIONS_MAX),
                 after,
                 events,
@@ -190,6 +191,7 @@ final class RunningServer {
         if (tracing.isPresent()) {
             running.say("traces of acquires by the OpenTelemetry of this process");
         }
+        signing.shown().ifPresent(running::say);
         running.say("signing keyset " + keyset.path() + ", issuer " + config.issuer);
         running.say("listening on " + config.host + ":" + running.port());
         return running;

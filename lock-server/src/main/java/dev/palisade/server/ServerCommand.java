@@ -129,6 +129,15 @@ final class ServerCommand implements Callable<Integer> {
     Path keyset = Defaults.keyset();
 
     @Option(
+            names = "--guard-groups",
+            paramLabel = "FILE",
+            description =
+                    "Locks whose sequencers are signed with keysets of their own, so that a guard needs only that of its"
+                            + " group. Read at the start.")
+    @Nullable
+    Path guardGroups;
+
+    @Option(
             names = "--issuer",
             paramLabel = "NAME",
             defaultValue = Defaults.ISSUER,

@@ -13,6 +13,7 @@ import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.Call;
+import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.LocksGrpc;
@@ -189,7 +190,7 @@ class CommandLineTest {
                     Misuse.cannotStart("signing keyset", "server", "--port", "0", "--keyset", file + "/keys.json"),
                     Misuse.cannotStart("signing keyset", "server", "--port", "0", "--keyset", foreign.toString()),
                     Misuse.usage("rotate", "keys", "rotate"),
-                    Misuse.usage("use list, add, promote or retire", "keys"),
+                    Misuse.usage("use list, add, promote, retire or export-public", "keys"),
                     Misuse.cannotStart("does not exist", "keys", "list"),
                     Misuse.cannotStart("not a usable keyset", "keys", "list", "--keyset", corrupt.toString()));
             for (int i = 0; i < table.size(); i++) {
@@ -380,9 +381,24 @@ class CommandLineTest {
     @Test
     void aRunningServerTakesUpAPromotedKeyAndAnOversizeFrameHarmsNobody(@TempDir Path home) throws Exception {
         Path keyset = home.resolve("palisade/keys/sequencers.json");
-        try (ServerProcess server = ServerProcess.server(home)) {
+        KeysetFile payments = KeysetFile.openOrCreate(home.resolve("payments.json"), SequencerKeys.Algorithm.ED25519);
+        Path groups = Files.writeString(
+                home.resolve("groups.conf"), "group payments payments.json\nlocks payments payments/*\n");
+        try (ServerProcess server =
+                ServerProcess.start(home, Map.of(), "server", "--port", "0", "--guard-groups", groups.toString())) {
             ManagedChannel channel = channel(server);
             LocksGrpc.LocksBlockingStub locks = LocksGrpc.newBlockingStub(channel);
+            Granted payment = locks.acquire(acquire("payments/1", 2, 0).build()).getGranted();
+            assertThat(payments.verifier("palisade", "payments")
+                            .verify(SignedSequencer.of(payment.getSequencer().toByteArray()))
+                            .lock())
+                    .hasToString("payments/1");
+            assertThat(locks.checkSequencer(CheckSequencerRequest.newBuilder()
+                                    .setSequencer(payment.getSequencer())
+                                    .build())
+                            .getAlive())
+                    .isTrue();
+            assertThat(server.out()).contains("palisade server: guard groups payments (ed25519)\n");
             oversize(channel);
             assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(keyset)))
                     .isEqualTo("rw-------");

@@ -16,7 +16,7 @@ public final class FileMistakes extends Exception {
      * @param source file or URL
      * @param lines each {@code FILE:LINE: what, and what to do}, or one about the whole file; at least one
      */
-    FileMistakes(Object source, List<String> lines) {
+    public FileMistakes(Object source, List<String> lines) {
         super(lines.get(0));
         this.source = source.toString();
         this.lines = List.copyOf(lines);

@@ -1,8 +1,5 @@
 package dev.palisade.server.access;
 
-import dev.palisade.contract.LockName;
-import dev.palisade.contract.cli.Nearest;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -11,6 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -33,12 +31,9 @@ final class PolicyParser {
     }
 
     void line(int number, String text) {
-        if (text.startsWith("\uFEFF")) {
-            mistake(number, "the file begins with a byte order mark; save it as UTF-8 without one");
-            return;
-        }
-        if (text.indexOf('\r') >= 0) {
-            mistake(number, "the line has a carriage return, which some programs show as a line's end; remove it");
+        Optional<String> encoding = PolicyText.encodingMistake(text);
+        if (encoding.isPresent()) {
+            mistake(number, encoding.get());
             return;
         }
         if (UserTokens.isIn(text)) {
@@ -54,7 +49,10 @@ final class PolicyParser {
             case "allow" -> allow(number, text, words);
             case "limit" -> limit(number, text.split("\\s+", -1));
             default ->
-                mistake(number, "'" + shown(words[0]) + "' begins no line; " + meant(words[0], STATEMENTS, "use "));
+                mistake(
+                        number,
+                        "'" + PolicyText.shown(words[0]) + "' begins no line; "
+                                + PolicyText.meant(words[0], STATEMENTS, "use "));
         }
     }
 
@@ -64,7 +62,9 @@ final class PolicyParser {
             return;
         }
         if (!Policy.isUserName(words[1])) {
-            mistake(number, "'" + shown(words[1]) + "' names no group; use 1 to 64 letters, digits and . _ -");
+            mistake(
+                    number,
+                    "'" + PolicyText.shown(words[1]) + "' names no group; use 1 to 64 letters, digits and . _ -");
             return;
         }
         Set<String> members = new LinkedHashSet<>(List.of(words).subList(2, words.length));
@@ -89,20 +89,7 @@ final class PolicyParser {
         }
         Set<Verb> verbs = verbs(number, words[2]);
         String pattern = words[3];
-        int star = pattern.indexOf('*');
-        if (star >= 0 && star < pattern.length() - 1) {
-            mistake(
-                    number,
-                    "pattern '" + shown(pattern) + "' has a * before its end; a pattern is a lock name, or"
-                            + " its beginning and *");
-        }
-        if (pattern.getBytes(StandardCharsets.UTF_8).length > LockName.BYTES_MAX
-                || pattern.chars().anyMatch(Character::isISOControl)) {
-            mistake(
-                    number,
-                    "the pattern is no lock name; one has at most " + LockName.BYTES_MAX
-                            + " bytes and no control characters");
-        }
+        PolicyText.patternMistake(pattern).ifPresent(what -> mistake(number, what));
         if (!words[2].equals("*") && verbs.contains(Verb.OPERATE) && !pattern.equals("*")) {
             mistake(number, "operate is of the whole server; its pattern is *");
         }
@@ -123,7 +110,8 @@ final class PolicyParser {
             if (!limit.matches() || !Quota.LIMITS.contains(limit.group(1))) {
                 mistake(
                         number,
-                        "'" + shown(word) + "' is no limit; write sessions=NUMBER or requests-per-second=NUMBER, 1 to "
+                        "'" + PolicyText.shown(word)
+                                + "' is no limit; write sessions=NUMBER or requests-per-second=NUMBER, 1 to "
                                 + LIMIT_MAX);
             } else if (limits.put(limit.group(1), Integer.valueOf(limit.group(2))) != null) {
                 mistake(number, limit.group(1) + " is in the line twice; give it once");
@@ -151,27 +139,21 @@ final class PolicyParser {
                     .ifPresentOrElse(
                             verbs::add,
                             () -> mistake(
-                                    number, "'" + shown(word) + "' is no verb; " + meant(word, Verb.words(), "use ")));
+                                    number,
+                                    "'" + PolicyText.shown(word) + "' is no verb; "
+                                            + PolicyText.meant(word, Verb.words(), "use ")));
         }
         return verbs;
     }
 
     private static String notPrincipal(String name) {
         if (name.startsWith("dns:") && Policy.isPrincipal(name.toLowerCase(Locale.ROOT))) {
-            return "'" + shown(name)
+            return "'" + PolicyText.shown(name)
                     + "' has upper case, and host names of certificates are compared in lower case; write "
-                    + shown(name.toLowerCase(Locale.ROOT));
+                    + PolicyText.shown(name.toLowerCase(Locale.ROOT));
         }
-        return "'" + shown(name) + "' names no client; use the name of a token (letters, digits and . _ -),"
+        return "'" + PolicyText.shown(name) + "' names no client; use the name of a token (letters, digits and . _ -),"
                 + " dns:NAME or uri:URI of a certificate, jwt:SUBJECT of a JWT, @GROUP, or *";
-    }
-
-    private static String meant(String word, List<String> words, String use) {
-        return Nearest.to(word, words).map(near -> "did you mean " + near + "?").orElse(use + String.join(", ", words));
-    }
-
-    private static String shown(String word) {
-        return word.length() > 60 ? word.substring(0, 60) + "..." : word;
     }
 
     /** The first of each line. */
@@ -193,12 +175,12 @@ final class PolicyParser {
         if (!who.startsWith("@") || groups.containsKey(who.substring(1))) {
             return;
         }
-        String name = shown(who.substring(1));
+        String name = PolicyText.shown(who.substring(1));
         mistake(
                 line,
                 "no group is called " + name + "; "
                         + (groups.isEmpty()
                                 ? "write one: group " + name + " alice bob"
-                                : meant(who.substring(1), List.copyOf(groups.keySet()), "there are ")));
+                                : PolicyText.meant(who.substring(1), List.copyOf(groups.keySet()), "there are ")));
     }
 }
