@@ -396,10 +396,14 @@ abstract class FencedJdbcContract {
                 .sign(Grants.sequencer(Grants.ISSUER, LOCK, Mode.EXCLUSIVE, FencingToken.MAX, 1));
         SignedSequencer foreign =
                 grants.keys().sign(Grants.sequencer("staging", LOCK, Mode.EXCLUSIVE, FencingToken.MAX, 1));
+        SignedSequencer otherGroup = grants.keys()
+                .sign(Grants.sequencer(Grants.ISSUER, LOCK, Mode.EXCLUSIVE, FencingToken.MAX, 1)
+                        .forAudience("reports"));
         SignedSequencer otherLock = grants.exclusive("orders/43", FencingToken.MAX);
         SignedSequencer shared = grants.shared(LOCK, FencingToken.MAX);
         refused(() -> fenced.write(forged, ORDER, set(1)), Reason.SEQUENCER_INVALID);
         refused(() -> fenced.write(foreign, ORDER, set(1)), Reason.SEQUENCER_INVALID);
+        refused(() -> fenced.write(otherGroup, ORDER, set(1)), Reason.SEQUENCER_INVALID);
         refused(() -> fenced.write(otherLock, ORDER, set(1)), Reason.WRONG_RESOURCE);
         refused(() -> fenced.write(shared, ORDER, set(1)), Reason.MODE_NOT_ALLOWED);
         refused(() -> fenced.claim(forged, ORDER), Reason.SEQUENCER_INVALID);

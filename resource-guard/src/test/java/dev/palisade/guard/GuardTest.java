@@ -155,6 +155,30 @@ class GuardTest {
         assertThat(store.pending()).isZero();
     }
 
+    /** Each guard can sign with the HMAC keyset of its group. What it can sign moves no mark of another group's guard. */
+    @Test
+    void sequencerOfAnotherGuardGroupMovesNothing() {
+        SequencerKeys reports = SequencerKeys.generate();
+        store.closedInOrder = true;
+        guard = Guard.builder(KEYS.verifier("palisade", "payments"), store)
+                .executor(Runnable::run)
+                .time(time)
+                .build();
+        Sequencer highest = sequencer("orders/42", FencingToken.MAX, Mode.EXCLUSIVE);
+        for (SignedSequencer foreign : List.of(
+                reports.sign(highest),
+                reports.sign(highest.forAudience("reports")),
+                reports.sign(highest.forAudience("payments")),
+                KEYS.sign(highest),
+                KEYS.sign(highest.forAudience("reports")))) {
+            assertThat(refused(enter(foreign, Access.WRITE)).reason()).isEqualTo(Reason.SEQUENCER_INVALID);
+        }
+        assertThat(store.pending()).isZero();
+        SignedSequencer own =
+                KEYS.sign(sequencer("orders/42", 33, Mode.EXCLUSIVE).forAudience("payments"));
+        assertThat(admitted(enter(own, Access.WRITE))).isNotNull();
+    }
+
     @Test
     void aSequencerOfAnotherLockOrAnotherKeyMovesNothing() {
         assertThat(refused(enter(signed("orders/43", 99, Mode.EXCLUSIVE), Access.WRITE))

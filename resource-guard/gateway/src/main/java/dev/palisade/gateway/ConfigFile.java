@@ -1,5 +1,6 @@
 package dev.palisade.gateway;
 
+import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.Texts;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.gateway.GatewayConfig.Upstream;
@@ -34,6 +35,9 @@ final class ConfigFile {
     private static final Duration HOUR = Duration.ofHours(1);
 
     /** The former name of insecure. */
+    private static final String AUDIENCE = "audience";
+
+    private static final String PREVIOUS_KEYSET = "previous-keyset";
     private static final String ALLOW_REMOTE = "allow-remote";
 
     private static final String ADMIN = "admin";
@@ -47,6 +51,8 @@ final class ConfigFile {
             "protects",
             "issuer",
             "keyset",
+            AUDIENCE,
+            PREVIOUS_KEYSET,
             "marks",
             "register",
             "tls",
@@ -160,6 +166,8 @@ final class ConfigFile {
                 protects,
                 file.text("issuer", Defaults.ISSUER),
                 path(file, "keyset", Defaults.keyset()),
+                audience(file),
+                file.path(PREVIOUS_KEYSET, directory),
                 tls,
                 path(file, "marks", Defaults.home().resolve("gateway").resolve("marks")),
                 register(file, protects),
@@ -174,6 +182,20 @@ final class ConfigFile {
                 upstream,
                 routes,
                 messageLocks(file, upstream, routes));
+    }
+
+    private @Nullable String audience(YamlSection file) {
+        if (!file.has(AUDIENCE)) {
+            if (file.has(PREVIOUS_KEYSET)) {
+                mistakes.add(
+                        file.at(PREVIOUS_KEYSET),
+                        "previous-keyset needs audience too; without it, name that keyset with keyset");
+            }
+            return null;
+        }
+        String audience = file.text(AUDIENCE, "");
+        mistakes.catching(file.at(AUDIENCE), () -> Sequencer.requireAudience(audience));
+        return audience;
     }
 
     private @Nullable TlsConfig clientTls(YamlSection section, String key) {

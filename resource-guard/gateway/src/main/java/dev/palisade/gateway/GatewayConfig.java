@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param listen where it listens; port 0 is any free one
  * @param admin where metrics and health are served; null: nowhere
  * @param protects the name that the guard registers at the lock server
+ * @param audience guard group of the lock server whose sequencers are accepted; null: those without one
+ * @param previousKeyset by these keys sequencers without audience are accepted, too; null: none
  * @param tls of its own port; null: it listens in plaintext
  * @param marks directory of the mark store, unless there is a {@code register}
  * @param register where several gateways share marks and running requests; null: this is the only one
@@ -33,6 +35,8 @@ record GatewayConfig(
         String protects,
         String issuer,
         Path keyset,
+        @Nullable String audience,
+        @Nullable Path previousKeyset,
         @Nullable TlsConfig tls,
         Path marks,
         @Nullable RegisterConfig register,

@@ -3,6 +3,7 @@ package dev.palisade.gateway;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.GuardKeys;
 import dev.palisade.contract.cli.LastWords;
 import dev.palisade.contract.cli.LibraryLog;
 import dev.palisade.contract.cli.LogFormat;
@@ -10,7 +11,6 @@ import dev.palisade.contract.cli.OutOfMemoryExit;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
-import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.BearerTokenFile;
 import io.grpc.ChannelCredentials;
 import io.grpc.CompositeChannelCredentials;
@@ -19,7 +19,6 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -101,8 +100,8 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
             throws IOException, InterruptedException, ConfigRefused {
         try (LockServerList locks =
                 new LockServerList(settings.lockServers(), credentials(settings), settings.issuer())) {
-            KeysetFile keys = keys(settings.keyset());
-            Gateway gateway = Gateway.start(settings, keys.verifier(settings.issuer()), locks);
+            GuardKeys keys = keys(settings);
+            Gateway gateway = Gateway.start(settings, keys.verifier(), locks);
             StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
             announce(command.commandLine().getOut(), settings, keys, gateway);
             stop.await();
@@ -130,13 +129,13 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
         return CompositeChannelCredentials.create(connection, token);
     }
 
-    /** One that was made here would verify nothing that a lock server signs. */
-    private static KeysetFile keys(Path keyset) throws IOException {
-        if (Files.notExists(keyset)) {
-            throw new IOException("signing keyset " + keyset
+    private static GuardKeys keys(GatewayConfig settings) throws IOException {
+        if (Files.notExists(settings.keyset())) {
+            throw new IOException("signing keyset " + settings.keyset()
                     + " does not exist; copy it from the lock server, or name it with keyset");
         }
-        return KeysetFile.open(keyset);
+        return GuardKeys.open(
+                settings.keyset(), settings.issuer(), settings.audience(), settings.previousKeyset(), false);
     }
 
     private static String address(InetSocketAddress configured, int port) {
@@ -144,12 +143,12 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
         return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
     }
 
-    private static void announce(PrintWriter out, GatewayConfig settings, KeysetFile keys, Gateway gateway) {
+    private static void announce(PrintWriter out, GatewayConfig settings, GuardKeys keys, Gateway gateway) {
         if (settings.observeOnly()) {
             LoggerFactory.getLogger(Main.class)
                     .warn("THE GUARD ONLY OBSERVES: every request is forwarded, stale ones too.");
         }
-        out.println("palisade gateway: signing keyset " + keys.path() + ", issuer " + settings.issuer());
+        out.println("palisade gateway: " + keys);
         out.println("palisade gateway: protects '" + settings.protects() + "' at "
                 + String.join(", ", settings.upstream().addresses()) + ", marks in " + settings.marksText());
         if (settings.admin() != null) {

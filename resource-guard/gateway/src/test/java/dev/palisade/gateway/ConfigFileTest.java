@@ -405,6 +405,19 @@ class ConfigFileTest {
     }
 
     @Test
+    void audienceNamesTheGuardGroup() throws Exception {
+        GatewayConfig config = ConfigFile.read(
+                file("audience: payments\nprevious-keyset: old.json\n" + LEAST).toString());
+        assertThat(config.audience()).isEqualTo("payments");
+        assertThat(config.previousKeyset()).isEqualTo(directory.resolve("old.json"));
+        assertThat(ConfigFile.read(file(LEAST).toString()).audience()).isNull();
+        assertThat(mistakes("audience: two words\n" + LEAST))
+                .containsExactly("1: audience is 'two words'; use 1 to 64 letters, digits and . _ -");
+        assertThat(mistakes("previous-keyset: old.json\n" + LEAST))
+                .containsExactly("1: previous-keyset needs audience too; without it, name that keyset with keyset");
+    }
+
+    @Test
     void checkPrintsWhatWouldBeGuardedHow() throws Exception {
         Path file = file(LEAST + """
                   - host: Shop.example

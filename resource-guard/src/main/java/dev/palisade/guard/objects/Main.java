@@ -1,9 +1,11 @@
 package dev.palisade.guard.objects;
 
+import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Defaults;
 import dev.palisade.contract.cli.DurationOption;
+import dev.palisade.contract.cli.GuardKeys;
 import dev.palisade.contract.cli.LibraryLog;
 import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.LogFormat;
@@ -12,7 +14,6 @@ import dev.palisade.contract.cli.ServerTls;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
-import dev.palisade.contract.crypto.KeysetFile;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
@@ -100,6 +101,22 @@ public final class Main implements Callable<Integer> {
             defaultValue = Defaults.ISSUER,
             description = "Lock service whose sequencers are accepted (${DEFAULT-VALUE}).")
     private String issuer = "";
+
+    @Option(
+            names = "--audience",
+            paramLabel = "NAME",
+            description =
+                    "Guard group of the lock server whose sequencers are accepted; --keyset is then that group's, or its"
+                            + " public keys.")
+    private @Nullable String audience;
+
+    @Option(
+            names = "--previous-keyset",
+            paramLabel = "FILE",
+            description =
+                    "Sequencers without audience by these keys are accepted, too: while locks move to the group of"
+                            + " --audience.")
+    private @Nullable Path previousKeyset;
 
     @Option(
             names = "--lock-template",
@@ -209,7 +226,7 @@ public final class Main implements Callable<Integer> {
         tls.check(command());
         lockServer.check(command());
         InetSocketAddress address = address();
-        KeysetFile keys = keys();
+        GuardKeys keys = keys();
         if (jdbcUrl != null) {
             if (!jdbcUrl.startsWith("jdbc:postgresql:") && !jdbcUrl.startsWith("jdbc:h2:")) {
                 throw misuse(
@@ -233,7 +250,7 @@ public final class Main implements Callable<Integer> {
             LockTemplate template,
             ObjectLimits limits,
             GuardSwitch guardSwitch,
-            KeysetFile keys,
+            GuardKeys keys,
             @Nullable DataDirectory data)
             throws CannotStart, InterruptedException {
         ObjectsServer.Options options = new ObjectsServer.Options(
@@ -248,7 +265,7 @@ public final class Main implements Callable<Integer> {
                 new LogRetention(logAgeMax, logRowsMax),
                 guardSwitch == GuardSwitch.ENFORCE,
                 lockServer.open(issuer, "palisade objects at " + bracketed(host) + ":" + address.getPort()));
-        ObjectsServer server = ObjectsServer.start(options, keys.verifier(issuer));
+        ObjectsServer server = ObjectsServer.start(options, keys.verifier());
         if (data != null) {
             data.markMade();
         }
@@ -262,14 +279,14 @@ public final class Main implements Callable<Integer> {
     }
 
     private void announce(
-            ObjectsServer server, String url, LockTemplate template, KeysetFile keys, GuardSwitch guardSwitch) {
+            ObjectsServer server, String url, LockTemplate template, GuardKeys keys, GuardSwitch guardSwitch) {
         if (guardSwitch == GuardSwitch.OFF) {
             LoggerFactory.getLogger(Main.class)
                     .warn("THE GUARD IS OFF: every call is admitted, stale ones too. For demonstrations only.");
         }
         PrintWriter out = command().commandLine().getOut();
         out.println("palisade objects: database " + ObjectsServer.withoutSecrets(url));
-        out.println("palisade objects: signing keyset " + keys.path() + ", issuer " + issuer);
+        out.println("palisade objects: " + keys);
         out.println("palisade objects: lock template " + template + ", guard "
                 + guardSwitch.name().toLowerCase(Locale.ROOT));
         out.println("palisade objects: listening on " + bracketed(host) + ":" + server.port());
@@ -280,10 +297,17 @@ public final class Main implements Callable<Integer> {
         return host.indexOf(':') >= 0 ? "[" + host + "]" : host;
     }
 
-    private KeysetFile keys() throws CannotStart {
+    private GuardKeys keys() throws CannotStart {
         Path path = keyset == null ? Defaults.keyset() : keyset;
+        if (audience != null) {
+            String group = audience;
+            checked(() -> Sequencer.requireAudience(group));
+        } else if (previousKeyset != null) {
+            throw misuse(
+                    named("--previous-keyset") + " needs --audience too: without it, name that keyset with --keyset");
+        }
         try {
-            return KeysetFile.openOrCreate(path);
+            return GuardKeys.open(path, issuer, audience, previousKeyset, audience == null);
         } catch (IOException e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         }

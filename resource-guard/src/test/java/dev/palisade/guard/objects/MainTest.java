@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.Mode;
+import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.SequencerHeader;
 import dev.palisade.guard.Grants;
@@ -291,6 +292,16 @@ class MainTest {
         Path keyset = home.resolve("keyset.json");
         Files.writeString(keyset, "{}");
         assertCannotStart("keyset", "--keyset", keyset.toString());
+    }
+
+    /** A keyset that was made here would verify nothing that a lock server signs for a group. */
+    @Test
+    void groupsKeysetIsNotMade() throws Exception {
+        Path none = home.resolve("none.json");
+        assertCannotStart(none + " does not exist", "--keyset", none.toString(), "--audience", "payments");
+        assertThat(none).doesNotExist();
+        assertThat(Commands.run(new Main(), "--audience", "two words")).isEqualTo(Commands.USAGE);
+        assertThat(Commands.run(new Main(), "--previous-keyset", "old.json")).isEqualTo(Commands.USAGE);
     }
 
     @Test

@@ -174,10 +174,13 @@ class FencedRedisTest {
         SignedSequencer forged =
                 SequencerKeys.generate().sign(Granted.sequencer(Granted.ISSUER, resource, Mode.EXCLUSIVE, max, 1));
         SignedSequencer foreign = grants.sign(Granted.sequencer("staging", resource, Mode.EXCLUSIVE, max, 1));
+        SignedSequencer otherGroup = grants.sign(Granted.sequencer(Granted.ISSUER, resource, Mode.EXCLUSIVE, max, 1)
+                .forAudience("reports"));
         SignedSequencer otherLock = grants.sign(Granted.sequencer(Granted.ISSUER, "o/43", Mode.EXCLUSIVE, max, 1));
         CommandList set = CommandList.of("SET", data, "1");
         refused(() -> fenced.write(forged, order, set), Reason.SEQUENCER_INVALID);
         refused(() -> fenced.write(foreign, order, set), Reason.SEQUENCER_INVALID);
+        refused(() -> fenced.write(otherGroup, order, set), Reason.SEQUENCER_INVALID);
         refused(() -> fenced.write(otherLock, order, set), Reason.WRONG_RESOURCE);
         refused(() -> fenced.write(grants.shared(max), order, set), Reason.MODE_NOT_ALLOWED);
         refused(() -> fenced.write(grants.shared(max), order, "return 1", List.of()), Reason.MODE_NOT_ALLOWED);

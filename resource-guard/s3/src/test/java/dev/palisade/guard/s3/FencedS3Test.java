@@ -156,10 +156,13 @@ class FencedS3Test {
         SignedSequencer forged =
                 SequencerKeys.generate().sign(Granted.sequencer(Granted.ISSUER, key, Mode.EXCLUSIVE, max, 1));
         SignedSequencer foreign = grants.sign(Granted.sequencer("staging", key, Mode.EXCLUSIVE, max, 1));
+        SignedSequencer otherGroup = grants.sign(
+                Granted.sequencer(Granted.ISSUER, key, Mode.EXCLUSIVE, max, 1).forAudience("reports"));
         SignedSequencer otherLock = grants.sign(Granted.sequencer(Granted.ISSUER, "o/43", Mode.EXCLUSIVE, max, 1));
         RequestBody body = RequestBody.fromString("1");
         refused(() -> fenced.write(forged, order, body), Reason.SEQUENCER_INVALID);
         refused(() -> fenced.write(foreign, order, body), Reason.SEQUENCER_INVALID);
+        refused(() -> fenced.write(otherGroup, order, body), Reason.SEQUENCER_INVALID);
         refused(() -> fenced.write(otherLock, order, body), Reason.WRONG_RESOURCE);
         refused(() -> fenced.write(grants.shared(max), order, body), Reason.MODE_NOT_ALLOWED);
         refused(() -> fenced.delete(grants.shared(max), order), Reason.MODE_NOT_ALLOWED);
