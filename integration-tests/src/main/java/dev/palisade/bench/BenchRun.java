@@ -49,6 +49,7 @@ final class BenchRun {
             }
             case VIRTUAL -> locks.virtual(512);
             case GUARD -> GuardParts.run(this::compare);
+            case SIGNATURES -> SignaturesPart.run(this::compare);
             case OBJECTS -> ObjectParts.run(services, this::compare);
             case GATEWAY -> GatewayPart.run(services, this::compare);
             case METRICS -> MetricsPart.run(services, this::compare);

@@ -20,6 +20,8 @@ enum Part {
     VIRTUAL,
     /** What the guard costs. */
     GUARD,
+    /** What signatures cost. */
+    SIGNATURES,
     /** Objects written with and without fence. */
     OBJECTS,
     /** What the gateway costs. */
