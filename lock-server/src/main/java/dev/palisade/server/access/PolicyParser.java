@@ -110,9 +110,8 @@ final class PolicyParser {
             if (!limit.matches() || !Quota.LIMITS.contains(limit.group(1))) {
                 mistake(
                         number,
-                        "'" + PolicyText.shown(word)
-                                + "' is no limit; write sessions=NUMBER or requests-per-second=NUMBER, 1 to "
-                                + LIMIT_MAX);
+                        "'" + PolicyText.shown(word) + "' is no limit; write NAME=NUMBER with "
+                                + String.join(", ", Quota.LIMITS) + " and 1 to " + LIMIT_MAX);
             } else if (limits.put(limit.group(1), Integer.valueOf(limit.group(2))) != null) {
                 mistake(number, limit.group(1) + " is in the line twice; give it once");
             }
@@ -121,7 +120,9 @@ final class PolicyParser {
                 number,
                 words[1],
                 limits.getOrDefault(Quota.SESSIONS, 0),
-                limits.getOrDefault(Quota.REQUESTS_PER_SECOND, 0)));
+                limits.getOrDefault(Quota.REQUESTS_PER_SECOND, 0),
+                limits.getOrDefault(Quota.LOCKS, 0),
+                limits.getOrDefault(Quota.WAITERS, 0)));
     }
 
     /** Whether a line can be for it. */

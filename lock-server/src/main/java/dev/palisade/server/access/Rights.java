@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,8 @@ public final class Rights {
     private final List<Range> visible;
     private final int sessions;
     private final int requestsPerSecond;
+    private final int locks;
+    private final int waiters;
 
     /**
      * Locks that a principal may see: one name, or all names that begin with it.
@@ -29,13 +32,18 @@ public final class Rights {
 
     Rights(List<Rule> rules, List<Quota> quotas) {
         this.rules = List.copyOf(rules);
-        this.sessions = quotas.stream().mapToInt(Quota::sessions).max().orElse(0);
-        this.requestsPerSecond =
-                quotas.stream().mapToInt(Quota::requestsPerSecond).max().orElse(0);
+        this.sessions = highest(quotas, Quota::sessions);
+        this.requestsPerSecond = highest(quotas, Quota::requestsPerSecond);
+        this.locks = highest(quotas, Quota::locks);
+        this.waiters = highest(quotas, Quota::waiters);
         this.visible = disjoint(rules.stream()
                 .filter(rule -> rule.allows(Verb.DESCRIBE))
                 .map(rule -> new Range(rule.stem(), rule.isPrefix()))
                 .toList());
+    }
+
+    private static int highest(List<Quota> quotas, ToIntFunction<Quota> limit) {
+        return quotas.stream().mapToInt(limit).max().orElse(0);
     }
 
     private static List<Range> disjoint(List<Range> ranges) {
@@ -74,6 +82,16 @@ public final class Rights {
     /** Most requests a second, or 0 when no line limits them. */
     public int requestsPerSecondMax() {
         return requestsPerSecond;
+    }
+
+    /** Most locks held or waited for at a time, or 0 when no line limits them. */
+    public int locksMax() {
+        return locks;
+    }
+
+    /** Most requests that wait at a time, or 0 when no line limits them. */
+    public int waitersMax() {
+        return waiters;
     }
 
     /** The first line that allows it. */

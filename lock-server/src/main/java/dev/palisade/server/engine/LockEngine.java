@@ -55,6 +55,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Stands between the transports and the store: fans keep-alives of the {@link Sessions} out into renewals, parks the acquires
@@ -82,6 +83,7 @@ public final class LockEngine implements LockStore.Listener {
     private final RefusalLog refusals = new RefusalLog();
     private final Outage outage;
     private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
+    private final LockUsage usage;
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
 
     /**
@@ -100,7 +102,8 @@ public final class LockEngine implements LockStore.Listener {
         this.signer = signer;
         this.verifier = verifier;
         this.config = config;
-        this.sessions = new Sessions(store, config, timer, events);
+        this.usage = new LockUsage(this::isPending);
+        this.sessions = new Sessions(store, config, timer, events, usage);
         this.events = events;
         this.outage = new Outage(store::nowMillis, timer, events);
         this.grantIds = new GrantIds(serverRandom);
@@ -320,19 +323,56 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
+    private boolean isPending(LockRequest request, @Nullable GrantId grant) {
+        if (parked.containsKey(request)) {
+            return true;
+        }
+        Session session = sessions.of(request.id().session());
+        return session != null
+                && (grant == null
+                        ? session.isWaiting(
+                                new Session.Waiting(request.lock(), request.id().number()))
+                        : session.holds(grant));
+    }
+
+    /** Counts a lock that {@code principal} was given or keeps. */
+    public void counted(String principal, LockName lock, Grant grant) {
+        usage.holds(principal, new LockRequest(lock, grant.request().id()), grant, store.nowMillis());
+    }
+
+    /** Requests of {@code principal} that hold a lock or wait for one, as far as this server knows. */
+    public int locksOf(String principal) {
+        return usage.locks(principal);
+    }
+
+    /** An acquire that came to nothing is counted no more. Where only its repetition is refused, what it repeats may go on. */
+    private void countedNoMore(Asked asked, Answer answer, boolean isRepeated) {
+        if (answer instanceof Answer.Busy
+                || answer instanceof Answer.WaitEnded
+                || (answer instanceof Answer.Refused && !isRepeated)) {
+            usage.ended(asked.named());
+        }
+    }
+
     /** Acquires for a stream: the answer comes at once, and a waiter is told of its offer later. */
-    public CompletionStage<Answer> acquire(Session session, Asked asked) {
+    public CompletionStage<Answer> acquire(Session session, Asked asked, LockQuota quota) {
         if (session.size() >= config.locksPerSessionMax()) {
             return CompletableFuture.completedFuture(new Answer.Refused(new Rejection(
                     Reason.LIMIT_EXCEEDED,
                     "locksPerSessionMax is " + config.locksPerSessionMax() + "; release some first",
                     Map.of(Rejection.LIMIT, "locksPerSessionMax"))));
         }
+        boolean isRepeated = usage.counts(asked.named());
+        Optional<Rejection> excess = usage.enter(asked.named(), asked.waitMillis() > 0, quota, store.nowMillis());
+        if (excess.isPresent()) {
+            return CompletableFuture.completedFuture(new Answer.Refused(excess.get()));
+        }
         // Known before the store knows: if the stream breaks while the command is on its way, it must still be taken
         // back.
         Session.Waiting request = new Session.Waiting(asked.lock(), asked.id().number());
         boolean isNew = session.waits(request, asked.turns());
         return execute(command(asked, session.gen())).thenApply(answer -> {
+            countedNoMore(asked, answer, isRepeated);
             if (answer instanceof Answer.Granted granted) {
                 holds(session, asked.lock(), granted.grant());
             } else if (answer instanceof Answer.Refused && !isNew) {
@@ -353,13 +393,20 @@ public final class LockEngine implements LockStore.Listener {
      *
      * @param caller what it may have, and who hears of the wait
      */
-    public CompletableFuture<Answer> acquireParked(Asked asked, ParkedCaller caller) {
+    public CompletableFuture<Answer> acquireParked(Asked asked, LockQuota quota, ParkedCaller caller) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
+        boolean isRepeated = usage.counts(asked.named());
+        Optional<Rejection> excess = usage.enter(asked.named(), asked.waitMillis() > 0, quota, store.nowMillis());
+        if (excess.isPresent()) {
+            result.complete(new Answer.Refused(excess.get()));
+            return result;
+        }
         ParkedCall earlier = parked.put(asked.named(), new ParkedCall(result, caller));
         if (earlier != null) {
             earlier.result().cancel(false);
         }
         execute(command(asked, 0)).thenAccept(answer -> {
+            countedNoMore(asked, answer, isRepeated);
             if (answer instanceof Answer.Queued) {
                 caller.queued();
             } else {
@@ -442,6 +489,9 @@ public final class LockEngine implements LockStore.Listener {
     /** Gives a grant up. One that the store has forgotten is not reclaimed for its stream any more: nobody holds it. */
     public CompletionStage<Answer> release(Release release) {
         return execute(release).thenApply(answer -> {
+            if (answer instanceof Answer.Released) {
+                usage.ended(release.grant()); // Before the client hears of it, and asks for the next.
+            }
             if (answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.NOT_HOLDER) {
                 givenUp(release.session(), session -> session.holdsNoMore(release.grant()));
             }
@@ -453,6 +503,7 @@ public final class LockEngine implements LockStore.Listener {
     public CompletionStage<Answer> leave(LockName lock, RequestId request) {
         return execute(new Leave(lock, request, Leave.BY_CLIENT)).thenApply(answer -> {
             if (answer instanceof Answer.Left) {
+                usage.ended(new LockRequest(lock, request));
                 givenUp(request.session(), session -> {
                     session.waitsNoMore(new Session.Waiting(lock, request.number()));
                     session.holdsNoMore(grantIds.of(new LockRequest(lock, request)));
@@ -739,6 +790,7 @@ public final class LockEngine implements LockStore.Listener {
     private void ended(LockName lock, LockEvent.Ended ended) {
         RequestId request = ended.tombstone().request();
         End end = ended.tombstone().end();
+        usage.ended(new LockRequest(lock, request));
         note(lock, ended.tombstone());
         if (store.mayLosePast() && ended.tombstone().token() != 0) {
             endedGrants.add(ended.tombstone().grant());

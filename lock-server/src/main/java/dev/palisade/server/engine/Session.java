@@ -126,6 +126,10 @@ public final class Session {
         return waiting.putIfAbsent(request, turns) == null;
     }
 
+    synchronized boolean isWaiting(Waiting request) {
+        return waiting.containsKey(request);
+    }
+
     /** How many the request asked for. */
     synchronized int turns(Waiting request) {
         return waiting.getOrDefault(request, 1);

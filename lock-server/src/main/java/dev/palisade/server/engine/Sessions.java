@@ -11,6 +11,8 @@ import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.LockRequest;
+import dev.palisade.server.core.Request;
 import dev.palisade.server.store.LockStore;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +32,7 @@ final class Sessions {
     private final EngineConfig config;
     private final Timer timer;
     private final EventLog events;
+    private final LockUsage usage;
     private final LastFrames lastFrames = new LastFrames();
     private final Map<SessionId, Session> newest = new ConcurrentHashMap<>();
     /** The same by fingerprint, so that a page can begin anywhere and nobody is told an id. Changed with {@link #newest}. */
@@ -39,7 +42,8 @@ final class Sessions {
 
     private volatile boolean freesNothing;
 
-    Sessions(LockStore store, EngineConfig config, Timer timer, EventLog events) {
+    Sessions(LockStore store, EngineConfig config, Timer timer, EventLog events, LockUsage usage) {
+        this.usage = usage;
         this.store = store;
         this.config = config;
         this.timer = timer;
@@ -169,6 +173,15 @@ final class Sessions {
 
     /** Frees what the stream had unless a newer one has taken it over by then: the lock record decides which came first. */
     private void abandonAfterGrace(Session session) {
+        long graceEnds = store.nowMillis() + config.graceMillis();
+        session.waiting()
+                .forEach(waiting -> usage.detached(
+                        new LockRequest(waiting.lock(), new RequestId(session.id(), waiting.requestNumber())),
+                        graceEnds));
+        session.held().values().forEach(held -> {
+            Request request = held.grant().request();
+            usage.detached(new LockRequest(held.lock(), request.id()), graceEnds + request.ttlMillis());
+        });
         timer.after(config.graceMillis(), () -> {
             newest.computeIfPresent(session.id(), (same, current) -> current == session ? forgotten(session) : current);
             abandon(session);

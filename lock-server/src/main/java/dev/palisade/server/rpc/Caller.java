@@ -6,6 +6,7 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
+import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.access.JwtAuthenticator;
 import dev.palisade.server.access.JwtIdentity;
@@ -14,6 +15,7 @@ import dev.palisade.server.access.Verb;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.engine.LockQuota;
 import io.grpc.Context;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -81,6 +83,10 @@ final class Caller {
         RequiredVerb required = RequiredVerb.of(request);
         if (!required.isOfHeldLock()) {
             takeRequest(access);
+        } else if (request instanceof LeaveRequest) {
+            // Counted and not refused: it is remembered, also of a request that never came, but a place in a queue must
+            // not stay.
+            access.takeRequest(principal);
         }
         if (!required.isAllowed(access.rights(principal))) {
             String lock = required.lock();
@@ -131,6 +137,19 @@ final class Caller {
         return given == 0 ? Math.max(1, ofServer / 2) : given;
     }
 
+    /** How many locks the caller may use now. */
+    LockQuota lockQuota() {
+        if (access == null) {
+            return LockQuota.NONE;
+        }
+        Rights now = access.rights(principal);
+        return new LockQuota(principal, orUnlimited(now.locksMax()), orUnlimited(now.waitersMax()));
+    }
+
+    private static int orUnlimited(int given) {
+        return given == 0 ? Integer.MAX_VALUE : given;
+    }
+
     /**
      * Why the caller may not have a lock in this mode now: what it asked for before may be given to it only later, and by then its
      * rights or its tokens may be gone.
@@ -161,6 +180,7 @@ final class Caller {
         }
         Optional<Rejection> denied = denied(grant.request().mode(), lock);
         if (denied.isEmpty()) {
+            engine.counted(principal, lock, grant);
             return answer;
         }
         engine.takeBack(lock, grant);

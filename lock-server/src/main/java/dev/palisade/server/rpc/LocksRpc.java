@@ -167,7 +167,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     LockEngine.Asked asked = codec.acquire(request, session, request.getOwner());
                     Caller party = Caller.KEY.get();
                     TracedAcquire traced = TracedAcquire.begin(tracer, asked, party);
-                    CompletableFuture<Answer> call = engine.acquireParked(asked, traced);
+                    CompletableFuture<Answer> call = engine.acquireParked(asked, party.lockQuota(), traced);
                     // A caller that hangs up, or whose deadline passes, leaves the queue.
                     ServerCallStreamObserver<AcquireReply> caller = (ServerCallStreamObserver<AcquireReply>) out;
                     caller.setOnCancelHandler(() -> {

@@ -170,7 +170,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     caller.require(call.getAcquire());
                     LockEngine.Asked asked = codec.acquire(call.getAcquire(), attached.id(), attached.owner());
                     traces.begin(asked, call.getTraceparent());
-                    CompletionStage<Answer> acquired = allowed(asked.lock(), engine.acquire(attached, asked))
+                    CompletionStage<Answer> acquired = allowed(
+                                    asked.lock(), engine.acquire(attached, asked, caller.lockQuota()))
                             .thenApply(answer -> {
                                 traces.answered(asked, answer);
                                 return answer;

@@ -122,17 +122,18 @@ class PolicyTest {
                 limit @batch sessions=50
                 group batch nightly report
                 limit *      sessions=10 requests-per-second=100
-                limit report sessions=20 requests-per-second=1000000
+                limit report sessions=20 requests-per-second=1000000 locks=7
+                limit report locks=5 waiters=3
                 """);
-        assertThat(limits(policy, "web")).containsExactly(10, 100);
-        assertThat(limits(policy, "nightly")).containsExactly(50, 100);
-        assertThat(limits(policy, "report")).containsExactly(50, 1_000_000);
-        assertThat(limits(Policy.parse(FILE, POLICY), "web")).containsExactly(0, 0);
+        assertThat(limits(policy, "web")).containsExactly(10, 100, 0, 0);
+        assertThat(limits(policy, "nightly")).containsExactly(50, 100, 0, 0);
+        assertThat(limits(policy, "report")).containsExactly(50, 1_000_000, 7, 3);
+        assertThat(limits(Policy.parse(FILE, POLICY), "web")).containsExactly(0, 0, 0, 0);
     }
 
     private static List<Integer> limits(Policy policy, String principal) {
         Rights rights = policy.rights(principal);
-        return List.of(rights.sessionsMax(), rights.requestsPerSecondMax());
+        return List.of(rights.sessionsMax(), rights.requestsPerSecondMax(), rights.locksMax(), rights.waitersMax());
     }
 
     @Test
@@ -151,13 +152,13 @@ class PolicyTest {
                                 + " requests-per-second=500",
                         "policy.conf:2: 'we/b' names no client; use the name of a token (letters, digits and . _ -),"
                                 + " dns:NAME or uri:URI of a certificate, jwt:SUBJECT of a JWT, @GROUP, or *",
-                        "policy.conf:3: 'sessions=0' is no limit; write sessions=NUMBER or requests-per-second=NUMBER,"
-                                + " 1 to 1000000",
-                        "policy.conf:4: 'sesions=5' is no limit; write sessions=NUMBER or requests-per-second=NUMBER,"
-                                + " 1 to 1000000",
+                        "policy.conf:3: 'sessions=0' is no limit; write NAME=NUMBER with sessions,"
+                                + " locks, waiters, requests-per-second and 1 to 1000000",
+                        "policy.conf:4: 'sesions=5' is no limit; write NAME=NUMBER with sessions,"
+                                + " locks, waiters, requests-per-second and 1 to 1000000",
                         "policy.conf:5: sessions is in the line twice; give it once",
-                        "policy.conf:6: 'requests-per-second=1000001' is no limit; write sessions=NUMBER or"
-                                + " requests-per-second=NUMBER, 1 to 1000000",
+                        "policy.conf:6: 'requests-per-second=1000001' is no limit; write NAME=NUMBER with"
+                                + " sessions, locks, waiters, requests-per-second and 1 to 1000000",
                         "policy.conf:7: no group is called gone; write one: group gone alice bob");
     }
 

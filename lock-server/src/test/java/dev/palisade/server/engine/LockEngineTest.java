@@ -23,6 +23,7 @@ import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.StoreStatus;
@@ -75,7 +76,8 @@ class LockEngineTest {
                         0,
                         "",
                         "",
-                        1));
+                        1),
+                LockQuota.NONE);
         engine.detach(session);
 
         store.busy = true;
@@ -99,7 +101,8 @@ class LockEngineTest {
             var unused = engine.acquire(
                     session,
                     new LockEngine.Asked(
-                            lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1));
+                            lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
+                    LockQuota.NONE);
         }
         engine.detach(session);
         timed.remove().run();
@@ -140,6 +143,22 @@ class LockEngineTest {
                 new Rejection(Reason.LEASE_EXPIRED, "over", Map.of(Rejection.ENDED, End.EXPIRED.name())));
         assertThat(engine.keepAlive(session).toCompletableFuture().get())
                 .containsExactly(new LockEngine.Lost(lock, grant.id(), End.EXPIRED, ""));
+    }
+
+    /** The store reports an end after its reply, and a client may have sent the next acquire by then. */
+    @Test
+    void aReleasedLockIsOffTheCountBeforeTheReply() {
+        LockName lock = new LockName("a");
+        Grant grant = new Grant(
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "", ""),
+                new FencingToken(5),
+                1,
+                10_001);
+        engine.counted("web", lock, grant);
+        assertThat(engine.locksOf("web")).isEqualTo(1);
+        store.acquired = CompletableFuture.completedFuture(new Answer.Released());
+        var unused = engine.release(new Release(lock, grant.id(), grant.token(), SESSION));
+        assertThat(engine.locksOf("web")).isZero();
     }
 
     /** What a stream may be told is bounded by what it holds. */
@@ -298,6 +317,7 @@ class LockEngineTest {
             store.acquired = new CompletableFuture<>();
             CompletableFuture<Answer> again = engine.acquireParked(
                     new LockEngine.Asked(lock, request, Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
+                    LockQuota.NONE,
                     Optional::empty);
             Tombstone ended = new Tombstone(request, new GrantId(1, 1), 5, end, 1, "");
             engine.changed(LockState.unused(lock, 0), List.of(new LockEvent.Ended(ended, 0)), 1);

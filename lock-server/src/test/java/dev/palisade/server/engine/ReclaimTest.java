@@ -374,7 +374,7 @@ class ReclaimTest {
                 "me",
                 "to test",
                 1);
-        return ((Answer.Granted) now(engine.acquire(session, asked))).grant();
+        return ((Answer.Granted) now(engine.acquire(session, asked, LockQuota.NONE))).grant();
     }
 
     private static Reason reason(Answer answer) {

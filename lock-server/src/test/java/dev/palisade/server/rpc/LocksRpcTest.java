@@ -36,6 +36,7 @@ import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.engine.LockEngine;
+import dev.palisade.server.engine.LockQuota;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -297,9 +298,9 @@ class LocksRpcTest {
                 "",
                 "",
                 1);
-        CompletableFuture<Answer> old = served.engine.acquireParked(asked, Optional::empty);
+        CompletableFuture<Answer> old = served.engine.acquireParked(asked, LockQuota.NONE, Optional::empty);
         assertThat(get(old)).isInstanceOf(Answer.Granted.class);
-        CompletableFuture<Answer> retry = served.engine.acquireParked(asked, Optional::empty);
+        CompletableFuture<Answer> retry = served.engine.acquireParked(asked, LockQuota.NONE, Optional::empty);
         assertThat(get(retry)).isInstanceOf(Answer.Granted.class);
         served.engine.callBroke(asked, old);
         assertThat(describe("a").getHoldersCount()).isEqualTo(1);

@@ -31,6 +31,7 @@ import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
+import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
@@ -214,9 +215,13 @@ public final class Served implements AutoCloseable {
         private final boolean reads;
 
         Stream(long session, long gen, boolean reads) {
+            this(channel, session, gen, reads);
+        }
+
+        Stream(Channel called, long session, long gen, boolean reads) {
             this.reads = reads;
             this.out = (ClientCallStreamObserver<ClientFrame>)
-                    LocksGrpc.newStub(channel).session(this);
+                    LocksGrpc.newStub(called).session(this);
             send(ClientFrame.newBuilder()
                     .setHello(Hello.newBuilder()
                             .setSessionId(session(session))
