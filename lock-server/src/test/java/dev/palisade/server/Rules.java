@@ -33,38 +33,15 @@ final class Rules {
     private Rules() {}
 
     /** Every rule by name, for the server whose root package is {@code root}. */
-    @SuppressWarnings("JavaUtilDate")
     static Map<String, ArchRule> of(String root) {
         String core = root + ".core..";
         Map<String, ArchRule> rules = new LinkedHashMap<>();
-        rules.put(
-                "core knows the contract and plain Java only",
-                classes()
-                        .that()
-                        .resideInAPackage(core)
-                        .should()
-                        .onlyDependOnClassesThat(resideInAnyPackage(
-                                core,
-                                "dev.palisade.contract",
-                                "java.lang",
-                                "java.lang.invoke",
-                                "java.lang.runtime",
-                                "java.util",
-                                "java.util.function",
-                                "java.util.stream",
-                                "org.jspecify.annotations")));
-        rules.put("core draws no UUID", core(root).accessTargetWhere(method(UUID.class, "randomUUID")));
-        rules.put(
-                "core draws no random number", core(root).dependOnClassesThat().areAssignableTo(Random.class));
-        rules.put("core draws no Math.random", core(root).accessTargetWhere(method(Math.class, "random")));
-        rules.put("core knows no Date", core(root).dependOnClassesThat().areAssignableTo(Date.class));
-        rules.put("core knows no Timer", core(root).dependOnClassesThat().areAssignableTo(Timer.class));
-        rules.put("core knows no Thread", core(root).dependOnClassesThat().areAssignableTo(Thread.class));
-        rules.put("core reads no wall clock", core(root).accessTargetWhere(method(System.class, "currentTimeMillis")));
-        rules.put("core reads no monotonic clock", core(root).accessTargetWhere(method(System.class, "nanoTime")));
-        rules.put("core reads no Instant", core(root).accessTargetWhere(method(Instant.class, "now")));
+        pure(rules, root, "core");
+        pure(rules, root, "ownership");
         rules.put("of the server, core knows itself only", knowsOnly(root, core, core));
-        rules.put("of the server, store knows core only", knowsOnly(root, root + ".store..", root + ".store..", core));
+        rules.put(
+                "of the server, store knows core and ownership only",
+                knowsOnly(root, root + ".store..", root + ".store..", core, root + ".ownership"));
         rules.put(
                 "the port does not know its stores",
                 noClasses()
@@ -125,8 +102,36 @@ final class Rules {
         return Objects.requireNonNull(of(root).get(name), name);
     }
 
-    private static ClassesShould core(String root) {
-        return noClasses().that().resideInAPackage(root + ".core..").should();
+    /** No clock, random number, thread or I/O: time and random bits come as arguments. */
+    @SuppressWarnings("JavaUtilDate")
+    private static void pure(Map<String, ArchRule> rules, String root, String name) {
+        String where = root + "." + name + "..";
+        rules.put(
+                name + " knows the contract and plain Java only",
+                classes()
+                        .that()
+                        .resideInAPackage(where)
+                        .should()
+                        .onlyDependOnClassesThat(resideInAnyPackage(
+                                where,
+                                "dev.palisade.contract",
+                                "java.lang",
+                                "java.lang.invoke",
+                                "java.lang.runtime",
+                                "java.util",
+                                "java.util.function",
+                                "java.util.stream",
+                                "org.jspecify.annotations")));
+        ClassesShould never = noClasses().that().resideInAPackage(where).should();
+        rules.put(name + " draws no UUID", never.accessTargetWhere(method(UUID.class, "randomUUID")));
+        rules.put(name + " draws no random number", never.dependOnClassesThat().areAssignableTo(Random.class));
+        rules.put(name + " draws no Math.random", never.accessTargetWhere(method(Math.class, "random")));
+        rules.put(name + " knows no Date", never.dependOnClassesThat().areAssignableTo(Date.class));
+        rules.put(name + " knows no Timer", never.dependOnClassesThat().areAssignableTo(Timer.class));
+        rules.put(name + " knows no Thread", never.dependOnClassesThat().areAssignableTo(Thread.class));
+        rules.put(name + " reads no wall clock", never.accessTargetWhere(method(System.class, "currentTimeMillis")));
+        rules.put(name + " reads no monotonic clock", never.accessTargetWhere(method(System.class, "nanoTime")));
+        rules.put(name + " reads no Instant", never.accessTargetWhere(method(Instant.class, "now")));
     }
 
     /** Calls and method references alike: {@code System::nanoTime} reads the clock too. */

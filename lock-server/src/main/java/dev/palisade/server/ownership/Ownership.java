@@ -1,0 +1,117 @@
+package dev.palisade.server.ownership;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a lock server stands with its log. Changed by {@link OwnershipMachine} only.
+ *
+ * @param past of memory, as the next claim presents it; {@link Past#NONE} without memory
+ * @param claimed the last claim that was granted, while it counts
+ * @param seq of the last acknowledged batch under that claim
+ * @param pending whether a batch waits to be acknowledged
+ * @param reloads whether memory was given up because the log refused a batch for too long
+ * @param stopping whether the server yields after the batch that is on its way
+ * @param wakeMillis when {@link OwnershipMachine#tick} has something to do; {@link Long#MAX_VALUE} for never
+ * @param refusedSinceMillis time of the first of several refusals of one batch; {@link Long#MAX_VALUE} without
+ */
+public record Ownership(
+        Phase phase,
+        Past past,
+        ClaimReply.@Nullable Claimed claimed,
+        long seq,
+        boolean pending,
+        boolean reloads,
+        boolean stopping,
+        long wakeMillis,
+        long refusedSinceMillis) {
+
+    /** What a lock server is doing. */
+    public enum Phase {
+        /** No memory; claims when it is time. */
+        STANDBY,
+        /** Memory, but no contact: claims when it is time. */
+        SUSPENDED,
+        /** A claim is on its way. */
+        CLAIMING,
+        /** Owns the log and reads it. */
+        LOADING,
+        /** Owns a log that lost batches, and writes memory into it. */
+        REWRITING,
+        /** Owns the log; one batch is sent again before anything else. */
+        RESENDING,
+        /** Owns the log and runs batches. */
+        ACTIVE,
+        /** Owns a log that refuses records, and runs only what frees locks. */
+        FREEING,
+        /** The last append is on its way. */
+        YIELDING,
+        STOPPED
+    }
+
+    /** Whether calls may be run, or wait for the batch that is on its way. */
+    public boolean isServing() {
+        return phase == Phase.ACTIVE || phase == Phase.FREEING;
+    }
+
+    /** Position after the next batch of this claim. */
+    Position nextPosition() {
+        return new Position(granted().writer(), seq + 1);
+    }
+
+    ClaimReply.Claimed granted() {
+        if (claimed == null) {
+            throw new IllegalStateException("no claim was granted in phase " + phase);
+        }
+        return claimed;
+    }
+
+    Ownership in(Phase next) {
+        return new Ownership(next, past, claimed, seq, pending, reloads, stopping, wakeMillis, refusedSinceMillis);
+    }
+
+    Ownership with(Past next) {
+        return new Ownership(phase, next, claimed, seq, pending, reloads, stopping, wakeMillis, refusedSinceMillis);
+    }
+
+    Ownership withPending(boolean next) {
+        return new Ownership(
+                phase,
+                past,
+                claimed,
+                seq,
+                next,
+                reloads,
+                stopping,
+                wakeMillis,
+                next ? refusedSinceMillis : Long.MAX_VALUE);
+    }
+
+    Ownership wakingAt(long millis) {
+        return new Ownership(phase, past, claimed, seq, pending, reloads, stopping, millis, refusedSinceMillis);
+    }
+
+    Ownership granted(ClaimReply.Claimed reply) {
+        return new Ownership(phase, past, reply, 0, pending, reloads, stopping, Long.MAX_VALUE, Long.MAX_VALUE);
+    }
+
+    Ownership appended() {
+        return new Ownership(phase, past, claimed, seq + 1, pending, reloads, stopping, wakeMillis, Long.MAX_VALUE);
+    }
+
+    Ownership withReloads(boolean next) {
+        return new Ownership(phase, past, claimed, seq, pending, next, stopping, wakeMillis, refusedSinceMillis);
+    }
+
+    Ownership asStopping() {
+        return new Ownership(phase, past, claimed, seq, pending, reloads, true, wakeMillis, refusedSinceMillis);
+    }
+
+    Ownership refusedAt(long millis) {
+        return new Ownership(phase, past, claimed, seq, pending, reloads, stopping, wakeMillis, millis);
+    }
+
+    /** Without memory and claim. */
+    Ownership dropped() {
+        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, false, false, stopping, wakeMillis, Long.MAX_VALUE);
+    }
+}

@@ -1,0 +1,254 @@
+package dev.palisade.server.ownership;
+
+import static dev.palisade.server.ownership.OwnershipAction.ACKNOWLEDGE;
+import static dev.palisade.server.ownership.OwnershipAction.CLAIM;
+import static dev.palisade.server.ownership.OwnershipAction.DROP;
+import static dev.palisade.server.ownership.OwnershipAction.LOAD;
+import static dev.palisade.server.ownership.OwnershipAction.RESEND;
+import static dev.palisade.server.ownership.OwnershipAction.REWRITE;
+import static dev.palisade.server.ownership.OwnershipAction.SERVE;
+import static dev.palisade.server.ownership.OwnershipAction.SERVE_FREEING;
+import static dev.palisade.server.ownership.OwnershipAction.STOP;
+import static dev.palisade.server.ownership.OwnershipAction.SUSPEND;
+import static dev.palisade.server.ownership.OwnershipAction.YIELD;
+
+import dev.palisade.server.ownership.Ownership.Phase;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * State machine of a lock server that shares a log: when it claims, when it serves, and when it drops its memory. Pure: each
+ * method takes the state, one input and the time, in milliseconds of a clock that never goes back, and returns the next state
+ * and what to do. Used by the driver of a shared log. An input that does not fit the phase changes nothing: it is late.
+ */
+public class OwnershipMachine {
+    /** How often a standby claims. */
+    static final long POLL_MILLIS = 250;
+    /** Pause after a claim without a reply, and between two tries of a refused batch. */
+    static final long RETRY_MILLIS = 100;
+    /** How much longer a standby waits that had no contact: another one, or the last owner, comes first. */
+    static final long NO_CONTACT_MILLIS = 1_000;
+
+    private final Settings settings;
+
+    /**
+     * @param claimMillis how long a claim lasts, and how much longer than others a server waits that lost its own by silence
+     * @param storeTimeoutMillis how long a refused batch is tried again ({@code --store-timeout})
+     * @param resumes whether memory is kept after a loss of the log ({@code --after-loss resume})
+     */
+    public record Settings(long claimMillis, long storeTimeoutMillis, boolean resumes) {}
+
+    public OwnershipMachine(Settings settings) {
+        this.settings = settings;
+    }
+
+    /** A server that has just started. */
+    public Ownership started(long nowMillis) {
+        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, false, false, false, nowMillis, Long.MAX_VALUE);
+    }
+
+    /** Time has passed. */
+    public OwnershipStep tick(Ownership server, long nowMillis) {
+        if (nowMillis < server.wakeMillis()) {
+            return OwnershipStep.of(server);
+        }
+        Ownership awake = server.wakingAt(Long.MAX_VALUE);
+        return switch (server.phase()) {
+            case STANDBY, SUSPENDED -> OwnershipStep.of(awake.in(Phase.CLAIMING), CLAIM);
+            case RESENDING -> OwnershipStep.of(awake, RESEND);
+            default -> OwnershipStep.of(awake);
+        };
+    }
+
+    /** The log replied to the claim. */
+    public OwnershipStep claimReplied(Ownership server, ClaimReply reply, long nowMillis) {
+        if (server.phase() != Phase.CLAIMING) {
+            return OwnershipStep.of(server);
+        }
+        if (reply instanceof ClaimReply.Claimed claimed) {
+            return claimed(server, claimed);
+        }
+        if (reply instanceof ClaimReply.Settling settling) {
+            long wait = Math.min(settling.remainingMillis(), POLL_MILLIS);
+            return OwnershipStep.of(waiting(server).wakingAt(nowMillis + wait));
+        }
+        return held(server, (ClaimReply.Held) reply, nowMillis);
+    }
+
+    private OwnershipStep held(Ownership server, ClaimReply.Held held, long nowMillis) {
+        if (server.past().isNone()) {
+            long wait = Math.min(held.remainingMillis(), POLL_MILLIS);
+            return OwnershipStep.of(waiting(server).wakingAt(nowMillis + wait));
+        }
+        return superseded(server, nowMillis + held.remainingMillis() + settings.claimMillis());
+    }
+
+    private OwnershipStep claimed(Ownership server, ClaimReply.Claimed claimed) {
+        Ownership owner = server.granted(claimed);
+        boolean memory = !server.past().isNone();
+        if (!claimed.mine() || server.reloads()) {
+            List<OwnershipAction> actions = new ArrayList<>();
+            if (memory && !claimed.mine()) {
+                actions.add(DROP);
+            }
+            actions.add(LOAD);
+            return new OwnershipStep(owner.with(Past.NONE).withPending(false).in(Phase.LOADING), actions);
+        }
+        Position found = claimed.position();
+        Past past = server.past();
+        if (past.misses(found)) {
+            return OwnershipStep.of(
+                    owner.with(past.partlyAt(found).under(claimed.term())).in(Phase.REWRITING), REWRITE);
+        }
+        boolean stored = past.isUnconfirmed(found);
+        Ownership confirmed = owner.with(past.confirmedAt(found, claimed.term()));
+        if (server.pending() && !stored) {
+            return resends(confirmed);
+        }
+        return serves(confirmed);
+    }
+
+    private static OwnershipStep resends(Ownership server) {
+        Past past = server.past().sent(server.nextPosition());
+        return OwnershipStep.of(server.with(past).in(Phase.RESENDING), RESEND);
+    }
+
+    /** All of memory is stored: a batch that waited for it is acknowledged. */
+    private static OwnershipStep serves(Ownership server) {
+        List<OwnershipAction> actions = new ArrayList<>();
+        if (server.pending()) {
+            actions.add(ACKNOWLEDGE);
+        }
+        Ownership next = server.withPending(false);
+        if (server.stopping()) {
+            actions.add(YIELD);
+            return new OwnershipStep(next.in(Phase.YIELDING), actions);
+        }
+        actions.add(SERVE);
+        return new OwnershipStep(next.in(Phase.ACTIVE), actions);
+    }
+
+    /** No reply to the claim, or no contact. */
+    public OwnershipStep claimFailed(Ownership server, long nowMillis) {
+        if (server.phase() != Phase.CLAIMING) {
+            return OwnershipStep.of(server);
+        }
+        long wait = server.past().isNone() ? NO_CONTACT_MILLIS : RETRY_MILLIS;
+        return OwnershipStep.of(waiting(server).wakingAt(nowMillis + wait));
+    }
+
+    /** An append is about to be sent: of a batch, an empty one, or a part of memory that is rewritten. */
+    public Ownership sent(Ownership server) {
+        return switch (server.phase()) {
+            case ACTIVE, FREEING ->
+                server.with(server.past().sent(server.nextPosition())).withPending(true);
+            case REWRITING -> server.with(server.past().partlyAt(server.nextPosition()));
+            default -> server;
+        };
+    }
+
+    /** The append is about to be sent that completes what is rewritten. */
+    public Ownership sentLast(Ownership server) {
+        return server.phase() == Phase.REWRITING ? server.with(server.past().sent(server.nextPosition())) : server;
+    }
+
+    /** The append that was sent is stored. */
+    public OwnershipStep appended(Ownership server) {
+        Ownership next = server.appended();
+        Position at = server.claimed() == null ? Position.NONE : server.nextPosition();
+        return switch (server.phase()) {
+            case LOADING -> OwnershipStep.of(next);
+            case RESENDING -> serves(confirmed(next, at));
+            case REWRITING -> server.past().isUnconfirmed(at) ? serves(confirmed(next, at)) : OwnershipStep.of(next);
+            case ACTIVE, FREEING ->
+                server.stopping()
+                        ? serves(confirmed(next, at))
+                        : OwnershipStep.of(confirmed(next, at).withPending(false), ACKNOWLEDGE);
+            case YIELDING -> stopped(next);
+            default -> OwnershipStep.of(server);
+        };
+    }
+
+    private static Ownership confirmed(Ownership server, Position at) {
+        return server.with(server.past().confirmedAt(at, server.past().term()));
+    }
+
+    /** An empty ordinary append was stored by a log that had refused records. */
+    public OwnershipStep probed(Ownership server) {
+        OwnershipStep step = appended(server);
+        if (server.phase() != Phase.FREEING || server.stopping()) {
+            return step;
+        }
+        return OwnershipStep.of(step.next().in(Phase.ACTIVE), ACKNOWLEDGE, SERVE);
+    }
+
+    /** The append that was sent is not stored, or nobody knows; or contact was lost with no append on its way. */
+    public OwnershipStep appendFailed(Ownership server, AppendFailure failure, long nowMillis) {
+        return switch (server.phase()) {
+            case YIELDING -> stopped(server);
+            case LOADING ->
+                OwnershipStep.of(server.dropped().withReloads(server.reloads()).wakingAt(nowMillis), SUSPEND);
+            case ACTIVE, FREEING, RESENDING, REWRITING ->
+                failure == AppendFailure.REFUSED && server.pending()
+                        ? refused(server, nowMillis)
+                        : OwnershipStep.of(server.in(Phase.SUSPENDED).wakingAt(nowMillis), SUSPEND);
+            default -> OwnershipStep.of(server);
+        };
+    }
+
+    private OwnershipStep refused(Ownership server, long nowMillis) {
+        long since = Math.min(server.refusedSinceMillis(), nowMillis);
+        if (nowMillis - since < settings.storeTimeoutMillis()) {
+            Ownership next = server.refusedAt(since).wakingAt(nowMillis + RETRY_MILLIS);
+            return server.phase() == Phase.RESENDING
+                    ? OwnershipStep.of(next)
+                    : OwnershipStep.of(next.in(Phase.RESENDING), SUSPEND);
+        }
+        // Memory is ahead of a log that will not have it: claimed anew, so that no copy of the batch is ever stored.
+        return OwnershipStep.of(server.withReloads(true).in(Phase.SUSPENDED).wakingAt(nowMillis), SUSPEND);
+    }
+
+    /** All of the log is read, and one more append was stored after that. */
+    public OwnershipStep loaded(Ownership server) {
+        if (server.phase() != Phase.LOADING) {
+            return OwnershipStep.of(server);
+        }
+        ClaimReply.Claimed claimed = server.granted();
+        Past past = Past.loaded(claimed.term(), settings.resumes(), claimed.position())
+                .confirmedAt(new Position(claimed.writer(), server.seq()), claimed.term());
+        Ownership next = server.with(past);
+        if (!server.reloads() || server.stopping()) {
+            return serves(next.withReloads(false));
+        }
+        return OwnershipStep.of(next.withReloads(false).in(Phase.FREEING), SERVE_FREEING);
+    }
+
+    /** SIGTERM. */
+    public OwnershipStep stopping(Ownership server) {
+        if (server.isServing()) {
+            return server.pending()
+                    ? OwnershipStep.of(server.asStopping())
+                    : OwnershipStep.of(server.asStopping().in(Phase.YIELDING), YIELD);
+        }
+        return switch (server.phase()) {
+            case LOADING, REWRITING, RESENDING -> OwnershipStep.of(server.asStopping());
+            case YIELDING, STOPPED -> OwnershipStep.of(server);
+            default -> stopped(server);
+        };
+    }
+
+    private static OwnershipStep stopped(Ownership server) {
+        return OwnershipStep.of(server.in(Phase.STOPPED).wakingAt(Long.MAX_VALUE), STOP);
+    }
+
+    private static Ownership waiting(Ownership server) {
+        return server.in(server.past().isNone() ? Phase.STANDBY : Phase.SUSPENDED);
+    }
+
+    // The rule that a test changes.
+
+    /** The log went on without this server, so its memory is worth nothing. */
+    OwnershipStep superseded(Ownership server, long nextClaimMillis) {
+        return OwnershipStep.of(server.dropped().wakingAt(nextClaimMillis), DROP);
+    }
+}

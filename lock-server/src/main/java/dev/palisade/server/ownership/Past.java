@@ -1,0 +1,94 @@
+package dev.palisade.server.ownership;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Positions that a lock server's memory went through. A claim presents them, and the log compares them with its own position:
+ * memory is never written over a history that is not part of it.
+ *
+ * @param term of the claim under which the newest position was written; 0 without memory. Ranks candidates, compares no owners
+ * @param resumes whether memory may be kept after a loss of the log ({@code --after-loss resume})
+ * @param confirmed where memory certainly is
+ * @param unconfirmed where memory is if the unacknowledged batch was stored; {@link Position#NONE} without one
+ * @param earlier other positions that are part of memory, newest first, at most {@value #EARLIER_MAX}
+ */
+public record Past(long term, boolean resumes, Position confirmed, Position unconfirmed, List<Position> earlier) {
+    /** Most positions in {@code earlier}. */
+    public static final int EARLIER_MAX = 8;
+
+    /** Of a server without memory. */
+    public static final Past NONE = new Past(0, false, Position.NONE, Position.NONE, List.of());
+
+    public Past {
+        earlier = List.copyOf(earlier);
+    }
+
+    /** Of memory that was loaded from a log at {@code position}, under a claim with {@code term}. */
+    static Past loaded(long term, boolean resumes, Position position) {
+        return new Past(term, resumes, position, Position.NONE, List.of());
+    }
+
+    /** Whether there is no memory. */
+    public boolean isNone() {
+        return term == 0;
+    }
+
+    /** Whether a log at {@code found} holds all of memory, but for the unacknowledged batch at most. */
+    public boolean isCurrent(Position found) {
+        return !isNone() && (found.equals(confirmed) || isUnconfirmed(found));
+    }
+
+    /** Whether a log at {@code found} holds the unacknowledged batch. */
+    boolean isUnconfirmed(Position found) {
+        return found.equals(unconfirmed) && !unconfirmed.equals(Position.NONE);
+    }
+
+    /** Whether the history of a log at {@code found} is part of memory. */
+    public boolean covers(Position found) {
+        return !isNone()
+                && (found.equals(Position.NONE)
+                        || isCurrent(found)
+                        || all().stream().anyMatch(found::isUpTo));
+    }
+
+    /** Whether a log at {@code found} has lost batches that memory knows to have been stored. */
+    public boolean misses(Position found) {
+        return covers(found) && !isCurrent(found);
+    }
+
+    /** A batch was sent, and its append is not acknowledged. */
+    Past sent(Position position) {
+        return new Past(term, resumes, confirmed, position, earlier);
+    }
+
+    /** All of memory is stored at {@code position}. */
+    Past confirmedAt(Position position, long newTerm) {
+        List<Position> newest = new ArrayList<>();
+        newest.add(confirmed);
+        newest.addAll(earlier);
+        newest.removeIf(each -> each.writer().equals(position.writer()) || each.equals(Position.NONE));
+        return new Past(
+                newTerm, resumes, position, Position.NONE, newest.subList(0, Math.min(newest.size(), EARLIER_MAX)));
+    }
+
+    /** The same memory under a newer claim. */
+    Past under(long newTerm) {
+        return new Past(newTerm, resumes, confirmed, unconfirmed, earlier);
+    }
+
+    /** A log at {@code position} holds a part of memory: it is rewritten from memory. */
+    Past partlyAt(Position position) {
+        List<Position> newest = new ArrayList<>(earlier);
+        newest.removeIf(each -> each.writer().equals(position.writer()));
+        newest.add(0, position);
+        return new Past(term, resumes, confirmed, unconfirmed, newest.subList(0, Math.min(newest.size(), EARLIER_MAX)));
+    }
+
+    private List<Position> all() {
+        List<Position> all = new ArrayList<>(earlier);
+        all.add(confirmed);
+        all.add(unconfirmed);
+        return all;
+    }
+}
