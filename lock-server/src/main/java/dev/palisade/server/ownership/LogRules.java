@@ -32,6 +32,7 @@ public class LogRules {
                 head.writer(),
                 request.seq(),
                 head.base(),
+                head.whole(),
                 head.term(),
                 head.server(),
                 head.address(),
@@ -44,7 +45,7 @@ public class LogRules {
     }
 
     private boolean fits(LogState log, Head head, AppendRequest request) {
-        return isOwner(head, request)
+        return head.writer().equals(request.writer())
                 && head.seq() == request.seq() - 1
                 && hasOwnView(log)
                 && log.tokens() == request.tokensBefore()
@@ -90,11 +91,13 @@ public class LogRules {
         }
         long generation = head == null ? 1 : head.generation();
         long highest = head == null ? generation : Math.max(generation, head.rewriting());
+        long term = 1 + Math.max(head == null ? 0 : head.term(), request.past().term());
         Head next = new Head(
-                request.writer(),
+                writer(request, term),
                 0,
                 found,
-                1 + Math.max(head == null ? 0 : head.term(), request.past().term()),
+                whole,
+                term,
                 request.server(),
                 request.address(),
                 nowMillis + claimMillis,
@@ -121,9 +124,9 @@ public class LogRules {
 
     // The rules that a test changes.
 
-    /** Whether the batch is of the owner. */
-    boolean isOwner(Head head, AppendRequest request) {
-        return head.writer().equals(request.writer());
+    /** The new owner's identity. */
+    WriterId writer(ClaimRequest request, long term) {
+        return request.writer();
     }
 
     /** Whether the process itself brought the log where it is. */
@@ -139,6 +142,7 @@ public class LogRules {
         }
         boolean libraryReloaded = log.seen() == null && head.instance().equals(log.instance());
         return (log.executedLast() || libraryReloaded)
+                && (head.seq() > 0 || head.whole())
                 && head.rewriting() == 0
                 && !request.past().misses(head.position());
     }

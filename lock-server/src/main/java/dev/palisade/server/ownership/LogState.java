@@ -24,6 +24,7 @@ public record LogState(
      * @param writer the owner
      * @param seq of its last batch; 0 before the first
      * @param base position that the owner's claim found
+     * @param whole whether the owner's claim found the log whole; of no meaning after its first batch
      * @param term counts the claims; ranks candidates
      * @param server id of the owner's process, another one for each start
      * @param address where clients reach the owner
@@ -37,6 +38,7 @@ public record LogState(
             WriterId writer,
             long seq,
             Position base,
+            boolean whole,
             long term,
             String server,
             String address,
@@ -56,6 +58,7 @@ public record LogState(
                     writer,
                     seq,
                     base,
+                    whole,
                     term,
                     server,
                     address,

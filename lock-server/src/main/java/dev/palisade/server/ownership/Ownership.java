@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param claimed the last claim that was granted, while it counts
  * @param seq of the last acknowledged batch under that claim
  * @param pending whether a batch waits to be acknowledged
- * @param reloads whether memory was given up because the log refused a batch for too long
+ * @param refusal what the log's definite refusals led to
  * @param stopping whether the server yields after the batch that is on its way
  * @param wakeMillis when {@link OwnershipMachine#tick} has something to do; {@link Long#MAX_VALUE} for never
  * @param refusedSinceMillis time of the first of several refusals of one batch; {@link Long#MAX_VALUE} without
@@ -20,7 +20,7 @@ public record Ownership(
         ClaimReply.@Nullable Claimed claimed,
         long seq,
         boolean pending,
-        boolean reloads,
+        Refusal refusal,
         boolean stopping,
         long wakeMillis,
         long refusedSinceMillis) {
@@ -48,6 +48,16 @@ public record Ownership(
         STOPPED
     }
 
+    /** What definite refusals of the log, such as out of memory, led to. */
+    public enum Refusal {
+        /** The log takes batches, as far as is known. */
+        NONE,
+        /** Memory is ahead of a log that refused its last batch for too long: it is loaded anew. */
+        RELOAD,
+        /** Memory is right, and only commands that free locks run. Appends take the way that is open to those. */
+        FREE
+    }
+
     /** Whether calls may be run, or wait for the batch that is on its way. */
     public boolean isServing() {
         return phase == Phase.ACTIVE || phase == Phase.FREEING;
@@ -66,11 +76,11 @@ public record Ownership(
     }
 
     Ownership in(Phase next) {
-        return new Ownership(next, past, claimed, seq, pending, reloads, stopping, wakeMillis, refusedSinceMillis);
+        return new Ownership(next, past, claimed, seq, pending, refusal, stopping, wakeMillis, refusedSinceMillis);
     }
 
     Ownership with(Past next) {
-        return new Ownership(phase, next, claimed, seq, pending, reloads, stopping, wakeMillis, refusedSinceMillis);
+        return new Ownership(phase, next, claimed, seq, pending, refusal, stopping, wakeMillis, refusedSinceMillis);
     }
 
     Ownership withPending(boolean next) {
@@ -80,38 +90,39 @@ public record Ownership(
                 claimed,
                 seq,
                 next,
-                reloads,
+                refusal,
                 stopping,
                 wakeMillis,
                 next ? refusedSinceMillis : Long.MAX_VALUE);
     }
 
     Ownership wakingAt(long millis) {
-        return new Ownership(phase, past, claimed, seq, pending, reloads, stopping, millis, refusedSinceMillis);
+        return new Ownership(phase, past, claimed, seq, pending, refusal, stopping, millis, refusedSinceMillis);
     }
 
     Ownership granted(ClaimReply.Claimed reply) {
-        return new Ownership(phase, past, reply, 0, pending, reloads, stopping, Long.MAX_VALUE, Long.MAX_VALUE);
+        return new Ownership(phase, past, reply, 0, pending, refusal, stopping, Long.MAX_VALUE, Long.MAX_VALUE);
     }
 
     Ownership appended() {
-        return new Ownership(phase, past, claimed, seq + 1, pending, reloads, stopping, wakeMillis, Long.MAX_VALUE);
+        return new Ownership(phase, past, claimed, seq + 1, pending, refusal, stopping, wakeMillis, Long.MAX_VALUE);
     }
 
-    Ownership withReloads(boolean next) {
+    Ownership with(Refusal next) {
         return new Ownership(phase, past, claimed, seq, pending, next, stopping, wakeMillis, refusedSinceMillis);
     }
 
     Ownership asStopping() {
-        return new Ownership(phase, past, claimed, seq, pending, reloads, true, wakeMillis, refusedSinceMillis);
+        return new Ownership(phase, past, claimed, seq, pending, refusal, true, wakeMillis, refusedSinceMillis);
     }
 
     Ownership refusedAt(long millis) {
-        return new Ownership(phase, past, claimed, seq, pending, reloads, stopping, wakeMillis, millis);
+        return new Ownership(phase, past, claimed, seq, pending, refusal, stopping, wakeMillis, millis);
     }
 
     /** Without memory and claim. */
     Ownership dropped() {
-        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, false, false, stopping, wakeMillis, Long.MAX_VALUE);
+        return new Ownership(
+                Phase.STANDBY, Past.NONE, null, 0, false, Refusal.NONE, stopping, wakeMillis, Long.MAX_VALUE);
     }
 }

@@ -13,6 +13,7 @@ import static dev.palisade.server.ownership.OwnershipAction.SUSPEND;
 import static dev.palisade.server.ownership.OwnershipAction.YIELD;
 
 import dev.palisade.server.ownership.Ownership.Phase;
+import dev.palisade.server.ownership.Ownership.Refusal;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -44,7 +45,7 @@ public class OwnershipMachine {
 
     /** A server that has just started. */
     public Ownership started(long nowMillis) {
-        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, false, false, false, nowMillis, Long.MAX_VALUE);
+        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, false, Refusal.NONE, false, nowMillis, Long.MAX_VALUE);
     }
 
     /** Time has passed. */
@@ -86,7 +87,7 @@ public class OwnershipMachine {
     private OwnershipStep claimed(Ownership server, ClaimReply.Claimed claimed) {
         Ownership owner = server.granted(claimed);
         boolean memory = !server.past().isNone();
-        if (!claimed.mine() || server.reloads()) {
+        if (!claimed.mine() || server.refusal() == Refusal.RELOAD) {
             List<OwnershipAction> actions = new ArrayList<>();
             if (memory && !claimed.mine()) {
                 actions.add(DROP);
@@ -124,8 +125,9 @@ public class OwnershipMachine {
             actions.add(YIELD);
             return new OwnershipStep(next.in(Phase.YIELDING), actions);
         }
-        actions.add(SERVE);
-        return new OwnershipStep(next.in(Phase.ACTIVE), actions);
+        boolean frees = server.refusal() != Refusal.NONE;
+        actions.add(frees ? SERVE_FREEING : SERVE);
+        return new OwnershipStep(next.in(frees ? Phase.FREEING : Phase.ACTIVE), actions);
     }
 
     /** No reply to the claim, or no contact. */
@@ -173,13 +175,16 @@ public class OwnershipMachine {
         return server.with(server.past().confirmedAt(at, server.past().term()));
     }
 
-    /** An empty ordinary append was stored by a log that had refused records. */
+    /** An empty ordinary append is about to be sent to a log that had refused batches. */
+    public Ownership probing(Ownership server) {
+        return server.phase() == Phase.FREEING ? server.with(server.past().sent(server.nextPosition())) : server;
+    }
+
+    /** That append is stored. */
     public OwnershipStep probed(Ownership server) {
-        OwnershipStep step = appended(server);
-        if (server.phase() != Phase.FREEING || server.stopping()) {
-            return step;
-        }
-        return OwnershipStep.of(step.next().in(Phase.ACTIVE), ACKNOWLEDGE, SERVE);
+        return server.phase() == Phase.FREEING
+                ? serves(confirmed(server.appended(), server.nextPosition()).with(Refusal.NONE))
+                : OwnershipStep.of(server);
     }
 
     /** The append that was sent is not stored, or nobody knows; or contact was lost with no append on its way. */
@@ -187,9 +192,12 @@ public class OwnershipMachine {
         return switch (server.phase()) {
             case YIELDING -> stopped(server);
             case LOADING ->
-                OwnershipStep.of(server.dropped().withReloads(server.reloads()).wakingAt(nowMillis), SUSPEND);
+                failure == AppendFailure.REFUSED
+                        ? OwnershipStep.of(server.with(Refusal.FREE))
+                        : OwnershipStep.of(
+                                server.dropped().with(server.refusal()).wakingAt(nowMillis), SUSPEND);
             case ACTIVE, FREEING, RESENDING, REWRITING ->
-                failure == AppendFailure.REFUSED && server.pending()
+                failure == AppendFailure.REFUSED
                         ? refused(server, nowMillis)
                         : OwnershipStep.of(server.in(Phase.SUSPENDED).wakingAt(nowMillis), SUSPEND);
             default -> OwnershipStep.of(server);
@@ -197,15 +205,18 @@ public class OwnershipMachine {
     }
 
     private OwnershipStep refused(Ownership server, long nowMillis) {
+        if (server.phase() == Phase.FREEING && !server.pending()) {
+            return OwnershipStep.of(server.with(server.past().sent(Position.NONE))); // A probe.
+        }
         long since = Math.min(server.refusedSinceMillis(), nowMillis);
-        if (nowMillis - since < settings.storeTimeoutMillis()) {
+        if (server.pending() && nowMillis - since < settings.storeTimeoutMillis()) {
             Ownership next = server.refusedAt(since).wakingAt(nowMillis + RETRY_MILLIS);
             return server.phase() == Phase.RESENDING
                     ? OwnershipStep.of(next)
                     : OwnershipStep.of(next.in(Phase.RESENDING), SUSPEND);
         }
         // Memory is ahead of a log that will not have it: claimed anew, so that no copy of the batch is ever stored.
-        return OwnershipStep.of(server.withReloads(true).in(Phase.SUSPENDED).wakingAt(nowMillis), SUSPEND);
+        return OwnershipStep.of(server.with(Refusal.RELOAD).in(Phase.SUSPENDED).wakingAt(nowMillis), SUSPEND);
     }
 
     /** All of the log is read, and one more append was stored after that. */
@@ -216,11 +227,7 @@ public class OwnershipMachine {
         ClaimReply.Claimed claimed = server.granted();
         Past past = Past.loaded(claimed.term(), settings.resumes(), claimed.position())
                 .confirmedAt(new Position(claimed.writer(), server.seq()), claimed.term());
-        Ownership next = server.with(past);
-        if (!server.reloads() || server.stopping()) {
-            return serves(next.withReloads(false));
-        }
-        return OwnershipStep.of(next.withReloads(false).in(Phase.FREEING), SERVE_FREEING);
+        return serves(server.with(past).with(server.refusal() == Refusal.NONE ? Refusal.NONE : Refusal.FREE));
     }
 
     /** SIGTERM. */
