@@ -126,6 +126,17 @@ final class Caller {
     }
 
     /**
+     * The name of an operator in a lock's history: the principal, and in quotes what else the operator calls itself. Without
+     * authentication only the latter.
+     */
+    String operator(String claimed) {
+        if (principal.isEmpty()) {
+            return claimed;
+        }
+        return claimed.isEmpty() || claimed.equals(principal) ? principal : principal + " (\"" + claimed + "\")";
+    }
+
+    /**
      * How many of the server's sessions the caller may have. Where no line says, half of them: so one client's mistake leaves room for
      * the others.
      */

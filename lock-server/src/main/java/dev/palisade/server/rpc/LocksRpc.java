@@ -266,9 +266,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 out,
                 () -> engine.execute(new RequestRelease(
                         ProtoCodec.lock(request.getLock()),
-                        ProtoCodec.said("by", request.getBy()),
+                        operator(request.getBy()),
                         ProtoCodec.said("why", request.getWhy()))),
                 answers::requestRelease);
+    }
+
+    private static String operator(String by) {
+        return Caller.KEY.get().operator(ProtoCodec.said("by", by));
     }
 
     @Override
@@ -279,7 +283,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 () -> engine.execute(new ForceRelease(
                         ProtoCodec.lock(request.getLock()),
                         ProtoCodec.within("token", request.getToken(), 0, FencingToken.MAX),
-                        ProtoCodec.said("by", request.getBy()),
+                        operator(request.getBy()),
                         ProtoCodec.said("why", request.getWhy()))),
                 answers::forceRelease);
     }

@@ -14,8 +14,10 @@ import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Event;
+import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.Hello;
+import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
@@ -351,6 +353,21 @@ class AccessTest {
         assertThat(onStream(as("bob"), 1, resumeOnStream)).isEqualTo(Reason.NOT_HOLDER);
         assertThat(stub("alice").renew(renew).getTtlMillis()).isEqualTo(60_000);
         stub("alice").release(release);
+    }
+
+    @Test
+    void historyNamesThePrincipalThatForcedARelease() {
+        stub("alice").acquire(acquire("walk/1"));
+        stub("alice")
+                .forceRelease(ForceReleaseRequest.newBuilder()
+                        .setLock("walk/1")
+                        .setBy("bob@payroll")
+                        .setWhy("late")
+                        .build());
+        assertThat(stub("alice")
+                        .history(HistoryRequest.newBuilder().setLock("walk/1").build())
+                        .getEntriesList())
+                .anySatisfy(entry -> assertThat(entry.getDetail()).isEqualTo("by alice (\"bob@payroll\"): late"));
     }
 
     @Test
