@@ -193,8 +193,9 @@ final class ExplanationText {
                             + " forgotten it. A client without a stream renews by single calls.");
         }
         if (refusals.isEmpty()) {
-            unknown.add("No guard reported a refused call with this token to this lock server. Only guards with a"
-                    + " connection to it report; FencedJdbc, FencedRedis, FencedS3 and palisade objects do not.");
+            unknown.add("No guard reported a refused call with this token to this lock server. Guards report if they"
+                    + " are connected to it, fences if they are made with reports; with a policy both need the right"
+                    + " 'guard'.");
         }
         if (refusals.stream()
                 .anyMatch(each ->
@@ -223,7 +224,8 @@ final class ExplanationText {
                 advice.add(
                         "Check that the token, the lock's name and the lock server are the ones of the refused call.");
             case RELEASED ->
-                advice.add("The client sent a call after its release, or a call of it was late: let it wait for its"
+                advice.add((refusals.isEmpty() ? "If a call with this token was refused, the" : "The")
+                        + " client sent a call after its release, or a call of it was late: let it wait for its"
                         + " calls before it releases, then acquire the lock again for more work.");
             case EXPIRED ->
                 advice.add("Close the lease, acquire the lock again, read again, and redo the work. If it expires"
@@ -244,9 +246,10 @@ final class ExplanationText {
         if (!others.isEmpty()) {
             advice.add("The page of reasons (docs/reference/reasons.md) says what to do about " + others + ".");
         }
-        if (!refusals.isEmpty()) {
-            advice.add("A refused call was not applied, unless its caller was told that the outcome is unknown.");
-        }
+        advice.add(
+                refusals.isEmpty()
+                        ? "No refused call with this token is known. To explain another call, give its token: --token."
+                        : "A refused call was not applied, unless its caller was told that the outcome is unknown.");
         String tokens = evidence.refusals().stream()
                 .filter(each -> !refusals.contains(each))
                 .map(each -> Long.toString(each.presentedToken()))

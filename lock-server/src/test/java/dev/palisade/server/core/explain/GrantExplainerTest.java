@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
 /** Traces of the lock machine, each explained afterwards. The first grant has token 1, the second 33. */
@@ -156,7 +157,17 @@ class GrantExplainerTest {
         assertThat(whats(explained)).containsExactly("GRANTED", "LAST_RENEWED");
         assertThat(explained.events().get(1).atMillis()).isEqualTo(now - 1_000);
         assertThat(explained.unknown()).anyMatch(line -> line.startsWith("No guard reported"));
-        assertThat(explained.advice()).isEmpty();
+        assertThat(explained.advice())
+                .singleElement(InstanceOfAssertFactories.STRING)
+                .startsWith("No refused call with this token is known.");
+    }
+
+    /** Such as the newest token of a lock whose former holder was refused by a guard that does not report. */
+    @Test
+    void aReleasedLeaseWithoutARefusalIsNotBlamed() {
+        acquire("a", 0).after(5).step(new Release(LOCK, grant("a"), new FencingToken(1), session("a")));
+        assertThat(explained(1).advice().get(0)).startsWith("If a call with this token was refused, the client sent");
+        assertThat(explained(1).advice().get(1)).contains("give its token: --token");
     }
 
     @Test
