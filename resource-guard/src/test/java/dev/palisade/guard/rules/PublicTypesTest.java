@@ -37,13 +37,14 @@ class PublicTypesTest {
             "MarkStore$SharedFields",
             "MarkStore$SharedFields$Reply",
             "MarkStore$StoredMark",
+            "RefusalReports",
             "grpc.GrpcLockService",
             "grpc.GuardInterceptor",
             "grpc.GuardInterceptor$Builder",
             "grpc.GuardService");
 
     /** How many types a reader of the API has to tell apart; those that are nested in them come with them. */
-    private static final int TOP_LEVEL_MAX = 14;
+    private static final int TOP_LEVEL_MAX = 15;
 
     @Test
     void publicTypesAreFew() {
