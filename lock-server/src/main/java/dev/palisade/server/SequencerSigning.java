@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -135,7 +136,7 @@ final class SequencerSigning {
     }
 
     private KeysetFile keyset(String group) {
-        return java.util.Objects.requireNonNull(keysets.get(group));
+        return Objects.requireNonNull(keysets.get(group));
     }
 
     private static RejectedException invalid(String why) {

@@ -345,8 +345,8 @@ public final class LockEngine implements LockStore.Listener {
         return usage.locks(principal);
     }
 
-    /** An acquire that came to nothing is counted no more. Where only its repetition is refused, what it repeats may go on. */
-    private void countedNoMore(Asked asked, Answer answer, boolean isRepeated) {
+    /** Takes an acquire without a result off the count. A refused repetition stays: what it repeats may go on. */
+    private void discount(Asked asked, Answer answer, boolean isRepeated) {
         if (answer instanceof Answer.Busy
                 || answer instanceof Answer.WaitEnded
                 || (answer instanceof Answer.Refused && !isRepeated)) {
@@ -372,7 +372,7 @@ public final class LockEngine implements LockStore.Listener {
         Session.Waiting request = new Session.Waiting(asked.lock(), asked.id().number());
         boolean isNew = session.waits(request, asked.turns());
         return execute(command(asked, session.gen())).thenApply(answer -> {
-            countedNoMore(asked, answer, isRepeated);
+            discount(asked, answer, isRepeated);
             if (answer instanceof Answer.Granted granted) {
                 holds(session, asked.lock(), granted.grant());
             } else if (answer instanceof Answer.Refused && !isNew) {
@@ -391,7 +391,8 @@ public final class LockEngine implements LockStore.Listener {
      * Acquires for a caller without a stream: completes when the wait is over, accepting an offer on its behalf. Whoever
      * calls this also calls {@link #callEnded} or {@link #callBroke}.
      *
-     * @param caller what it may have, and who hears of the wait
+     * @param quota of the caller's principal; beyond it the result is a refusal
+     * @param caller is notified of the wait, and may lose its right while it waits
      */
     public CompletableFuture<Answer> acquireParked(Asked asked, LockQuota quota, ParkedCaller caller) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
@@ -406,7 +407,7 @@ public final class LockEngine implements LockStore.Listener {
             earlier.result().cancel(false);
         }
         execute(command(asked, 0)).thenAccept(answer -> {
-            countedNoMore(asked, answer, isRepeated);
+            discount(asked, answer, isRepeated);
             if (answer instanceof Answer.Queued) {
                 caller.queued();
             } else {

@@ -52,7 +52,7 @@ public class LogRules {
                 && (!request.switches() || head.rewriting() != 0);
     }
 
-    /** Gives the log to the server, or says who has it or how long it settles. */
+    /** Claims the log: granted, held by another server, or settling. */
     public ClaimDecision claim(LogState log, ClaimRequest request, long nowMillis) {
         Position found = log.position();
         Past past = request.past();

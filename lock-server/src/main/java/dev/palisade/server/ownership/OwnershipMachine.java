@@ -187,7 +187,7 @@ public class OwnershipMachine {
                 : OwnershipStep.of(server);
     }
 
-    /** The append that was sent is not stored, or nobody knows; or contact was lost with no append on its way. */
+    /** The append in flight failed or has an unknown outcome; or contact was lost without one. */
     public OwnershipStep appendFailed(Ownership server, AppendFailure failure, long nowMillis) {
         return switch (server.phase()) {
             case YIELDING -> stopped(server);

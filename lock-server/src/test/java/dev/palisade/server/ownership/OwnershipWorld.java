@@ -52,7 +52,7 @@ final class OwnershipWorld {
     private WriterId lastWriter = WriterId.NONE;
     /** Whether the other server appended since this one's last claim. */
     private final boolean[] othersAppended = new boolean[2];
-    /** Whether it was told so. */
+    /** Whether a claim of this server was refused because of those appends. */
     private final boolean[] told = new boolean[2];
 
     @Nullable

@@ -249,7 +249,7 @@ final class ExplanationText {
         advice.add(
                 refusals.isEmpty()
                         ? "No refused call with this token is known. To explain another call, give its token: --token."
-                        : "A refused call was not applied, unless its caller was told that the outcome is unknown.");
+                        : "A refused call was not applied, unless its reply said that the outcome is unknown.");
         String tokens = evidence.refusals().stream()
                 .filter(each -> !refusals.contains(each))
                 .map(each -> Long.toString(each.presentedToken()))
