@@ -128,7 +128,7 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
                 body.toString(StandardCharsets.UTF_8),
                 session(connection),
                 connection.channel().remoteAddress());
-        if (asked.wantsEvents()) {
+        if (api.isFollowed(asked)) {
             deadline.cancel(false);
             streams.open(connection, asked, refused -> send(connection, response(refused)));
             return;

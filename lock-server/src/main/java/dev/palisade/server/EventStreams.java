@@ -40,11 +40,16 @@ final class EventStreams {
     /** A stream ends then, and its client opens another: with a handshake, under the authorities of that time. */
     private static final int TICKS_MAX = 600;
 
+    /** For the last bytes of a stream; a client that does not read them is cut off. */
+    private static final int END_TICKS = 5;
+
     private final AdminApi api;
+    private final long tickMillis;
     private final Set<Stream> open = new HashSet<>();
 
     EventStreams(AdminApi api, EventLoop thread, long tickMillis) {
         this.api = api;
+        this.tickMillis = tickMillis;
         var unused = thread.scheduleAtFixedRate(
                 () -> List.copyOf(open).forEach(Stream::tick), tickMillis, tickMillis, TimeUnit.MILLISECONDS);
     }
@@ -52,6 +57,7 @@ final class EventStreams {
     /** @param refusal sends a response that begins no stream */
     void open(ChannelHandlerContext connection, AdminRequest request, Consumer<AdminResponse> refusal) {
         if (open.size() >= STREAMS_MAX) {
+            closeSoon(connection);
             refusal.accept(AdminProblem.limit(
                     503, "eventStreamsMax", "eventStreamsMax is " + STREAMS_MAX + "; close another page, or poll"));
             return;
@@ -60,6 +66,18 @@ final class EventStreams {
         open.add(stream);
         var unused = connection.channel().closeFuture().addListener(closed -> open.remove(stream));
         stream.begin(refusal);
+    }
+
+    /** Also if its client does not read: the deadline of connections does not hold for streams. */
+    private void closeSoon(ChannelHandlerContext connection) {
+        var unused = connection
+                .executor()
+                .schedule(
+                        () -> {
+                            var unusedClose = connection.close();
+                        },
+                        END_TICKS * tickMillis,
+                        TimeUnit.MILLISECONDS);
     }
 
     /** Ends all of them; their clients may come back. */
@@ -85,6 +103,7 @@ final class EventStreams {
             ask(response -> {
                 if (response.status() != HttpResponseStatus.OK.code()) {
                     open.remove(this);
+                    closeSoon(connection);
                     refusal.accept(response);
                     return;
                 }
@@ -149,6 +168,7 @@ final class EventStreams {
 
         void end() {
             open.remove(this);
+            closeSoon(connection);
             var unused = connection
                     .writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT)
                     .addListener(ChannelFutureListener.CLOSE);

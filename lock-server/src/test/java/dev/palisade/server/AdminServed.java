@@ -1,5 +1,6 @@
 package dev.palisade.server;
 
+import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.admin.AdminApi;
 import dev.palisade.server.metrics.ServerMetrics;
@@ -28,7 +29,7 @@ final class AdminServed implements AutoCloseable {
     final ServerMetrics metrics = new ServerMetrics();
     final AtomicBoolean ready = new AtomicBoolean(true);
     final AdminPort port;
-    private final AdminApi api;
+    final AdminApi api;
     /** Between two requests as much as a snapshot lives: none is answered from that of an earlier one. */
     private final AtomicLong skippedNanos = new AtomicLong();
 
@@ -39,10 +40,19 @@ final class AdminServed implements AutoCloseable {
     }
 
     AdminServed(Path folder, @Nullable AccessControl access, AdminPort.Times times) throws Exception {
+        this(folder, access, times, null);
+    }
+
+    AdminServed(Path folder, @Nullable AccessControl access, AdminPort.Times times, @Nullable ReloadableTls tls)
+            throws Exception {
         served = new Served(folder);
         Authentication authentication = access == null
                 ? null
-                : new Authentication(access, null, served.engine.events(), served.engine.rejections());
+                : new Authentication(
+                        access,
+                        tls == null ? null : tls.clientVerification(),
+                        served.engine.events(),
+                        served.engine.rejections());
         api = new AdminApi(
                 new InProcessLocks(
                         served.rpc,
@@ -53,7 +63,7 @@ final class AdminServed implements AutoCloseable {
                 System::currentTimeMillis);
         port = AdminPort.open(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                null,
+                tls,
                 authentication,
                 metrics,
                 ready::get,

@@ -4,7 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.admin.AdminRequest;
 import dev.palisade.server.rpc.Served;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.util.ReferenceCountUtil;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -13,6 +21,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -104,6 +114,61 @@ class EventStreamsTest {
         assertThat(line(followed(serving, "store", "palisade_wrong"), "HTTP/1.1"))
                 .startsWith("HTTP/1.1 401 ");
         assertThat(line(followed(serving, "none", token), "HTTP/1.1")).startsWith("HTTP/1.1 404 ");
+    }
+
+    @Test
+    void resourcesThatAreOpenToAllAreSentOnce() throws Exception {
+        AdminUsers users = new AdminUsers(folder, List.of("allow alice describe *"));
+        var unused = users.add("alice");
+        AdminServed serving = new AdminServed(folder.resolve("locks"), users.load());
+        admin = serving;
+        for (String path : List.of("openapi.yaml", "caller")) {
+            assertThat(line(followed(serving, path, ""), "content-type"))
+                    .as(path)
+                    .doesNotContain("event-stream");
+        }
+    }
+
+    /** Its last write never completes, so a close that waits for that never comes. */
+    @Test
+    void endOfAStreamThatIsNotReadClosesItsConnection() throws Exception {
+        AdminServed serving = new AdminServed(folder.resolve("locks"), null);
+        admin = serving;
+        EmbeddedChannel connection = new EmbeddedChannel(new ChannelOutboundHandlerAdapter() {
+            @Override
+            public void write(ChannelHandlerContext unread, Object message, ChannelPromise promise) {
+                ReferenceCountUtil.release(message);
+            }
+        });
+        EventStreams streams = new EventStreams(serving.api, connection.eventLoop(), 100);
+        AtomicReference<Object> begun = new AtomicReference<>();
+        connection.pipeline().addLast(new ChannelOutboundHandlerAdapter() {
+            @Override
+            public void write(ChannelHandlerContext next, Object message, ChannelPromise promise) {
+                begun.set(message);
+                var unused = next.write(message, promise);
+            }
+        });
+        connection.pipeline().addLast(new ChannelInboundHandlerAdapter());
+        streams.open(
+                connection.pipeline().lastContext(),
+                new AdminRequest(
+                        "GET",
+                        "/api/v1/store",
+                        name -> name.equals("host") ? List.of("localhost") : List.of(),
+                        "",
+                        null,
+                        null),
+                refused -> begun.set(refused));
+        await().until(() -> {
+            connection.runPendingTasks();
+            return begun.get() instanceof HttpContent;
+        });
+        streams.endAll();
+        assertThat(connection.isOpen()).isTrue();
+        connection.advanceTimeBy(1, TimeUnit.SECONDS);
+        connection.runScheduledPendingTasks();
+        assertThat(connection.isOpen()).isFalse();
     }
 
     @Test

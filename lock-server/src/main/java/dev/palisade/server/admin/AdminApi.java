@@ -60,6 +60,15 @@ public final class AdminApi {
         return path.startsWith(ROOT) || assets.has(path);
     }
 
+    /**
+     * Whether the client wants the resource sent again each time that it changes. What is open to all is sent once: followed, it
+     * would take the places of clients with rights.
+     */
+    public boolean isFollowed(AdminRequest request) {
+        String path = request.path();
+        return request.wantsEvents() && path.startsWith(ROOT) && !path.equals(CALLER) && !assets.has(path);
+    }
+
     /** The response; never fails. It may come on a thread of the lock service. */
     public CompletionStage<AdminResponse> respond(AdminRequest request) {
         try {

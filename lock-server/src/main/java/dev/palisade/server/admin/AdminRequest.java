@@ -39,9 +39,8 @@ public record AdminRequest(
     }
 
     /** Whether the client wants the resource sent again each time that it changes. */
-    public boolean wantsEvents() {
+    boolean wantsEvents() {
         return method.equals("GET")
-                && path().startsWith(AdminApi.ROOT)
                 && header("accept").stream().anyMatch(accepted -> accepted.contains("text/event-stream"));
     }
 }
