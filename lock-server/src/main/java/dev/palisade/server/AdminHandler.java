@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.ClientVerification;
 import dev.palisade.server.admin.AdminApi;
 import dev.palisade.server.admin.AdminProblem;
 import dev.palisade.server.admin.AdminRequest;
@@ -44,12 +45,15 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
     private static final String TEXT = "text/plain; charset=utf-8";
 
     private final ServerMetrics metrics;
+    private final @Nullable ClientVerification certificates;
     private final @Nullable Authentication authentication;
     private final BooleanSupplier ready;
     private final AdminApi api;
     private final EventStreams streams;
     /** Closes the connection when its time is over. */
     private final Future<?> deadline;
+
+    private final Runnable onRequest;
 
     private @Nullable FullHttpResponse response;
     /** For the API, until its body is read. */
@@ -58,19 +62,27 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
     private final ByteBuf body = Unpooled.buffer(0);
     private boolean responded;
 
+    /**
+     * @param certificates verifies the client of each request, whoever it says it is; null: no TLS
+     * @param onRequest runs when the client has sent a whole request
+     */
     AdminHandler(
             ServerMetrics metrics,
+            @Nullable ClientVerification certificates,
             @Nullable Authentication authentication,
             BooleanSupplier ready,
             AdminApi api,
             EventStreams streams,
-            Future<?> deadline) {
+            Future<?> deadline,
+            Runnable onRequest) {
         this.metrics = metrics;
+        this.certificates = certificates;
         this.authentication = authentication;
         this.ready = ready;
         this.api = api;
         this.streams = streams;
         this.deadline = deadline;
+        this.onRequest = onRequest;
     }
 
     @Override
@@ -83,7 +95,9 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
             return;
         }
         if (part instanceof HttpRequest request) {
-            if (api.serves(path(request))) {
+            if (certificates != null && !certificates.isVerified(session(connection))) {
+                response = text(HttpResponseStatus.UNAUTHORIZED, ClientVerification.REFUSAL);
+            } else if (api.serves(path(request))) {
                 apiRequest = request;
             } else {
                 response = respond(connection, request);
@@ -93,6 +107,7 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
             read(content.content());
         }
         if (part instanceof LastHttpContent) {
+            onRequest.run();
             if (apiRequest != null) {
                 ask(connection, apiRequest);
             } else if (response != null) {

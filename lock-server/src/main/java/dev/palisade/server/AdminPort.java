@@ -2,6 +2,7 @@ package dev.palisade.server;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.grpc.ClientCertificates;
+import dev.palisade.contract.grpc.ClientVerification;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.server.admin.AdminApi;
 import dev.palisade.server.metrics.ServerMetrics;
@@ -23,6 +24,9 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -43,7 +47,7 @@ final class AdminPort implements AutoCloseable {
         static final Times DEFAULTS = new Times(10_000, 1_000);
     }
 
-    /** Open at one time; more are closed at once. */
+    /** Open at one time; for one more the oldest without a whole request is closed, else the new one. */
     static final int CONNECTIONS_MAX = 64;
 
     static final int LINE_BYTES_MAX = 4 << 10;
@@ -96,6 +100,8 @@ final class AdminPort implements AutoCloseable {
                 1, new DefaultThreadFactory("palisade-admin", true), NioIoHandler.newFactory());
         EventStreams streams = new EventStreams(api, thread.next(), times.streamMillis());
         AtomicInteger connections = new AtomicInteger();
+        Set<Channel> silent = new LinkedHashSet<>(); // Without a whole request, oldest first; on the one thread only.
+        ClientVerification certificates = tls == null ? null : tls.clientVerification();
         SslContext context = tls == null ? null : context(tls);
         ChannelFuture bound = new ServerBootstrap()
                 .group(thread)
@@ -105,11 +111,19 @@ final class AdminPort implements AutoCloseable {
                     @Override
                     protected void initChannel(Channel connection) {
                         if (connections.incrementAndGet() > CONNECTIONS_MAX) {
-                            connections.decrementAndGet();
-                            var unused = connection.close();
-                            return;
+                            Iterator<Channel> oldest = silent.iterator();
+                            if (!oldest.hasNext()) {
+                                connections.decrementAndGet();
+                                var unused = connection.close();
+                                return;
+                            }
+                            var unused = oldest.next().close();
                         }
-                        var unusedCount = connection.closeFuture().addListener(closed -> connections.decrementAndGet());
+                        silent.add(connection);
+                        var unusedCount = connection.closeFuture().addListener(closed -> {
+                            silent.remove(connection);
+                            connections.decrementAndGet();
+                        });
                         Future<?> deadline = connection
                                 .eventLoop()
                                 .schedule(
@@ -127,7 +141,15 @@ final class AdminPort implements AutoCloseable {
                                         .setMaxInitialLineLength(LINE_BYTES_MAX)
                                         .setMaxHeaderSize(HEADER_BYTES_MAX)
                                         .setMaxChunkSize(CHUNK_BYTES_MAX)))
-                                .addLast(new AdminHandler(metrics, authentication, ready, api, streams, deadline));
+                                .addLast(new AdminHandler(
+                                        metrics,
+                                        certificates,
+                                        authentication,
+                                        ready,
+                                        api,
+                                        streams,
+                                        deadline,
+                                        () -> silent.remove(connection)));
                     }
                 })
                 .bind(address)
