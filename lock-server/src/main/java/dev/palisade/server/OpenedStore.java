@@ -8,6 +8,8 @@ import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.Durability;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.log.LoggedStore;
+import dev.palisade.server.store.log.LoggedStoreConfig;
 import dev.palisade.server.store.redis.Loop;
 import dev.palisade.server.store.redis.RedisLinkConfig;
 import dev.palisade.server.store.redis.RedisStore;
@@ -50,16 +52,9 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
     private static OpenedStore embedded(
             ServerCommand config, Limits limits, SecureRandom random, EventLog events, Consumer<String> fatal)
             throws StoreUnusable {
-        EmbeddedConfig defaults = EmbeddedConfig.in(config.dataDir);
-        EmbeddedStore store = EmbeddedStore.open(
+        LoggedStore store = EmbeddedStore.open(
                 new EmbeddedConfig(
-                        config.dataDir,
-                        config.durability,
-                        config.locksMax,
-                        defaults.waitersMax(),
-                        defaults.unusedMax(),
-                        defaults.queueMax(),
-                        defaults.historyMax()),
+                        config.dataDir, config.durability, LoggedStoreConfig.DEFAULTS.withLocksMax(config.locksMax)),
                 limits,
                 System::currentTimeMillis,
                 System::nanoTime,

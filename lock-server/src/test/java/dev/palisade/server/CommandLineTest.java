@@ -26,6 +26,7 @@ import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.log.LoggedStore;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -284,7 +285,7 @@ class CommandLineTest {
         Path directory = home.resolve("palisade/server");
         EmbeddedConfig config = EmbeddedConfig.in(directory);
         KeysetFile.openOrCreate(home.resolve("palisade/keys/sequencers.json")); // A used directory needs its keys.
-        try (EmbeddedStore store = open(config)) {
+        try (LoggedStore store = open(config)) {
             store.listen(new LockStore.Listener() {
                 @Override
                 public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {}
@@ -303,7 +304,7 @@ class CommandLineTest {
         }
     }
 
-    private static EmbeddedStore open(EmbeddedConfig config) throws StoreUnusable {
+    private static LoggedStore open(EmbeddedConfig config) throws StoreUnusable {
         return EmbeddedStore.open(config, Limits.DEFAULTS, System::currentTimeMillis, System::nanoTime, 1, why -> {
             throw new AssertionError(why);
         });

@@ -17,6 +17,7 @@ import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreFailure;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Timer;
@@ -24,6 +25,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -132,6 +134,11 @@ public final class MeteredStore implements LockStore {
     }
 
     @Override
+    public Optional<StoreFailure> standby() {
+        return store.standby();
+    }
+
+    @Override
     public boolean mayLosePast() {
         return store.mayLosePast();
     }
@@ -166,6 +173,11 @@ public final class MeteredStore implements LockStore {
                     changes = 0;
                 }
                 listener.told();
+            }
+
+            @Override
+            public void deposed(StoreFailure why) {
+                listener.deposed(why);
             }
         });
     }

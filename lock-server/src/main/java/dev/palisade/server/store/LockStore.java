@@ -10,6 +10,7 @@ import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -59,6 +60,13 @@ public interface LockStore extends AutoCloseable {
     /** The store's time, in which every decision is made: milliseconds since 1970 that never go back. */
     long nowMillis();
 
+    /**
+     * Why this server may not serve sessions: another one is active. Empty while it is active, and of a store without standbys.
+     */
+    default Optional<StoreFailure> standby() {
+        return Optional.empty();
+    }
+
     /** Whether it may forget what it has answered. */
     default boolean mayLosePast() {
         return false;
@@ -89,5 +97,10 @@ public interface LockStore extends AutoCloseable {
 
         /** Everything decided together has been told: a good moment to flush. */
         void told();
+
+        /**
+         * This server is no longer active: {@link #standby} says so already. Whatever it was asked to free, another server decides.
+         */
+        default void deposed(StoreFailure why) {}
     }
 }

@@ -4,24 +4,54 @@ package dev.palisade.server.store;
 public final class StoreFailure extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final boolean outcomeUnknown;
+    /** What is known of the command. */
+    public enum Kind {
+        /** Nothing was done and nothing will be. */
+        UNAVAILABLE,
+        /** Nothing was done here: another lock server owns the store's log, or none does. */
+        NOT_ACTIVE,
+        /** The command may or may not take effect. */
+        OUTCOME_UNKNOWN
+    }
 
-    private StoreFailure(String message, boolean outcomeUnknown) {
+    private final Kind kind;
+    private final String activeAddress;
+
+    private StoreFailure(Kind kind, String message, String activeAddress) {
         super(message);
-        this.outcomeUnknown = outcomeUnknown;
+        this.kind = kind;
+        this.activeAddress = activeAddress;
     }
 
     /** Nothing was done and nothing will be. */
     public static StoreFailure unavailable(String message) {
-        return new StoreFailure(message, false);
+        return new StoreFailure(Kind.UNAVAILABLE, message, "");
+    }
+
+    /**
+     * Nothing was done here.
+     *
+     * @param activeAddress where clients reach the server that is active; empty if that is not known
+     */
+    public static StoreFailure notActive(String message, String activeAddress) {
+        return new StoreFailure(Kind.NOT_ACTIVE, message, activeAddress);
     }
 
     /** The command may or may not take effect. */
     public static StoreFailure outcomeUnknown(String message) {
-        return new StoreFailure(message, true);
+        return new StoreFailure(Kind.OUTCOME_UNKNOWN, message, "");
+    }
+
+    public Kind kind() {
+        return kind;
     }
 
     public boolean isOutcomeUnknown() {
-        return outcomeUnknown;
+        return kind == Kind.OUTCOME_UNKNOWN;
+    }
+
+    /** Of {@link Kind#NOT_ACTIVE}: where clients reach the active server. Empty if that is not known. */
+    public String activeAddress() {
+        return activeAddress;
     }
 }

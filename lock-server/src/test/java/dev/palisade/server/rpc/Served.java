@@ -31,6 +31,7 @@ import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.log.LoggedStore;
 import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
@@ -154,7 +155,7 @@ public final class Served implements AutoCloseable {
         channel = InProcessChannelBuilder.forName(name).build();
     }
 
-    private static EmbeddedStore open(Path directory, Served served) {
+    private static LoggedStore open(Path directory, Served served) {
         long started = System.nanoTime();
         try {
             return EmbeddedStore.open(

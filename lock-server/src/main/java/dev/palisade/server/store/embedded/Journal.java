@@ -2,6 +2,7 @@ package dev.palisade.server.store.embedded;
 
 import dev.palisade.contract.OwnerOnly;
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.FencedLog;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -71,14 +72,6 @@ final class Journal implements AutoCloseable {
 
     private volatile boolean broken;
 
-    /** What was found on disk, in the order in which it was written. */
-    interface Loader {
-        /** @param index 0 for the add, counted up with each update */
-        void record(long id, int index, ByteBuffer body) throws StoreUnusable;
-
-        void deleted(long id);
-    }
-
     /**
      * @param fatal ends the process; does not return
      */
@@ -136,7 +129,7 @@ final class Journal implements AutoCloseable {
      * Reads everything back. Once, first. A newest record that was cut off in writing was never answered for: it is
      * wiped out, and that is logged. Any other damage is refused, and so is an end that was synced and is gone.
      */
-    void load(Loader loader) throws StoreUnusable {
+    void load(FencedLog.Loader loader) throws StoreUnusable {
         try {
             EntryKind.requireFilesIn(path);
             makeDurable();
@@ -290,10 +283,10 @@ final class Journal implements AutoCloseable {
 
     /** Hands the checked records over. */
     private static final class Reading implements LoaderCallback {
-        private final Loader loader;
+        private final FencedLog.Loader loader;
         private @Nullable StoreUnusable refused;
 
-        Reading(Loader loader) {
+        Reading(FencedLog.Loader loader) {
             this.loader = loader;
         }
 

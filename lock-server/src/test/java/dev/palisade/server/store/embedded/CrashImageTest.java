@@ -18,6 +18,8 @@ import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.log.Asking;
+import dev.palisade.server.store.log.LoggedStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -117,7 +119,7 @@ class CrashImageTest {
     void aCrashAtAnyMomentLosesNothingThatWasToldAndInventsNothing(@TempDir Path temp) throws Exception {
         Taking taking = new Taking(temp.resolve("store"), temp.resolve("images"));
         Random random = new Random(5);
-        try (EmbeddedStore store = asking.open(temp.resolve("store"), taking)) {
+        try (LoggedStore store = asking.open(temp.resolve("store"), taking)) {
             long request = 0;
             List<CompletableFuture<Answer>> asked = new ArrayList<>();
             for (int i = 0; i < 6_000; i++) {
@@ -137,7 +139,7 @@ class CrashImageTest {
         int compared = 0;
         for (int i = 0; i < taking.taken.size(); i++) {
             Map<LockName, LockState> expected = taking.toldByThen.get(i);
-            try (EmbeddedStore store = asking.open(taking.taken.get(i))) {
+            try (LoggedStore store = asking.open(taking.taken.get(i))) {
                 long now = store.nowMillis();
                 for (int lock = 0; lock < LOCKS; lock++) {
                     LockName name = Asking.name("lock" + lock);

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.Asking;
+import dev.palisade.server.store.log.LoggedStore;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.StandardProtocolFamily;
@@ -52,7 +54,7 @@ class DataDirectoryTest {
 
     @Test
     void aSecondStoreOnTheSameDirectoryIsRefused(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(store.nowMillis()).isPositive();
             assertThatThrownBy(() -> asking.open(directory))
                     .isInstanceOf(StoreUnusable.class)
@@ -212,7 +214,7 @@ class DataDirectoryTest {
 
     @Test
     void aDamagedJournalIsRefused(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             for (int i = 1; i < 20; i++) {
                 Asking.granted(store, Asking.acquire("lock" + i, 1, i, Duration.ZERO));
             }

@@ -6,6 +6,8 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.Barrier;
 import dev.palisade.server.core.StoreStatus;
+import dev.palisade.server.store.log.Asking;
+import dev.palisade.server.store.log.LoggedStore;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,7 +19,7 @@ class EmbeddedStatusTest {
     @Test
     void anOpenStoreIsUpAndTellsWhereItIsAndWhichEpochEachStartBegan(@TempDir Path directory) throws Exception {
         StoreStatus first;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             first = store.status();
             assertThat(first.kind()).isEqualTo("embedded");
             assertThat(first.where()).isEqualTo(directory.toString());
@@ -29,7 +31,7 @@ class EmbeddedStatusTest {
                     .contains(new StoreStatus.Epoch(0, store.epochBase(), Asking.START, "this server started", 0, 0));
         }
         asking.wallMillis.addAndGet(60_000);
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             StoreStatus.Epoch next = store.status().epoch(0).orElseThrow();
             assertThat(next.beganAtMillis()).isEqualTo(Asking.START + 60_000);
             assertThat(next.baseToken())
@@ -40,7 +42,7 @@ class EmbeddedStatusTest {
 
     @Test
     void tokensThatRunAheadOfTheClockAreToldInMilliseconds(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             for (int i = 0; i < 3 * 4096 / FencingToken.PER_GRANT; i++) {
                 store.execute(new Barrier(new LockName("a")));
             }
@@ -51,7 +53,7 @@ class EmbeddedStatusTest {
 
     @Test
     void aClosedStoreIsDownAndSaysWhy(@TempDir Path directory) throws Exception {
-        EmbeddedStore store = asking.open(directory);
+        LoggedStore store = asking.open(directory);
         store.close();
         assertThat(store.status().up()).isFalse();
         assertThat(store.status().why()).isEqualTo("the lock server is stopping");

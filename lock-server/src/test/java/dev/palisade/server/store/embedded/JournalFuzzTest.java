@@ -3,6 +3,7 @@ package dev.palisade.server.store.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.FencedLog;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -27,7 +28,7 @@ class JournalFuzzTest {
     private static final int STEPS = 60;
 
     /** What is read back: of each record that was not deleted the hashes of its parts. */
-    private static final class Records implements Journal.Loader {
+    private static final class Records implements FencedLog.Loader {
         final Map<Long, List<Integer>> live = new TreeMap<>();
 
         @Override

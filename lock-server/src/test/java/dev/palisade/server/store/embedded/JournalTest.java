@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.FencedLog;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
@@ -30,7 +31,7 @@ class JournalTest {
     private static final int FILE_BYTES = 256 << 10;
 
     /** What a reader makes of the records: the parts of each that was not deleted. */
-    private static final class Contents implements Journal.Loader {
+    private static final class Contents implements FencedLog.Loader {
         final Map<Long, List<Integer>> live = new TreeMap<>();
 
         @Override

@@ -1,4 +1,4 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -137,7 +137,8 @@ final class Turns<T> {
         }
     }
 
-    private void ownTurn() {
+    /** Takes a turn on this thread, as the own one does when it wakes. */
+    void ownTurn() {
         turn.lock();
         try {
             decide();

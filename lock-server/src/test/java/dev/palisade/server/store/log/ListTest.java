@@ -1,10 +1,10 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
-import static dev.palisade.server.store.embedded.Asking.acquire;
-import static dev.palisade.server.store.embedded.Asking.ask;
-import static dev.palisade.server.store.embedded.Asking.granted;
-import static dev.palisade.server.store.embedded.Asking.name;
-import static dev.palisade.server.store.embedded.Asking.release;
+import static dev.palisade.server.store.log.Asking.acquire;
+import static dev.palisade.server.store.log.Asking.ask;
+import static dev.palisade.server.store.log.Asking.granted;
+import static dev.palisade.server.store.log.Asking.name;
+import static dev.palisade.server.store.log.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -13,7 +13,6 @@ import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
-import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,11 +30,11 @@ class ListTest {
 
     private final Asking asking = new Asking();
 
-    private static LockPage page(EmbeddedStore store, String prefix, String after, int most) throws Exception {
+    private static LockPage page(LoggedStore store, String prefix, String after, int most) throws Exception {
         return store.list(prefix, after, most).toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
 
-    private static List<String> all(EmbeddedStore store, String prefix, int most) throws Exception {
+    private static List<String> all(LoggedStore store, String prefix, int most) throws Exception {
         List<String> names = new ArrayList<>();
         String after = "";
         do {
@@ -53,7 +52,7 @@ class ListTest {
     @Test
     void whatIsHeldOfferedWaitedForOrClosedIsListedAndNothingElseAlsoAfterARestart(@TempDir Path directory)
             throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             granted(store, acquire("held", 1, 1, TRY));
             ask(store, release(name("released"), granted(store, acquire("released", 1, 2, TRY))));
             Grant first = granted(store, acquire("offered", 1, 3, TRY));
@@ -64,7 +63,7 @@ class ListTest {
             ask(store, new Abandon(name("delayed"), delayed.id(), 1));
             assertThat(all(store, "", 2)).containsExactly("delayed", "held", "offered");
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(all(store, "", 2)).containsExactly("delayed", "held", "offered");
             asking.pass(
                     Duration.ofSeconds(31)); // Of the lease, the delay and, in two steps, the offer nothing is left.
@@ -74,15 +73,13 @@ class ListTest {
         }
     }
 
-    private static int known(EmbeddedStore store) throws Exception {
-        Field field = EmbeddedStore.class.getDeclaredField("names");
-        field.setAccessible(true);
-        return ((Names) field.get(store)).size();
+    private static int known(LoggedStore store) throws Exception {
+        return ((Names) Asking.ofTable(store, "names")).size();
     }
 
     @Test
     void aListingIsStableWhileOtherLocksComeAndGo(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             TreeSet<String> staying = new TreeSet<>();
             for (int i = 0; i < 300; i++) {
                 granted(store, acquire("stays" + i, 1, i + 1, TRY));
@@ -124,9 +121,8 @@ class ListTest {
     @Test
     void manyListsAtOnceEachGetOnAndTogetherLookAtFewNames(@TempDir Path directory) throws Exception {
         int locks = 30_000;
-        asking.config = config ->
-                new EmbeddedConfig(config.directory(), Durability.SYNCED, 100_000, 100_000, 100_000, 200_000, 10);
-        try (EmbeddedStore store = asking.open(directory)) {
+        asking.config = new LoggedStoreConfig(100_000, 100_000, 100_000, 200_000, 10);
+        try (LoggedStore store = asking.open(directory)) {
             CompletableFuture<?> last = CompletableFuture.completedFuture(null);
             for (int i = 1; i <= locks; i++) {
                 last = store.execute(acquire("n" + i, 1, i, TRY)).toCompletableFuture();

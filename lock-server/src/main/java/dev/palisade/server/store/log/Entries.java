@@ -1,4 +1,4 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;

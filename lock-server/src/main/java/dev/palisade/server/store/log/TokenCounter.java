@@ -1,4 +1,4 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
 import dev.palisade.contract.FencingToken;
 import dev.palisade.server.core.LockMachine;
@@ -12,18 +12,25 @@ final class TokenCounter {
     static final long RESERVE = 1L << 16;
     /** 2024-01-01T00:00Z. */
     private static final long ERA_MILLIS = 1_704_067_200_000L;
+    /** A clock may be wrong, but not by more than a day. */
+    private static final long AHEAD_MAX_MILLIS = 24 * 3_600_000L;
 
+    private final boolean reserves;
     private final long base;
+    private final long beganAtMillis;
     /** Written by the store's writer alone; anybody may ask how far it is. */
     private volatile long last;
 
     private long reserved;
 
     /**
+     * @param reserves whether tokens are reserved by a record; if not, the log itself counts them
      * @param high the largest reserved token of all epochs before; 0 for none
      * @param epochId random
      */
-    TokenCounter(long nowMillis, long high, int epochId) {
+    TokenCounter(boolean reserves, long nowMillis, long high, int epochId) {
+        this.reserves = reserves;
+        this.beganAtMillis = nowMillis;
         this.base = LockMachine.epochBase(Math.max(0, nowMillis - ERA_MILLIS), high, epochId);
         this.last = base;
         reserve();
@@ -31,6 +38,10 @@ final class TokenCounter {
 
     long base() {
         return base;
+    }
+
+    long beganAtMillis() {
+        return beganAtMillis;
     }
 
     long last() {
@@ -43,7 +54,7 @@ final class TokenCounter {
     }
 
     long reserved() {
-        return reserved;
+        return reserves ? reserved : last;
     }
 
     /** Takes over what a decision issued; true when the reservation must be written before it may be answered. */
@@ -52,7 +63,7 @@ final class TokenCounter {
             return false;
         }
         last = lastToken;
-        if (last < reserved) {
+        if (!reserves || last < reserved) {
             return false;
         }
         reserve();
@@ -61,5 +72,17 @@ final class TokenCounter {
 
     private void reserve() {
         reserved = Math.min(last + RESERVE, FencingToken.MAX);
+    }
+
+    /** A token that was issued elsewhere is known: later ones are larger. One far ahead of the clock is ignored. */
+    void raise(long token, long nowMillis) {
+        if (token <= (nowMillis - ERA_MILLIS + AHEAD_MAX_MILLIS) * LockMachine.TOKENS_PER_MILLI) {
+            last = Math.max(last, token);
+        }
+    }
+
+    /** The log has counted so many. */
+    void counted(long tokens) {
+        last = Math.max(last, tokens);
     }
 }

@@ -1,4 +1,4 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
@@ -16,16 +16,16 @@ import dev.palisade.server.core.Request;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
-import dev.palisade.server.store.embedded.format.Accepted;
-import dev.palisade.server.store.embedded.format.Ended;
-import dev.palisade.server.store.embedded.format.Entry;
-import dev.palisade.server.store.embedded.format.Event;
-import dev.palisade.server.store.embedded.format.Lapsed;
-import dev.palisade.server.store.embedded.format.MinimumHoldEnded;
-import dev.palisade.server.store.embedded.format.Offered;
-import dev.palisade.server.store.embedded.format.Resumed;
-import dev.palisade.server.store.embedded.format.State;
-import dev.palisade.server.store.embedded.format.Withdrawn;
+import dev.palisade.server.store.log.format.Accepted;
+import dev.palisade.server.store.log.format.Ended;
+import dev.palisade.server.store.log.format.Entry;
+import dev.palisade.server.store.log.format.Event;
+import dev.palisade.server.store.log.format.Lapsed;
+import dev.palisade.server.store.log.format.MinimumHoldEnded;
+import dev.palisade.server.store.log.format.Offered;
+import dev.palisade.server.store.log.format.Resumed;
+import dev.palisade.server.store.log.format.State;
+import dev.palisade.server.store.log.format.Withdrawn;
 import java.util.List;
 
 /**
@@ -105,24 +105,24 @@ final class EventCodec {
         throw new IllegalArgumentException("not a durable event: " + event);
     }
 
-    private static dev.palisade.server.store.embedded.format.Grant grant(Grant grant) {
-        return dev.palisade.server.store.embedded.format.Grant.newBuilder()
+    private static dev.palisade.server.store.log.format.Grant grant(Grant grant) {
+        return dev.palisade.server.store.log.format.Grant.newBuilder()
                 .setRequest(request(grant.request()))
                 .setToken(grant.token().value())
                 .setGrantedAtMillis(grant.grantedAtMillis())
                 .build();
     }
 
-    private static dev.palisade.server.store.embedded.format.Waiter.Builder waiter(Waiter waiter) {
-        return dev.palisade.server.store.embedded.format.Waiter.newBuilder()
+    private static dev.palisade.server.store.log.format.Waiter.Builder waiter(Waiter waiter) {
+        return dev.palisade.server.store.log.format.Waiter.newBuilder()
                 .setRequest(request(waiter.request()))
                 .setQueuedAtMillis(waiter.queuedAtMillis())
                 .setWaitUntilMillis(waiter.waitUntilMillis())
                 .setLapse(waiter.lapse().name());
     }
 
-    private static dev.palisade.server.store.embedded.format.Request request(Request request) {
-        return dev.palisade.server.store.embedded.format.Request.newBuilder()
+    private static dev.palisade.server.store.log.format.Request request(Request request) {
+        return dev.palisade.server.store.log.format.Request.newBuilder()
                 .setSessionId(bytes(request.id().session()))
                 .setNumber(request.id().number())
                 .setSessionGen(request.sessionGen())
@@ -207,12 +207,12 @@ final class EventCodec {
         };
     }
 
-    private static Grant grant(dev.palisade.server.store.embedded.format.Grant grant) {
+    private static Grant grant(dev.palisade.server.store.log.format.Grant grant) {
         Request request = request(grant.getRequest());
         return new Grant(request, new FencingToken(grant.getToken()), grant.getGrantedAtMillis(), 0);
     }
 
-    private static Waiter waiter(dev.palisade.server.store.embedded.format.Waiter waiter) {
+    private static Waiter waiter(dev.palisade.server.store.log.format.Waiter waiter) {
         Request request = request(waiter.getRequest());
         return new Waiter(
                 request,
@@ -222,7 +222,7 @@ final class EventCodec {
                 Waiter.Lapse.valueOf(waiter.getLapse()));
     }
 
-    private static Request request(dev.palisade.server.store.embedded.format.Request request) {
+    private static Request request(dev.palisade.server.store.log.format.Request request) {
         return new Request(
                 requestId(request.getSessionId(), request.getNumber()),
                 request.getSessionGen(),

@@ -1,12 +1,16 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.LockName;
+import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Offer;
+import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.store.StoreUnusable;
-import dev.palisade.server.store.embedded.format.Entry;
-import dev.palisade.server.store.embedded.format.ForceReleased;
-import dev.palisade.server.store.embedded.format.Record;
+import dev.palisade.server.store.log.format.Entry;
+import dev.palisade.server.store.log.format.ForceReleased;
+import dev.palisade.server.store.log.format.Record;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -20,14 +24,35 @@ import java.util.Set;
  * What a journal holds, record by record: the locks, and which records stand for them. Decides nothing; whoever reads it
  * begins anew with {@link LockState#restarted}.
  */
-final class Restored implements Journal.Loader {
+final class Restored implements FencedLog.Loader {
     final Map<LockName, Slot> slots = new HashMap<>();
     final Map<Long, ForceReleased> forced = new HashMap<>();
     final Map<Long, LockName> lockOfRecord = new HashMap<>();
     final List<Long> epochIds = new ArrayList<>();
-    final List<Long> superseded = new ArrayList<>();
+    /** By id: older records of a lock that has a newer one, with the number of their updates. */
+    final Map<Long, Integer> superseded = new HashMap<>();
     /** Records of which a part is missing: their other files may be gone, so they are only wrong if they are not deleted. */
     final Set<Long> incomplete = new HashSet<>();
+
+    private final Progress progress;
+
+    /** Hears every so often while a shared log is read. */
+    interface Progress {
+        void made() throws LogFailure;
+    }
+
+    Restored() {
+        this(() -> {});
+    }
+
+    Restored(Progress progress) {
+        this.progress = progress;
+    }
+
+    @Override
+    public void progress() throws LogFailure {
+        progress.made();
+    }
 
     long highToken;
     long lastMillis;
@@ -55,7 +80,7 @@ final class Restored implements Journal.Loader {
         if (index == 0) {
             Slot slot = slots.computeIfAbsent(name, fresh -> new Slot(LockState.unused(fresh, 0)));
             if (slot.recordId != 0) {
-                superseded.add(slot.recordId);
+                superseded.put(slot.recordId, slot.updates);
             }
             slot.recordId = id;
             slot.updates = 0;
@@ -85,6 +110,23 @@ final class Restored implements Journal.Loader {
         epochIds.remove(id);
         forced.remove(id);
         incomplete.remove(id);
+    }
+
+    /** The largest token of any grant, offer or end that is known; 0 for none. */
+    long highestGranted() {
+        long highest = 0;
+        for (Slot slot : slots.values()) {
+            for (Grant grant : slot.state.holders()) {
+                highest = Math.max(highest, grant.token().value());
+            }
+            for (Offer offer : slot.state.offers()) {
+                highest = Math.max(highest, offer.token().value());
+            }
+            for (Tombstone end : slot.state.tombstones()) {
+                highest = Math.max(highest, end.token());
+            }
+        }
+        return highest == 0 ? 0 : highest + FencingToken.PER_GRANT - 1;
     }
 
     void refuseIncomplete() throws StoreUnusable {

@@ -1,5 +1,6 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
@@ -18,25 +19,31 @@ import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.embedded.Durability;
+import dev.palisade.server.store.embedded.EmbeddedConfig;
+import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.embedded.Journals;
+import dev.palisade.server.store.log.format.Record;
+import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Assertions;
 
 /** A store with clocks in the test's hand, and the commands that tests send it. */
-final class Asking {
-    static final long START = 1_800_000_000_000L;
+public final class Asking {
+    public static final long START = 1_800_000_000_000L;
 
-    final AtomicLong wallMillis = new AtomicLong(START);
-    final AtomicLong nanos = new AtomicLong(-5_000_000_000L);
-    final AtomicInteger epochs = new AtomicInteger();
-    UnaryOperator<EmbeddedConfig> config = UnaryOperator.identity();
+    public final AtomicLong wallMillis = new AtomicLong(START);
+    public final AtomicLong nanos = new AtomicLong(-5_000_000_000L);
+    public final AtomicInteger epochs = new AtomicInteger();
+    public LoggedStoreConfig config = LoggedStoreConfig.DEFAULTS;
+    public Durability durability = Durability.SYNCED;
 
-    EmbeddedStore open(Path directory) throws StoreUnusable {
+    public LoggedStore open(Path directory) throws StoreUnusable {
         return open(directory, new LockStore.Listener() {
             @Override
             public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {}
@@ -46,9 +53,9 @@ final class Asking {
         });
     }
 
-    EmbeddedStore open(Path directory, LockStore.Listener listener) throws StoreUnusable {
-        EmbeddedStore store = EmbeddedStore.open(
-                config.apply(EmbeddedConfig.in(directory)),
+    public LoggedStore open(Path directory, LockStore.Listener listener) throws StoreUnusable {
+        LoggedStore store = EmbeddedStore.open(
+                new EmbeddedConfig(directory, durability, config),
                 Limits.DEFAULTS,
                 wallMillis::get,
                 nanos::get,
@@ -60,26 +67,31 @@ final class Asking {
         return store;
     }
 
-    void pass(Duration time) {
+    /** The log of the closed store in {@code directory}. */
+    public static FencedLog journal(Path directory) throws StoreUnusable {
+        return Journals.open(directory);
+    }
+
+    public void pass(Duration time) {
         nanos.addAndGet(time.toNanos());
         wallMillis.addAndGet(time.toMillis());
     }
 
-    static SessionId session(long number) {
+    public static SessionId session(long number) {
         return new SessionId(77, number);
     }
 
-    static Acquire acquire(String lock, long session, long request, Duration wait) {
+    public static Acquire acquire(String lock, long session, long request, Duration wait) {
         return acquire(lock, session, request, wait, Mode.EXCLUSIVE, Duration.ZERO, Duration.ZERO);
     }
 
     /** A try with a minimum hold time. */
-    static Acquire holding(String lock, long session, long request, Duration lockAtLeastFor) {
+    public static Acquire holding(String lock, long session, long request, Duration lockAtLeastFor) {
         return acquire(
                 lock, session, request, Duration.ZERO, Mode.EXCLUSIVE, Duration.ZERO, lockAtLeastFor, Duration.ZERO);
     }
 
-    static Acquire acquire(
+    public static Acquire acquire(
             String lock, long session, long request, Duration wait, Mode mode, Duration lockDelay, Duration age) {
         return acquire(lock, session, request, wait, mode, lockDelay, Duration.ZERO, age);
     }
@@ -110,15 +122,15 @@ final class Asking {
                 Long.MAX_VALUE);
     }
 
-    static Release release(LockName lock, Grant grant) {
+    public static Release release(LockName lock, Grant grant) {
         return new Release(lock, grant.id(), grant.token(), grant.request().id().session());
     }
 
-    static Release release(LockName lock, GrantId grant, FencingToken token, long session) {
+    public static Release release(LockName lock, GrantId grant, FencingToken token, long session) {
         return new Release(lock, grant, token, session(session));
     }
 
-    static Answer ask(LockStore store, Command command) {
+    public static Answer ask(LockStore store, Command command) {
         try {
             return store.execute(command).toCompletableFuture().get(60, TimeUnit.SECONDS);
         } catch (Exception e) {
@@ -126,7 +138,7 @@ final class Asking {
         }
     }
 
-    static Grant granted(LockStore store, Command command) {
+    public static Grant granted(LockStore store, Command command) {
         Answer answer = ask(store, command);
         if (answer instanceof Answer.Granted granted) {
             return granted.grant();
@@ -134,11 +146,28 @@ final class Asking {
         return Assertions.fail("not granted: " + answer);
     }
 
-    static LockState described(LockStore store, String lock) {
+    public static LockState described(LockStore store, String lock) {
         return ((Answer.Described) ask(store, new Describe(new LockName(lock)))).state();
     }
 
-    static LockName name(String lock) {
+    public static LockName name(String lock) {
         return new LockName(lock);
+    }
+
+    static boolean isEpoch(byte[] record) {
+        try {
+            return Record.parseFrom(record).hasEpoch();
+        } catch (InvalidProtocolBufferException e) {
+            throw new IllegalArgumentException(e);
+        }
+    }
+
+    /** A private field of the store's lock table: what is known in memory shows in no reply. */
+    static Object ofTable(LoggedStore store, String name) throws ReflectiveOperationException {
+        Field table = LoggedStore.class.getDeclaredField("table");
+        table.setAccessible(true);
+        Field field = LockTable.class.getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(table.get(store));
     }
 }

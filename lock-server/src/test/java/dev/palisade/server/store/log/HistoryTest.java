@@ -1,10 +1,10 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
-import static dev.palisade.server.store.embedded.Asking.acquire;
-import static dev.palisade.server.store.embedded.Asking.ask;
-import static dev.palisade.server.store.embedded.Asking.granted;
-import static dev.palisade.server.store.embedded.Asking.name;
-import static dev.palisade.server.store.embedded.Asking.release;
+import static dev.palisade.server.store.log.Asking.acquire;
+import static dev.palisade.server.store.log.Asking.ask;
+import static dev.palisade.server.store.log.Asking.granted;
+import static dev.palisade.server.store.log.Asking.name;
+import static dev.palisade.server.store.log.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.FencingToken;
@@ -39,11 +39,11 @@ class HistoryTest {
 
     private final Asking asking = new Asking();
 
-    private static List<HistoryEntry> history(EmbeddedStore store, String lock) throws Exception {
+    private static List<HistoryEntry> history(LoggedStore store, String lock) throws Exception {
         return store.history(name(lock)).toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
 
-    private static List<String> told(EmbeddedStore store, String lock) throws Exception {
+    private static List<String> told(LoggedStore store, String lock) throws Exception {
         return history(store, lock).stream()
                 .map(entry -> entry.what() + " " + entry.owner() + (entry.token() == 0 ? "" : " with token")
                         + (entry.detail().isEmpty() ? "" : " " + entry.detail()))
@@ -56,7 +56,7 @@ class HistoryTest {
 
     @Test
     void aLocksPastIsToldInItsOrderWithWhoWhenAndWhy(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Grant first = granted(store, acquire("a", 1, 1, TRY));
             asking.pass(Duration.ofMillis(5));
             ask(store, acquire("a", 2, 1, MINUTE));
@@ -109,7 +109,7 @@ class HistoryTest {
 
     @Test
     void anOfferToWhoIsQueuedBesideAnotherOfferIsToldToo(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Grant first = granted(store, acquire("a", 1, 1, TRY));
             ask(store, acquire("a", 2, 1, MINUTE, Mode.SHARED, Duration.ZERO, Duration.ZERO));
             ask(store, release(name("a"), first)); // 2 is offered the lock and has not accepted yet.
@@ -127,7 +127,7 @@ class HistoryTest {
 
     @Test
     void whatTimeAndTheServerEndIsToldToo(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Grant first = granted(store, acquire("a", 1, 1, TRY));
             ask(store, new Abandon(name("a"), first.id(), 5));
             granted(store, acquire("a", 1, 2, TRY));
@@ -149,9 +149,8 @@ class HistoryTest {
 
     @Test
     void onlyTheLastFiftyOfALockAreToldAndABusyLockPushesNoOtherOut(@TempDir Path directory) throws Exception {
-        asking.config =
-                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 1_000, 100_000, 1_000, 1_000, 60);
-        try (EmbeddedStore store = asking.open(directory)) {
+        asking.config = new LoggedStoreConfig(1_000, 100_000, 1_000, 1_000, 60);
+        try (LoggedStore store = asking.open(directory)) {
             ask(store, release(name("quiet"), granted(store, acquire("quiet", 1, 1, TRY))));
             long last = 0;
             for (int i = 1; i <= 100; i++) {
@@ -201,10 +200,9 @@ class HistoryTest {
     @Test
     void aForcedReleaseIsOnRecordForEverWhateverHappensToItsLockAndWhateverElseHappens(@TempDir Path directory)
             throws Exception {
-        asking.config =
-                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 1_000, 100_000, 1_000, 1_000, 10);
+        asking.config = new LoggedStoreConfig(1_000, 100_000, 1_000, 1_000, 10);
         HistoryEntry forced;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Grant held = granted(store, acquire("a", 1, 1, TRY));
             asking.pass(Duration.ofMillis(7));
             ask(store, force("a", "node 7 is gone"));
@@ -226,7 +224,7 @@ class HistoryTest {
         }
         for (int life = 0; life < 2; life++) {
             asking.pass(Duration.ofHours(1));
-            try (EmbeddedStore store = asking.open(directory)) {
+            try (LoggedStore store = asking.open(directory)) {
                 assertThat(history(store, "a")).containsExactly(forced);
                 // What comes after it is told after it, also when the clock was set back.
                 granted(store, acquire("a", 2, life + 1, TRY));
@@ -244,12 +242,12 @@ class HistoryTest {
     @Test
     void anAnsweredForcedReleaseSurvivesAKillAndTheLockStaysFree(@TempDir Path directory, @TempDir Path copy)
             throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Grant held = granted(store, acquire("a", 1, 1, TRY));
             ask(store, force("a", "gone"));
             // As a kill leaves it: nothing is flushed, closed or tidied up after the answer.
             image(directory, copy);
-            try (EmbeddedStore after = asking.open(copy)) {
+            try (LoggedStore after = asking.open(copy)) {
                 assertThat(told(after, "a")).containsExactly("FORCE_RELEASED owner1 with token by ops: gone");
                 assertThat(history(after, "a").get(0).token())
                         .isEqualTo(held.token().value());
@@ -274,10 +272,9 @@ class HistoryTest {
     @Test
     void onlyTheNewestForcedReleasesAreKept(@TempDir Path directory) throws Exception {
         int more = 5;
-        asking.config = config ->
-                new EmbeddedConfig(config.directory(), Durability.SYNCED, 100_000, 100_000, 1_000, 200_000, 10);
+        asking.config = new LoggedStoreConfig(100_000, 100_000, 1_000, 200_000, 10);
         for (int life = 0; life < 2; life++) {
-            try (EmbeddedStore store = asking.open(directory)) {
+            try (LoggedStore store = asking.open(directory)) {
                 if (life == 0) {
                     CompletableFuture<?> last = CompletableFuture.completedFuture(null);
                     for (int i = 1; i <= History.FORCED_MAX + more; i++) {
@@ -296,12 +293,10 @@ class HistoryTest {
     @Test
     void aForcedReleaseThatWasCutOffBeforeItsLockWasWrittenIsNotTold(@TempDir Path directory) throws Exception {
         Grant held;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             held = granted(store, acquire("a", 1, 1, TRY));
         }
-        try (Journal journal = new Journal(directory.resolve("journal"), Durability.SYNCED, why -> {
-            throw new AssertionError(why);
-        })) {
+        try (FencedLog journal = Asking.journal(directory)) {
             Restored restored = new Restored();
             journal.load(restored);
             // The first of the two records; the process dies before the second.
@@ -315,14 +310,14 @@ class HistoryTest {
                                     held.id(),
                                     held.request().owner(),
                                     "by ops: cut off"));
-            journal.sync();
+            journal.sync(0);
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(Asking.described(store, "a").holders()).hasSize(1);
             assertThat(history(store, "a")).isEmpty();
             ask(store, release(name("a"), held));
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(history(store, "a")).as("gone for good").isEmpty();
         }
     }

@@ -1,4 +1,4 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.GrantId;
@@ -7,8 +7,8 @@ import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Telling;
-import dev.palisade.server.store.embedded.format.ForceReleased;
-import dev.palisade.server.store.embedded.format.Record;
+import dev.palisade.server.store.log.format.ForceReleased;
+import dev.palisade.server.store.log.format.Record;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -23,14 +23,14 @@ final class History implements Telling.Listener {
     /** Forced releases kept, of all locks; the oldest go first. */
     static final int FORCED_MAX = 10_000;
 
-    private final Journal journal;
+    private final FencedLog log;
     private final Entries ordinary;
     private final Entries forced = new Entries(FORCED_MAX, FORCED_MAX);
     private long numbers;
 
     /** @param entriesMax of all locks together, forced releases aside */
-    History(Journal journal, int entriesMax) {
-        this.journal = journal;
+    History(FencedLog log, int entriesMax) {
+        this.log = log;
         this.ordinary = new Entries(entriesMax, HistoryEntry.LISTED_MAX);
     }
 
@@ -45,7 +45,7 @@ final class History implements Telling.Listener {
     @Override
     public void happened(LockName lock, HistoryEntry told) {
         boolean isForced = told.what() == HistoryEntry.What.FORCE_RELEASED;
-        long recordId = isForced ? journal.add(record(lock, told)) : 0;
+        long recordId = isForced ? log.add(record(lock, told)) : 0;
         Entries.Entry entry = new Entries.Entry(
                 lock,
                 told.atMillis(),
@@ -66,7 +66,7 @@ final class History implements Telling.Listener {
     private void keep(Entries.Entry entry) {
         Entries.@Nullable Entry gone = forced.add(entry);
         if (gone != null) {
-            journal.delete(gone.recordId);
+            log.delete(gone.recordId, 0);
         }
     }
 
@@ -95,7 +95,7 @@ final class History implements Telling.Listener {
             Slot slot = slots.get(lock);
             if (slot != null
                     && slot.state.holders().stream().anyMatch(held -> held.id().equals(grant))) {
-                journal.delete(each.getKey());
+                log.delete(each.getKey(), 0);
                 return;
             }
             keep(new Entries.Entry(

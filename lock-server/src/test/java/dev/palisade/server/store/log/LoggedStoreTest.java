@@ -1,11 +1,11 @@
-package dev.palisade.server.store.embedded;
+package dev.palisade.server.store.log;
 
-import static dev.palisade.server.store.embedded.Asking.acquire;
-import static dev.palisade.server.store.embedded.Asking.ask;
-import static dev.palisade.server.store.embedded.Asking.described;
-import static dev.palisade.server.store.embedded.Asking.granted;
-import static dev.palisade.server.store.embedded.Asking.name;
-import static dev.palisade.server.store.embedded.Asking.release;
+import static dev.palisade.server.store.log.Asking.acquire;
+import static dev.palisade.server.store.log.Asking.ask;
+import static dev.palisade.server.store.log.Asking.described;
+import static dev.palisade.server.store.log.Asking.granted;
+import static dev.palisade.server.store.log.Asking.name;
+import static dev.palisade.server.store.log.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -35,12 +35,11 @@ import dev.palisade.server.core.Tombstones;
 import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
-import java.lang.reflect.Field;
-import java.nio.file.Files;
+import dev.palisade.server.store.embedded.Durability;
+import dev.palisade.server.store.embedded.Journals;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -49,7 +48,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class EmbeddedStoreTest {
+class LoggedStoreTest {
     private static final Duration TRY = Duration.ZERO;
     private static final Duration MINUTE = Duration.ofMinutes(1);
 
@@ -59,17 +58,15 @@ class EmbeddedStoreTest {
         return ((Answer.Refused) answer).rejection().reason();
     }
 
-    private static int namesKnown(EmbeddedStore store) throws Exception {
-        Field slots = EmbeddedStore.class.getDeclaredField("slots");
-        slots.setAccessible(true);
-        return ((Map<?, ?>) slots.get(store)).size();
+    private static int namesKnown(LoggedStore store) throws Exception {
+        return ((Map<?, ?>) Asking.ofTable(store, "slots")).size();
     }
 
     @Test
     void holdersOffersQueueOrderAndEndsSurviveARestart(@TempDir Path directory) throws Exception {
         Grant held;
         Grant released;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             held = granted(store, acquire("held", 1, 1, TRY));
             for (int waiter = 2; waiter <= 9; waiter++) {
                 ask(store, acquire("held", waiter, 1, Duration.ofMinutes(5)));
@@ -82,7 +79,7 @@ class EmbeddedStoreTest {
             assertThat(described(store, "offered").offers()).hasSize(1);
         }
         asking.pass(Duration.ofHours(1));
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             LockState state = described(store, "held");
             assertThat(state.holders()).singleElement().satisfies(grant -> {
                 assertThat(grant.token()).isEqualTo(held.token());
@@ -98,13 +95,13 @@ class EmbeddedStoreTest {
     @Test
     void waitersKeepTheirOrderAndAreDroppedUnlessHeardOfAgain(@TempDir Path directory) throws Exception {
         Grant held;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             held = granted(store, acquire("a", 1, 1, TRY));
             for (int waiter = 2; waiter <= 9; waiter++) {
                 ask(store, acquire("a", waiter, 1, Duration.ofHours(1)));
             }
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(described(store, "a").waiters())
                     .extracting(waiter -> waiter.request().id().session().low())
                     .containsExactly(2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L);
@@ -123,7 +120,7 @@ class EmbeddedStoreTest {
     @Test
     void endsAreRememberedAcrossARestart(@TempDir Path directory) throws Exception {
         Grant released;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             released = granted(store, acquire("a", 1, 1, TRY));
             ask(store, release(name("a"), released));
             granted(store, acquire("a", 2, 1, TRY));
@@ -132,7 +129,7 @@ class EmbeddedStoreTest {
                     .extracting(Tombstone::end)
                     .containsExactly(End.RELEASED, End.EXPIRED);
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(ask(store, release(name("a"), released))).isInstanceOf(Answer.Released.class);
             assertThat(refusal(ask(store, acquire("a", 1, 1, TRY)))).isEqualTo(Reason.LEASE_EXPIRED);
             assertThat(refusal(ask(store, acquire("a", 2, 1, TRY)))).isEqualTo(Reason.LEASE_EXPIRED);
@@ -151,12 +148,12 @@ class EmbeddedStoreTest {
             @Override
             public void told() {}
         };
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             granted(store, acquire("a", 1, 1, TRY, Mode.EXCLUSIVE, Duration.ofSeconds(30), Duration.ZERO));
             asking.pass(Duration.ofSeconds(11));
             assertThat(described(store, "a").holders()).isEmpty();
         }
-        try (EmbeddedStore store = asking.open(directory, listener)) {
+        try (LoggedStore store = asking.open(directory, listener)) {
             assertThat(ask(store, acquire("a", 2, 1, TRY))).isInstanceOf(Answer.Busy.class);
             ask(store, acquire("a", 3, 1, Duration.ofMinutes(5)));
             asking.pass(Duration.ofSeconds(30));
@@ -182,7 +179,7 @@ class EmbeddedStoreTest {
             @Override
             public void told() {}
         };
-        try (EmbeddedStore store = asking.open(directory, listener)) {
+        try (LoggedStore store = asking.open(directory, listener)) {
             granted(store, acquire("a", 1, 1, TRY, Mode.SHARED, Duration.ofSeconds(2), Duration.ZERO));
             asking.pass(Duration.ofSeconds(5));
             granted(store, acquire("a", 2, 1, TRY, Mode.SHARED, Duration.ZERO, Duration.ZERO));
@@ -211,7 +208,7 @@ class EmbeddedStoreTest {
                 default -> asking.wallMillis.set(Asking.START + life * 1_000_000L);
             }
             asking.nanos.set(life % 3 == 0 ? Long.MAX_VALUE - 5 : -life * 1_000_000_000L);
-            try (EmbeddedStore store = asking.open(directory)) {
+            try (LoggedStore store = asking.open(directory)) {
                 assertThat(store.nowMillis())
                         .as("the store's time in life " + life)
                         .isGreaterThanOrEqualTo(lastMillis);
@@ -231,7 +228,7 @@ class EmbeddedStoreTest {
     @Test
     void tokensRiseAfterTheReservationWasUsedUp(@TempDir Path directory) throws Exception {
         long last = 0;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             List<CompletableFuture<Answer>> answers = new ArrayList<>();
             for (int i = 0; i < TokenCounter.RESERVE + 8_000; i++) {
                 // One name, so that the test needs little memory: each grant is released by the next command.
@@ -251,7 +248,7 @@ class EmbeddedStoreTest {
         }
         // The clock is past the first reservation and not past the tokens: only the second reservation tells.
         asking.wallMillis.addAndGet(TokenCounter.RESERVE / 4_096 + 1);
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(store.epochBase()).isGreaterThanOrEqualTo(last);
         }
     }
@@ -259,44 +256,29 @@ class EmbeddedStoreTest {
     /** Grants are not synced, so a stop of the machine may forget them; the reservation of their tokens it may not. */
     @Test
     void withoutSyncedGrantsTokensRiseAfterAStopOfTheMachine(@TempDir Path temp) throws Exception {
-        asking.config = config -> new EmbeddedConfig(
-                config.directory(),
-                Durability.PROCESS,
-                config.locksMax(),
-                config.waitersMax(),
-                config.unusedMax(),
-                config.queueMax(),
-                config.historyMax());
+        asking.durability = Durability.PROCESS;
         Path image = temp.resolve("image");
         long last = 0;
-        try (EmbeddedStore store = asking.open(temp.resolve("store"))) {
+        try (LoggedStore store = asking.open(temp.resolve("store"))) {
             for (int i = 0; i < 2 * TokenCounter.RESERVE / FencingToken.PER_GRANT; i++) {
                 Grant grant = granted(store, acquire("a", 1, i + 1, TRY));
                 last = grant.token().value();
                 ask(store, release(name("a"), grant));
             }
-            JournalTest.copy(temp.resolve("store"), image);
+            Journals.copy(temp.resolve("store"), image);
         }
-        forgetWhatWasNotSynced(image.resolve("journal"));
+        Journals.forgetWhatWasNotSynced(image);
         // The clock is past the first reservation and not past the tokens.
         asking.wallMillis.addAndGet(TokenCounter.RESERVE / 4_096 + 1);
-        try (EmbeddedStore store = asking.open(image)) {
+        try (LoggedStore store = asking.open(image)) {
             assertThat(store.epochBase()).isGreaterThanOrEqualTo(last);
         }
-    }
-
-    private static void forgetWhatWasNotSynced(Path journal) throws Exception {
-        SyncWatermark.Position synced = new SyncWatermark(journal).read().orElseThrow();
-        Path file = journal.resolve(synced.file());
-        byte[] bytes = Files.readAllBytes(file);
-        Arrays.fill(bytes, (int) synced.bytes(), bytes.length, (byte) 0);
-        Files.write(file, bytes);
     }
 
     @Test
     void aBarrierIsAboveWhatWasIssuedAndBelowWhatWillBeAlsoAcrossARestart(@TempDir Path directory) throws Exception {
         long last;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Grant before = granted(store, acquire("a", 1, 1, TRY));
             long barrier = barrier(store);
             Grant after = granted(store, acquire("b", 1, 2, TRY));
@@ -320,20 +302,20 @@ class EmbeddedStoreTest {
         }
         // The clock is past the first reservation and not past the tokens: only the second reservation tells.
         asking.wallMillis.addAndGet(TokenCounter.RESERVE / 4_096 + 1);
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(store.epochBase()).isGreaterThanOrEqualTo(last);
             assertThat(barrier(store)).isGreaterThan(last);
         }
     }
 
-    private static long barrier(EmbeddedStore store) {
+    private static long barrier(LoggedStore store) {
         return ((Answer.Raised) ask(store, new Barrier(name("c")))).barrier().value();
     }
 
     @Test
     void unusedLocksAreForgottenAfterAMinuteAndOnlyTheEpochRemains(@TempDir Path directory) throws Exception {
         int names = Integer.getInteger("palisade.names", 30_000);
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             List<CompletableFuture<Answer>> left = new ArrayList<>();
             for (int i = 0; i < names; i++) {
                 Acquire asked = acquire("name" + i, 1, i + 1, TRY);
@@ -357,9 +339,9 @@ class EmbeddedStoreTest {
             await().untilAsserted(() -> assertThat(namesKnown(store)).isZero());
         }
         AtomicInteger records = new AtomicInteger();
-        try (Journal journal = new Journal(directory.resolve("journal"), Durability.SYNCED, why -> {})) {
+        try (FencedLog journal = Asking.journal(directory)) {
             java.util.Set<Long> live = new java.util.HashSet<>();
-            journal.load(new Journal.Loader() {
+            journal.load(new FencedLog.Loader() {
                 @Override
                 public void record(long id, int index, java.nio.ByteBuffer body) {
                     live.add(id);
@@ -377,7 +359,7 @@ class EmbeddedStoreTest {
 
     @Test
     void aRestartDoesNotShortenAMinimumHold(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Grant held = granted(store, Asking.holding("a", 1, 1, Duration.ofMinutes(10)));
             ask(store, release(name("a"), held));
             Grant forced = granted(store, Asking.holding("forced", 1, 2, Duration.ofMinutes(10)));
@@ -387,7 +369,7 @@ class EmbeddedStoreTest {
             granted(store, Asking.holding("held", 1, 3, Duration.ofMinutes(10)));
         }
         asking.pass(Duration.ofMinutes(4));
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(store.history(name("forced")).toCompletableFuture().get())
                     .extracting(HistoryEntry::detail)
                     .containsExactly("by ops: rerun");
@@ -407,8 +389,8 @@ class EmbeddedStoreTest {
 
     @Test
     void aClosedLockIsNotForgottenEarlyAndKeepsNoOtherInMemory(@TempDir Path directory) throws Exception {
-        asking.config = any -> new EmbeddedConfig(any.directory(), Durability.SYNCED, 1_000, 1_000, 10, 1_000, 1_000);
-        try (EmbeddedStore store = asking.open(directory)) {
+        asking.config = new LoggedStoreConfig(1_000, 1_000, 10, 1_000, 1_000);
+        try (LoggedStore store = asking.open(directory)) {
             for (int i = 1; i <= 50; i++) {
                 Grant held = granted(store, Asking.holding("closed" + i, 1, i, Duration.ofMinutes(10)));
                 ask(store, release(name("closed" + i), held));
@@ -430,14 +412,14 @@ class EmbeddedStoreTest {
     void partsOfDeadLocksInFilesThatAreLeftHarmNothing(@TempDir Path directory) throws Exception {
         Path journal = directory.resolve("journal");
         Grant keeper;
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             keeper = spanFiles(store, 1, 70_000);
             asking.pass(Duration.ofSeconds(61));
             await().untilAsserted(() -> assertThat(namesKnown(store)).isEqualTo(1));
             spanFiles(store, 70_001, 110_000);
             await().until(() -> java.nio.file.Files.notExists(journal.resolve("palisade-1.log")));
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(described(store, "keeper35000").holders())
                     .singleElement()
                     .extracting(Grant::token)
@@ -446,7 +428,7 @@ class EmbeddedStoreTest {
     }
 
     /** Each lock is left long after it was acquired, so that some are acquired in one file and left in the next. */
-    private static Grant spanFiles(EmbeddedStore store, int from, int to) throws Exception {
+    private static Grant spanFiles(LoggedStore store, int from, int to) throws Exception {
         CompletableFuture<Answer> kept = CompletableFuture.completedFuture(new Answer.Expired());
         CompletableFuture<Answer> last = kept;
         for (int i = from; i < to + 2_000; i++) {
@@ -474,9 +456,8 @@ class EmbeddedStoreTest {
 
     @Test
     void aBusyLockPushesNoOtherOutOfMemory(@TempDir Path directory) throws Exception {
-        asking.config =
-                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 100, 100_000, 10, 1_000, 1_000);
-        try (EmbeddedStore store = asking.open(directory)) {
+        asking.config = new LoggedStoreConfig(100, 100_000, 10, 1_000, 1_000);
+        try (LoggedStore store = asking.open(directory)) {
             ask(store, release(name("quiet"), granted(store, acquire("quiet", 1, 1, TRY))));
             for (int i = 0; i < 50; i++) {
                 asking.pass(Duration.ofMillis(10));
@@ -489,9 +470,8 @@ class EmbeddedStoreTest {
 
     @Test
     void forgettingEarlyMakesOldDuplicatesRefusedAlsoAfterARestart(@TempDir Path directory) throws Exception {
-        asking.config =
-                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 100, 100_000, 3, 1_000, 1_000);
-        try (EmbeddedStore store = asking.open(directory)) {
+        asking.config = new LoggedStoreConfig(100, 100_000, 3, 1_000, 1_000);
+        try (LoggedStore store = asking.open(directory)) {
             for (int i = 1; i <= 6; i++) {
                 asking.pass(Duration.ofSeconds(1));
                 ask(store, release(name("n" + i), granted(store, acquire("n" + i, 1, i, TRY))));
@@ -500,7 +480,7 @@ class EmbeddedStoreTest {
             assertThat(refusal(ask(store, aged("n1", 1, Duration.ofSeconds(10)))))
                     .isEqualTo(Reason.LEASE_EXPIRED);
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             assertThat(refusal(ask(store, aged("n1", 1, Duration.ofSeconds(10)))))
                     .isEqualTo(Reason.LEASE_EXPIRED);
             assertThat(ask(store, aged("n1", 99, Duration.ZERO))).isInstanceOf(Answer.Granted.class);
@@ -513,9 +493,8 @@ class EmbeddedStoreTest {
 
     @Test
     void anotherNameThanLocksMaxIsRefusedAndKnownOnesGoOn(@TempDir Path directory) throws Exception {
-        asking.config =
-                config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 2, 100_000, 10, 1_000, 1_000);
-        try (EmbeddedStore store = asking.open(directory)) {
+        asking.config = new LoggedStoreConfig(2, 100_000, 10, 1_000, 1_000);
+        try (LoggedStore store = asking.open(directory)) {
             granted(store, acquire("a", 1, 1, TRY));
             granted(store, acquire("b", 1, 2, TRY));
             Answer refused = ask(store, acquire("c", 1, 3, TRY));
@@ -528,14 +507,14 @@ class EmbeddedStoreTest {
     @Test
     void waitersOfAllLocksTogetherAreBoundedAcrossARestartAndMakeRoomWhenTheyLeave(@TempDir Path directory)
             throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 100, 2, 100, 1_000, 1_000);
-        try (EmbeddedStore store = asking.open(directory)) {
+        asking.config = new LoggedStoreConfig(100, 2, 100, 1_000, 1_000);
+        try (LoggedStore store = asking.open(directory)) {
             granted(store, acquire("a", 1, 1, TRY));
             granted(store, acquire("b", 1, 2, TRY));
             assertThat(ask(store, acquire("a", 2, 1, MINUTE))).isEqualTo(new Answer.Queued(1));
             assertThat(ask(store, acquire("b", 3, 1, MINUTE))).isEqualTo(new Answer.Queued(1));
         }
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             Answer refused = ask(store, acquire("a", 4, 1, MINUTE));
             assertThat(refusal(refused)).isEqualTo(Reason.LIMIT_EXCEEDED);
             assertThat(((Answer.Refused) refused).rejection().metadata()).containsEntry("limit", "waitersMax");
@@ -554,7 +533,7 @@ class EmbeddedStoreTest {
 
     @Test
     void moreCommandsThanQueueMaxAreRefusedAsNotDone(@TempDir Path directory) throws Exception {
-        asking.config = config -> new EmbeddedConfig(config.directory(), Durability.SYNCED, 10, 100_000, 10, 5, 1_000);
+        asking.config = new LoggedStoreConfig(10, 100_000, 10, 5, 1_000);
         CountDownLatch stuck = new CountDownLatch(1);
         CountDownLatch go = new CountDownLatch(1);
         LockStore.Listener blocking = new LockStore.Listener() {
@@ -571,7 +550,7 @@ class EmbeddedStoreTest {
             @Override
             public void told() {}
         };
-        try (EmbeddedStore store = asking.open(directory, blocking)) {
+        try (LoggedStore store = asking.open(directory, blocking)) {
             granted(store, acquire("a", 1, 1, TRY));
             stuck.await();
             List<CompletableFuture<Answer>> asked = new ArrayList<>();
@@ -593,7 +572,7 @@ class EmbeddedStoreTest {
     @Test
     void everyCommandIsAnsweredAlsoWhileTheStoreCloses(@TempDir Path directory) throws Exception {
         for (int round = 0; round < 2; round++) {
-            EmbeddedStore store = asking.open(directory);
+            LoggedStore store = asking.open(directory);
             List<CompletableFuture<Answer>> asked = new java.util.concurrent.CopyOnWriteArrayList<>();
             AtomicInteger number = new AtomicInteger(round * 1_000_000);
             java.util.concurrent.atomic.AtomicBoolean stop = new java.util.concurrent.atomic.AtomicBoolean();
@@ -633,7 +612,7 @@ class EmbeddedStoreTest {
                 throw new IllegalStateException("a listener's own trouble");
             }
         };
-        try (EmbeddedStore store = asking.open(directory, throwing)) {
+        try (LoggedStore store = asking.open(directory, throwing)) {
             granted(store, acquire("a", 1, 1, TRY));
             granted(store, acquire("b", 1, 2, TRY));
         }
@@ -641,7 +620,7 @@ class EmbeddedStoreTest {
 
     @Test
     void anExpiredHoldersReleaseNeverFreesItsSuccessor(@TempDir Path directory) throws Exception {
-        try (EmbeddedStore store = asking.open(directory)) {
+        try (LoggedStore store = asking.open(directory)) {
             int wrong = 0;
             for (int race = 0; race < 20; race++) {
                 long request = race + 1L;
@@ -714,7 +693,7 @@ class EmbeddedStoreTest {
         }
         LockState state = new LockState(
                 lock, holders, List.of(), waiters, Tombstones.of(ends), Asking.START, Asking.START, Asking.START);
-        dev.palisade.server.store.embedded.format.Entry entry = EventCodec.entry(Asking.START, state);
+        dev.palisade.server.store.log.format.Entry entry = EventCodec.entry(Asking.START, state);
         assertThat(entry.getSerializedSize())
                 .as("the journal's buffer is 4 MiB")
                 .isLessThan((4 << 20) - 1_000);

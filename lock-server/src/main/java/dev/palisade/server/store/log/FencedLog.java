@@ -1,0 +1,95 @@
+package dev.palisade.server.store.log;
+
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.Past;
+import dev.palisade.server.store.StoreUnusable;
+import java.nio.ByteBuffer;
+
+/**
+ * A log of records with one writer: the port behind which a {@link LoggedStore} keeps what must last. A record has an id, is added,
+ * updated and deleted. What is written gathers in a batch, which {@link #sync} makes durable as a whole. A log that several
+ * lock servers share belongs to the one whose claim it granted last, and stores no batch of another. Used by one thread at a
+ * time, which must not be interrupted.
+ */
+public interface FencedLog extends AutoCloseable {
+    /** Receives the records of a log: those of one id in the order in which they were written. */
+    interface Loader {
+        /** @param index 0 for the add, counted up with each update */
+        void record(long id, int index, ByteBuffer body) throws StoreUnusable;
+
+        void deleted(long id);
+
+        /** Called every so often while a shared log is read: the owner's claim may have to be kept. */
+        default void progress() throws LogFailure {}
+    }
+
+    /** What kind of log it is, in one word, such as {@code embedded}. */
+    String kind();
+
+    /** Where the records are, for people. */
+    String where();
+
+    /** Whether other lock servers may claim it: then every batch is synced, also one without a record. */
+    boolean isShared();
+
+    /** The failure to report when the log lacks records that were once synced. */
+    StoreUnusable lost();
+
+    /** Whether an earlier sync is known to have succeeded: then the log cannot be empty. */
+    boolean isBegun();
+
+    /**
+     * Asks for the log. If it is granted, no batch of an earlier claim is ever stored again, and a batch whose sync failed is
+     * forgotten if the log turned out to hold it; if not, the next {@link #sync} sends it again. A log of one server is always granted.
+     *
+     * @param past of this server's memory
+     * @throws LogFailure when there is no reply; the claim may have been granted
+     */
+    ClaimReply claim(Past past) throws LogFailure;
+
+    /**
+     * Reads all records, after a claim was granted. A batch that was not synced is forgotten. What was read counts only after the
+     * next {@link #sync}, which proves that the log was this server's all the while.
+     *
+     * @throws StoreUnusable when the records cannot be read; nothing was changed
+     */
+    void load(Loader loader) throws StoreUnusable, LogFailure;
+
+    /** Begins a record and returns its id; larger than that of every earlier record, and never 0. */
+    long add(byte[] body);
+
+    /** @param index 1 for the first update of a record, then counted up */
+    void update(long id, int index, byte[] body);
+
+    /** @param updates how many updates the record has had */
+    void delete(long id, int updates);
+
+    /** The next {@link #sync} survives a power cut, whatever the log's durability setting. */
+    default void syncToDisk() {}
+
+    /**
+     * Whether the batches to come only free locks: a shared log that refuses others for lack of space may take them.
+     *
+     * @param only false unless it was said
+     */
+    default void frees(boolean only) {}
+
+    /**
+     * Returns when everything written so far is durable, and the log still this server's. A shared log is asked also when nothing was
+     * written.
+     *
+     * @param tokens the largest fencing token issued so far; a shared log counts its tokens up to it
+     * @throws LogFailure of a shared log only; what was written stays for the next {@link #sync}
+     */
+    void sync(long tokens) throws LogFailure;
+
+    /**
+     * Ends the claim after the last {@link #sync}: the next server may claim at once.
+     *
+     * @throws LogFailure of a shared log only
+     */
+    void endClaim() throws LogFailure;
+
+    @Override
+    void close();
+}

@@ -1,0 +1,261 @@
+package dev.palisade.server.store.log;
+
+import dev.palisade.server.ownership.AppendFailure;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.Ownership;
+import dev.palisade.server.ownership.OwnershipAction;
+import dev.palisade.server.ownership.OwnershipMachine;
+import dev.palisade.server.ownership.OwnershipStep;
+import dev.palisade.server.store.StoreUnusable;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Driver of the ownership of a shared log: runs what the {@link OwnershipMachine} decides. Calls the log, and blocks as long as the log
+ * does. Used by the store's writer, one thread at a time.
+ */
+final class LogOwner {
+    /** The claim is kept by an empty batch when there was none for so long. */
+    static final long IDLE_MILLIS = 400;
+    /** A log that cannot be read is claimed again after this time. */
+    private static final long UNUSABLE_MILLIS = 10_000;
+
+    private static final Logger LOG = LoggerFactory.getLogger(LogOwner.class);
+
+    private final FencedLog log;
+    private final OwnershipMachine machine;
+    private final LongSupplier millis;
+    private final Duties duties;
+    private Ownership state;
+    private long tokens;
+    private long appendedMillis;
+    private long notBeforeMillis = Long.MIN_VALUE;
+    private String why = "it has not claimed the log yet";
+    private String activeAddress = "";
+
+    /** What an owner does with its memory. */
+    interface Duties {
+        /** Reads the log into a new memory. Returns the largest token issued, which the next sync makes the log's count. */
+        long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure;
+
+        /**
+         * Starts leases and offers at their full length, and runs commands from now on.
+         *
+         * @param freeing only those that free locks
+         */
+        void serve(ClaimReply.Claimed claimed, boolean freeing);
+
+        /** Runs no command: the memory stays, and so does the batch whose sync failed. */
+        void suspend(String why);
+
+        /** The batch that was synced last is stored: its results may be told. */
+        void acknowledge();
+
+        /**
+         * The log went on without this server: its memory counts no more.
+         *
+         * @param activeAddress where clients reach the server that owns the log; empty if that is not known
+         */
+        void drop(String why, String activeAddress);
+
+        /** A claim was not granted, and there is no memory. */
+        void standBy(String why, String activeAddress);
+    }
+
+    /** @param millis a clock that never goes back */
+    LogOwner(FencedLog log, OwnershipMachine machine, LongSupplier millis, Duties duties) {
+        this.log = log;
+        this.machine = machine;
+        this.millis = millis;
+        this.duties = duties;
+        this.state = machine.started(millis.getAsLong());
+    }
+
+    /** Does what is due; afterwards, whether a batch may be decided. */
+    boolean isReady() {
+        if (millis.getAsLong() >= notBeforeMillis) {
+            run(machine.tick(state, millis.getAsLong()));
+        }
+        if (state.phase() == Ownership.Phase.FREEING && isIdle()) {
+            probe();
+        }
+        return state.isServing();
+    }
+
+    /** Whether the claim has to be kept by an empty batch. */
+    boolean isIdle() {
+        return millis.getAsLong() - appendedMillis >= IDLE_MILLIS;
+    }
+
+    /** When there is something to do without being asked. */
+    long nextDueMillis() {
+        long wakes = Math.max(state.wakeMillis(), notBeforeMillis);
+        return state.isServing() ? Math.min(wakes, appendedMillis + IDLE_MILLIS) : wakes;
+    }
+
+    /** Syncs a batch. {@link Duties} hears what came of it. */
+    void sync(long issued) {
+        tokens = issued;
+        state = machine.sent(state);
+        append();
+    }
+
+    /** Ends the claim if there is one, and every other duty. */
+    void stop() {
+        run(machine.stopping(state));
+    }
+
+    private void serve(boolean freeing) {
+        log.frees(freeing);
+        duties.serve(claimed(), freeing);
+    }
+
+    /** Tries an empty ordinary batch; if it is refused still, one that keeps the claim. */
+    private void probe() {
+        state = machine.probing(state);
+        log.frees(false);
+        try {
+            log.sync(tokens);
+            appendedMillis = millis.getAsLong();
+            run(machine.probed(state));
+        } catch (LogFailure e) {
+            log.frees(true);
+            if (e.kind() == AppendFailure.REFUSED) {
+                append();
+            } else {
+                failed(e);
+            }
+        }
+    }
+
+    private void append() {
+        try {
+            log.sync(tokens);
+            appended();
+        } catch (LogFailure e) {
+            failed(e);
+        }
+    }
+
+    private void appended() {
+        appendedMillis = millis.getAsLong();
+        run(machine.appended(state));
+    }
+
+    private void failed(LogFailure failure) {
+        why = failure.line();
+        run(machine.appendFailed(state, failure.kind(), millis.getAsLong()));
+    }
+
+    private void run(OwnershipStep step) {
+        state = step.next();
+        for (OwnershipAction action : step.actions()) {
+            run(action);
+        }
+    }
+
+    private void run(OwnershipAction action) {
+        switch (action) {
+            case CLAIM -> claim();
+            case LOAD -> load();
+            case SERVE -> serve(false);
+            case SERVE_FREEING -> serve(true);
+            case SUSPEND -> duties.suspend(why);
+            case ACKNOWLEDGE -> duties.acknowledge();
+            case RESEND -> append();
+            case DROP -> duties.drop(why, activeAddress);
+            case YIELD -> yieldLog();
+            case STOP -> {}
+            case REWRITE -> throw new IllegalStateException("memory is not kept after a loss");
+        }
+    }
+
+    private void claim() {
+        ClaimReply reply;
+        try {
+            reply = log.claim(state.past());
+        } catch (LogFailure e) {
+            why = e.line();
+            activeAddress = "";
+            standsBy();
+            run(machine.claimFailed(state, millis.getAsLong()));
+            return;
+        }
+        if (reply instanceof ClaimReply.Claimed claimed) {
+            tokens = Math.max(tokens, claimed.tokens());
+            appendedMillis = millis.getAsLong();
+        } else if (reply instanceof ClaimReply.Held held) {
+            activeAddress = held.address();
+            why = "lock server " + held.address() + " is active";
+            standsBy();
+        } else {
+            activeAddress = "";
+            why = "the log lost data and waits for its last owner";
+            standsBy();
+        }
+        run(machine.claimReplied(state, reply, millis.getAsLong()));
+    }
+
+    private void standsBy() {
+        if (state.past().isNone()) {
+            duties.standBy(why, activeAddress);
+        }
+    }
+
+    private void load() {
+        try {
+            tokens = claimed().tokens();
+            log.frees(state.refusal() != Ownership.Refusal.NONE);
+            tokens = duties.load(claimed());
+            log.sync(tokens);
+            appendedMillis = millis.getAsLong();
+            OwnershipStep appended = machine.appended(state);
+            state = appended.next();
+            run(machine.loaded(state));
+        } catch (LogFailure e) {
+            failed(e);
+        } catch (StoreUnusable e) {
+            LOG.error("the log cannot be used: {}; trying again every {} ms", e.getMessage(), UNUSABLE_MILLIS);
+            why = String.valueOf(e.getMessage());
+            notBeforeMillis = millis.getAsLong() + UNUSABLE_MILLIS;
+            release();
+            run(machine.appendFailed(state, AppendFailure.UNKNOWN, millis.getAsLong()));
+        }
+    }
+
+    /** Keeps the claim while the log is read. */
+    void keepClaim() throws LogFailure {
+        if (isIdle()) {
+            log.sync(claimed().tokens());
+            appendedMillis = millis.getAsLong();
+            state = machine.appended(state).next();
+        }
+    }
+
+    private void yieldLog() {
+        try {
+            log.endClaim();
+            run(machine.appended(state));
+        } catch (LogFailure e) {
+            failed(e);
+        }
+    }
+
+    /** A server that cannot read the log does not keep it from one that can. */
+    private void release() {
+        try {
+            log.endClaim();
+        } catch (LogFailure e) {
+            LOG.debug("the claim ends by itself: {}", e.getMessage());
+        }
+    }
+
+    private ClaimReply.Claimed claimed() {
+        ClaimReply.Claimed claimed = state.claimed();
+        if (claimed == null) {
+            throw new IllegalStateException("no claim in phase " + state.phase());
+        }
+        return claimed;
+    }
+}

@@ -1,0 +1,518 @@
+package dev.palisade.server.store.log;
+
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.server.core.Abandon;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.ForceRelease;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.Release;
+import dev.palisade.server.core.StoreStatus;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.OwnershipMachine;
+import dev.palisade.server.ownership.Past;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.StoreUnusable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Locks in memory, events in a log. One thread at a time takes whatever has come in while the last batch was synced, decides
+ * all of it, writes what must last, syncs once, and only then answers: nothing is told that a {@code kill -9} can undo.
+ *
+ * <p>Over a log that several lock servers share, it decides only while this server owns the log, and syncs every batch, also one
+ * that wrote nothing: each reply proves that the log was this server's after the request arrived.
+ */
+public final class LoggedStore implements LockStore {
+    private static final Logger LOG = LoggerFactory.getLogger(LoggedStore.class);
+    /** The writer looks at the time this often in any case. */
+    private static final long LOOK_MILLIS = 1_000;
+
+    private final LoggedStoreConfig config;
+    private final Limits limits;
+    private final FencedLog log;
+    private final LongSupplier nanoTime;
+    private final IntSupplier epochIds;
+    private final Consumer<String> fatal;
+    private final Turns<Pending<?>> turns;
+    private final @Nullable LogOwner owner;
+    private final long storeTimeoutMillis;
+    private volatile StoreClock clock;
+    private volatile long sinceMillis;
+    /** Why no command is decided; null while they are. */
+    private volatile @Nullable StoreFailure refusal;
+
+    private volatile boolean closing;
+    private volatile boolean closed;
+    private volatile @Nullable Listener listener;
+
+    /** Touched in turns only, once there are any, but for its counters. Null while the log is another's. */
+    private volatile @Nullable LockTable table;
+    /** Of the batch whose sync is not acknowledged. */
+    private @Nullable SyncedResults synced;
+
+    private boolean freeing;
+
+    /** Something asked for, done in its turn and told when the turn is durable. */
+    private record Pending<T>(BiFunction<LockTable, CommandBatch, T> work, CompletableFuture<T> future) {
+        Runnable doneIn(LockTable locks, CommandBatch batch) {
+            T answer = work.apply(locks, batch);
+            return () -> future.complete(answer);
+        }
+    }
+
+    /**
+     * Opens a store over a log that no other process can write: reads it back, and begins a new epoch of tokens, all durable on return.
+     *
+     * @param log of this store alone; closed with it, also when this fails
+     * @param wherever whether a sync does not block, so that any thread may decide
+     * @param epochId random
+     * @param fatal ends the process with one line; called when something could not be made durable
+     * @throws StoreUnusable when the log cannot be used; nothing in it was changed
+     */
+    public static LoggedStore open(
+            LoggedStoreConfig config,
+            Limits limits,
+            FencedLog log,
+            boolean wherever,
+            LongSupplier nanoTime,
+            int epochId,
+            Consumer<String> fatal)
+            throws StoreUnusable {
+        boolean opened = false;
+        try {
+            LoggedStore store = new LoggedStore(config, limits, log, wherever, null, nanoTime, () -> epochId, fatal);
+            if (log.claim(Past.NONE) instanceof ClaimReply.Claimed claimed) {
+                store.load(claimed);
+                log.sync(0);
+            }
+            opened = true;
+            return store;
+        } catch (LogFailure e) {
+            throw new IllegalStateException("a log of one server is always granted", e);
+        } finally {
+            if (!opened) {
+                log.close();
+            }
+        }
+    }
+
+    /**
+     * Opens a store over a log that other lock servers may claim as well. It begins as a standby, and claims the log once it is
+     * listened to.
+     *
+     * @param log closed with the store
+     * @param settings of the ownership
+     * @param epochIds random
+     * @param fatal ends the process with one line; called when the store's writer failed
+     */
+    public static LoggedStore share(
+            LoggedStoreConfig config,
+            Limits limits,
+            FencedLog log,
+            OwnershipMachine.Settings settings,
+            LongSupplier nanoTime,
+            IntSupplier epochIds,
+            Consumer<String> fatal) {
+        return new LoggedStore(config, limits, log, false, settings, nanoTime, epochIds, fatal);
+    }
+
+    private LoggedStore(
+            LoggedStoreConfig config,
+            Limits limits,
+            FencedLog log,
+            boolean wherever,
+            OwnershipMachine.@Nullable Settings settings,
+            LongSupplier nanoTime,
+            IntSupplier epochIds,
+            Consumer<String> fatal) {
+        this.config = config;
+        this.limits = limits;
+        this.log = log;
+        this.nanoTime = nanoTime;
+        this.epochIds = epochIds;
+        this.fatal = fatal;
+        this.turns = new Turns<>("palisade-store", config.queueMax(), wherever, LOOK_MILLIS, new Writer());
+        this.clock = new StoreClock(0, 0, nanoTime);
+        this.storeTimeoutMillis = settings == null ? 0 : settings.storeTimeoutMillis();
+        this.owner = settings == null
+                ? null
+                : new LogOwner(log, new OwnershipMachine(settings), this::monotonicMillis, new Tenure());
+        this.refusal = settings == null ? null : notActive("it has not claimed the log yet", "");
+    }
+
+    private long monotonicMillis() {
+        return Math.floorDiv(nanoTime.getAsLong(), 1_000_000L);
+    }
+
+    /** Reads the log into a new table, and begins an epoch of tokens there. Returns the largest token that counts. */
+    private long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
+        Restored restored = owner == null ? new Restored() : new Restored(owner::keepClaim);
+        log.load(restored);
+        restored.refuseIncomplete();
+        if (restored.epochIds.isEmpty() && (log.isBegun() || !restored.slots.isEmpty())) {
+            throw log.lost();
+        }
+        clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), restored.lastMillis, nanoTime);
+        long now = clock.nowMillis();
+        long high = restored.highToken;
+        if (log.isShared()) {
+            high = Math.max(high, Math.max(claimed.tokens(), restored.highestGranted()));
+        }
+        TokenCounter tokens = new TokenCounter(!log.isShared(), now, high, epochIds.getAsInt());
+        table = new LockTable(config, limits, log, restored, tokens, now);
+        sinceMillis = now;
+        return tokens.last();
+    }
+
+    // ---- from any thread ----
+
+    @Override
+    public CompletionStage<Answer> execute(Command command) {
+        return submit((locks, batch) -> answer(locks, command, batch));
+    }
+
+    @Override
+    public CompletionStage<List<HistoryEntry>> history(LockName lock) {
+        return submit((locks, batch) -> locks.history(lock));
+    }
+
+    @Override
+    public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
+        return submit((locks, batch) -> locks.list(prefix, after, locksMax, batch));
+    }
+
+    @Override
+    public void together(Runnable asks) {
+        turns.together(asks);
+    }
+
+    private <T> CompletionStage<T> submit(BiFunction<LockTable, CommandBatch, T> work) {
+        CompletableFuture<T> future = new CompletableFuture<>();
+        StoreFailure refused = refusal;
+        if (closing) {
+            future.completeExceptionally(stopping());
+        } else if (refused != null) {
+            future.completeExceptionally(refused);
+        } else if (!turns.ask(new Pending<>(work, future))) {
+            future.completeExceptionally(StoreFailure.unavailable(
+                    "the lock server is overloaded (queueMax is " + config.queueMax() + "); try later"));
+        } else if (closed) {
+            failLate(); // It came in between the last look at the queue and now.
+        }
+        return future;
+    }
+
+    @Override
+    public long nowMillis() {
+        return clock.nowMillis();
+    }
+
+    @Override
+    public Optional<StoreFailure> standby() {
+        StoreFailure refused = refusal;
+        return refused != null && refused.kind() == StoreFailure.Kind.NOT_ACTIVE
+                ? Optional.of(refused)
+                : Optional.empty();
+    }
+
+    @Override
+    public boolean mayLosePast() {
+        return log.isShared();
+    }
+
+    @Override
+    public StoreStatus status() {
+        long now = clock.nowMillis();
+        StoreFailure refused = refusal;
+        String why = closing ? "the lock server is stopping" : refused == null ? "" : refused.getMessage();
+        LockTable locks = table;
+        return new StoreStatus(
+                log.kind(),
+                log.where(),
+                "",
+                refused == null && !closing,
+                sinceMillis,
+                String.valueOf(why),
+                1,
+                locks == null ? List.of() : List.of(epoch(locks, now)));
+    }
+
+    private StoreStatus.Epoch epoch(LockTable locks, long now) {
+        TokenCounter tokens = locks.tokens();
+        return new StoreStatus.Epoch(
+                0,
+                tokens.base(),
+                tokens.beganAtMillis(),
+                log.isShared() ? "this server took over" : "this server started",
+                locks.recoveringMillis(now),
+                tokens.aheadMillis(now));
+    }
+
+    @Override
+    public int domainOf(LockName lock) {
+        return 0;
+    }
+
+    /** The base of the epoch that this server began; 0 for a standby. */
+    public long epochBase() {
+        LockTable locks = table;
+        return locks == null ? 0 : locks.tokens().base();
+    }
+
+    @Override
+    public void listen(Listener listener) {
+        this.listener = listener;
+        turns.start();
+    }
+
+    /** Hears of changes as with {@link #listen}; commands are decided by {@link #takeTurn} only. */
+    void listenInTurns(Listener hears) {
+        this.listener = hears;
+    }
+
+    /** Decides what has come in and what is due, on this thread. */
+    void takeTurn() {
+        turns.ownTurn();
+    }
+
+    /** Decides what has come in, then stops. Not interruptible: the log's writer must not be. */
+    @Override
+    public void close() {
+        sinceMillis = clock.nowMillis();
+        closing = true;
+        turns.stop();
+        if (owner != null) {
+            owner.stop();
+        }
+        closed = true;
+        failLate();
+        log.close();
+    }
+
+    /** Whether {@link #close} has come to its end. */
+    public boolean isClosed() {
+        return closed;
+    }
+
+    private void failLate() {
+        for (Pending<?> late = turns.withdraw(); late != null; late = turns.withdraw()) {
+            late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
+        }
+    }
+
+    // ---- the writer ----
+
+    private final class Writer implements Turns.Decider<Pending<?>> {
+        @Override
+        public long decide(List<Pending<?>> asked) {
+            try {
+                LoggedStore.this.decide(asked);
+            } catch (RuntimeException | Error e) {
+                // A half-decided batch must not be answered, and the state in memory is no longer the one in the log.
+                fatal.accept("the store's writer failed: " + e);
+                for (Pending<?> pending : asked) {
+                    pending.future().completeExceptionally(StoreFailure.outcomeUnknown("the lock server stopped"));
+                }
+                throw e;
+            }
+            return nextDueMillis();
+        }
+
+        @Override
+        public long nowMillis() {
+            return monotonicMillis();
+        }
+
+        @Override
+        public void failed(RuntimeException failure) {
+            fatal.accept("the store's writer failed: " + failure);
+        }
+    }
+
+    private long nextDueMillis() {
+        LockTable locks = table;
+        SyncedResults waiting = synced;
+        long due = locks == null || refusal != null ? Long.MAX_VALUE : locks.nextDueMillis();
+        if (due != Long.MAX_VALUE) {
+            due += monotonicMillis() - clock.nowMillis();
+        }
+        if (owner != null) {
+            due = Math.min(due, owner.nextDueMillis());
+        }
+        return waiting == null ? due : Math.min(due, waiting.dueMillis());
+    }
+
+    private void decide(List<Pending<?>> asked) {
+        boolean ready = owner == null || owner.isReady();
+        LockTable locks = table;
+        if (!ready || locks == null) {
+            refuse(asked);
+            return;
+        }
+        CommandBatch batch = new CommandBatch(clock.nowMillis());
+        List<Runnable> answers = new ArrayList<>(asked.size());
+        locks.expire(batch);
+        for (Pending<?> pending : asked) {
+            answers.add(pending.doneIn(locks, batch));
+        }
+        locks.forget(batch);
+        if (owner != null) {
+            if (!asked.isEmpty() || batch.written || !batch.changes.isEmpty() || owner.isIdle()) {
+                List<CompletableFuture<?>> futures = new ArrayList<>(asked.size());
+                asked.forEach(pending -> futures.add(pending.future()));
+                synced = new SyncedResults(answers, batch.changes, futures, monotonicMillis() + storeTimeoutMillis);
+                owner.sync(locks.tokens().last());
+            }
+            return;
+        }
+        if (batch.written) {
+            syncAlone();
+        }
+        tell(answers, batch.changes);
+    }
+
+    private void syncAlone() {
+        try {
+            log.sync(0);
+        } catch (LogFailure e) {
+            throw new IllegalStateException("a log of one server either syncs or ends the process", e);
+        }
+    }
+
+    private Answer answer(LockTable locks, Command command, CommandBatch batch) {
+        if (freeing && !frees(command)) {
+            return new Answer.Refused(new Rejection(
+                    Reason.STORE_UNAVAILABLE,
+                    "the log refuses records, so locks are only freed; try again later",
+                    Map.of(Rejection.APPLIED, "no")));
+        }
+        return locks.answer(command, batch);
+    }
+
+    private static boolean frees(Command command) {
+        return command instanceof Release
+                || command instanceof ForceRelease
+                || command instanceof Abandon
+                || command instanceof Leave;
+    }
+
+    private void refuse(List<Pending<?>> asked) {
+        StoreFailure refused = refusal;
+        for (Pending<?> pending : asked) {
+            pending.future()
+                    .completeExceptionally(refused != null ? refused : StoreFailure.unavailable("try again later"));
+        }
+        SyncedResults waiting = synced;
+        if (waiting != null && monotonicMillis() >= waiting.dueMillis()) {
+            waiting.outcomeUnknown("the log did not acknowledge the batch within " + storeTimeoutMillis + " ms");
+            synced = new SyncedResults(List.of(), waiting.changes(), List.of(), Long.MAX_VALUE);
+        }
+    }
+
+    private static StoreFailure stopping() {
+        return StoreFailure.unavailable("the lock server is stopping; try another or later");
+    }
+
+    private static StoreFailure notActive(String why, String activeAddress) {
+        return StoreFailure.notActive("this lock server is a standby: " + why, activeAddress);
+    }
+
+    /** What this server does while it owns the log, and when it does no more. */
+    private final class Tenure implements LogOwner.Duties {
+        @Override
+        public long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
+            synced = null;
+            return LoggedStore.this.load(claimed);
+        }
+
+        @Override
+        public void serve(ClaimReply.Claimed claimed, boolean onlyFreeing) {
+            LockTable locks = Objects.requireNonNull(table, "serving without memory");
+            freeing = onlyFreeing;
+            clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
+            locks.tokens().counted(claimed.tokens());
+            sinceMillis = clock.nowMillis();
+            locks.resume(sinceMillis, claimed.recoveringUntilMillis());
+            refusal = null;
+        }
+
+        @Override
+        public void suspend(String why) {
+            refusal = StoreFailure.unavailable(why);
+            sinceMillis = clock.nowMillis();
+        }
+
+        @Override
+        public void acknowledge() {
+            SyncedResults stored = synced;
+            synced = null;
+            if (stored != null) {
+                tell(stored.replies(), stored.changes());
+            }
+        }
+
+        @Override
+        public void standBy(String why, String activeAddress) {
+            refusal = notActive(why, activeAddress);
+        }
+
+        @Override
+        public void drop(String why, String activeAddress) {
+            StoreFailure refused = notActive(why, activeAddress);
+            refusal = refused;
+            sinceMillis = clock.nowMillis();
+            table = null;
+            SyncedResults lost = synced;
+            synced = null;
+            if (lost != null) {
+                lost.outcomeUnknown("another lock server owns the log now");
+            }
+            Listener hears = listener;
+            if (hears != null) {
+                safely(() -> hears.deposed(refused));
+            }
+        }
+    }
+
+    private void tell(List<Runnable> answers, List<CommandBatch.Change> changes) {
+        answers.forEach(Runnable::run);
+        Listener hears = listener;
+        if (hears == null) {
+            return;
+        }
+        for (CommandBatch.Change change : changes) {
+            safely(() -> hears.changed(change.state(), change.events(), change.atMillis()));
+        }
+        if (!answers.isEmpty() || !changes.isEmpty()) {
+            safely(hears::told);
+        }
+    }
+
+    /** What is durable stays so whatever a listener makes of it. */
+    private static void safely(Runnable telling) {
+        try {
+            telling.run();
+        } catch (RuntimeException e) {
+            LOG.error("telling of a change failed", e);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package dev.palisade.server.store.log;
+
+import dev.palisade.server.ownership.AppendRequest;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.ClaimRequest;
+import dev.palisade.server.ownership.Past;
+import dev.palisade.server.ownership.Position;
+import dev.palisade.server.ownership.WriterId;
+import dev.palisade.server.store.StoreUnusable;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** One lock server's client of a {@link MemoryLogServer}. */
+final class MemoryLog implements FencedLog {
+    private static final AtomicLong WRITERS = new AtomicLong();
+
+    private final MemoryLogServer server;
+    private final String address;
+    private final boolean init;
+    private final long recoveryMillis;
+    private final String process = "process " + WRITERS.incrementAndGet();
+    private WriterId writer = WriterId.NONE;
+    private long seq;
+    private long stored;
+    private long nextId = 1;
+    private boolean begun;
+    private boolean owned;
+    private boolean frees;
+    private Map<Long, NavigableMap<Integer, byte[]>> written = new TreeMap<>();
+    private List<Long> deleted = new ArrayList<>();
+    private boolean cut;
+
+    MemoryLog(MemoryLogServer server, String address, boolean init, long recoveryMillis) {
+        this.server = server;
+        this.address = address;
+        this.init = init;
+        this.recoveryMillis = recoveryMillis;
+    }
+
+    /** Whether nothing of this client arrives. */
+    void cut(boolean isCut) {
+        cut = isCut;
+    }
+
+    @Override
+    public String kind() {
+        return "memory";
+    }
+
+    @Override
+    public String where() {
+        return "here";
+    }
+
+    @Override
+    public boolean isShared() {
+        return true;
+    }
+
+    @Override
+    public StoreUnusable lost() {
+        return new StoreUnusable("the memory log has lost its records");
+    }
+
+    @Override
+    public boolean isBegun() {
+        return begun;
+    }
+
+    @Override
+    public ClaimReply claim(Past past) throws LogFailure {
+        reach();
+        WriterId fresh = new WriterId(77, WRITERS.incrementAndGet());
+        ClaimReply reply = server.claim(new ClaimRequest(fresh, past, process, address, !owned, init, recoveryMillis));
+        if (reply instanceof ClaimReply.Claimed claimed) {
+            writer = fresh;
+            seq = 0;
+            stored = claimed.tokens();
+            owned = true;
+            begun = !claimed.position().equals(Position.NONE);
+            if (begun && claimed.position().equals(past.unconfirmed())) {
+                forget();
+            }
+        }
+        return reply;
+    }
+
+    private void reach() throws LogFailure {
+        if (cut) {
+            throw LogFailure.unknown("cut off");
+        }
+    }
+
+    private void forget() {
+        written = new TreeMap<>();
+        deleted = new ArrayList<>();
+    }
+
+    @Override
+    public void load(Loader loader) throws StoreUnusable, LogFailure {
+        reach();
+        forget();
+        nextId = 1;
+        for (Map.Entry<Long, NavigableMap<Integer, byte[]>> record :
+                server.records().entrySet()) {
+            for (Map.Entry<Integer, byte[]> part : record.getValue().entrySet()) {
+                loader.record(record.getKey(), part.getKey(), ByteBuffer.wrap(part.getValue()));
+            }
+            nextId = record.getKey() + 1;
+            loader.progress();
+        }
+    }
+
+    @Override
+    public long add(byte[] body) {
+        update(nextId, 0, body);
+        return nextId++;
+    }
+
+    @Override
+    public void update(long id, int index, byte[] body) {
+        written.computeIfAbsent(id, fresh -> new TreeMap<>()).put(index, body);
+    }
+
+    @Override
+    public void delete(long id, int updates) {
+        written.remove(id);
+        deleted.add(id);
+    }
+
+    @Override
+    public void frees(boolean only) {
+        frees = only;
+    }
+
+    @Override
+    public void sync(long tokens) throws LogFailure {
+        append(tokens, false);
+    }
+
+    @Override
+    public void endClaim() throws LogFailure {
+        append(stored, true);
+    }
+
+    private void append(long tokens, boolean yields) throws LogFailure {
+        reach();
+        server.append(
+                new MemoryLogServer.Append(
+                        new AppendRequest(writer, seq + 1, stored, tokens, yields, false), written, deleted),
+                frees);
+        seq++;
+        stored = tokens;
+        forget();
+    }
+
+    @Override
+    public void close() {}
+}
