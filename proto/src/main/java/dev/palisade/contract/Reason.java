@@ -45,6 +45,8 @@ public enum Reason {
     SUSPECT_PRIMARY,
     /** The store cannot be reached; nothing was done. */
     STORE_UNAVAILABLE,
+    /** This lock server is a standby: another one is active, or none is yet. Nothing was done here. */
+    NOT_ACTIVE,
     /** The call may or may not have been applied. */
     OUTCOME_UNKNOWN
 }

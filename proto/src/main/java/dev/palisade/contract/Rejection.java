@@ -32,6 +32,8 @@ public record Rejection(Reason reason, String message, Map<String, String> metad
     public static final String ENDED = "ended";
     /** Metadata: who ended the lease and why, when a person did. */
     public static final String DETAIL = "detail";
+    /** Metadata: {@code host:port} of the lock server that is active, where a standby knows it. */
+    public static final String ACTIVE = "active";
     /** Metadata: the name of the limit that was reached. */
     public static final String LIMIT = "limit";
 

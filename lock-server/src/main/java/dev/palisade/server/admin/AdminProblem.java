@@ -39,7 +39,8 @@ public final class AdminProblem {
                     MARK_UNAVAILABLE,
                     RECOVERING,
                     SUSPECT_PRIMARY,
-                    STORE_UNAVAILABLE -> 503;
+                    STORE_UNAVAILABLE,
+                    NOT_ACTIVE -> 503;
             case OUTCOME_UNKNOWN -> 502;
             // Reasons of a guard, which a lock server does not give.
             case SEQUENCER_MISSING, SEQUENCER_INVALID, WRONG_RESOURCE, MODE_NOT_ALLOWED -> 500;

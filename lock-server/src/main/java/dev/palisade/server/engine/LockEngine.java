@@ -42,6 +42,7 @@ import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
@@ -155,13 +156,27 @@ public final class LockEngine implements LockStore.Listener {
     /**
      * Attaches a stream. An older stream of the session is told that it is superseded.
      *
-     * @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED
+     * @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED,
+     *     NOT_ACTIVE
      */
     public Session attach(
             SessionId id, long gen, String owner, boolean keepLeasesOnDisconnect, Peer peer, SessionHolder holder) {
-        return sessions.attach(
+        requireActive();
+        Session attached = sessions.attach(
                 new Session(id, gen, owner, keepLeasesOnDisconnect, peer, holder.principal(), store.nowMillis()),
                 holder.sessionsMax());
+        if (store.standby().isPresent()) { // Deposed meanwhile, and perhaps before the session was known.
+            sessions.forget(attached);
+            requireActive();
+        }
+        return attached;
+    }
+
+    private void requireActive() {
+        Optional<StoreFailure> standby = store.standby();
+        if (standby.isPresent()) {
+            throw notActive(standby.get(), "no").asException();
+        }
     }
 
     /** The stream broke or ended. */
@@ -241,7 +256,7 @@ public final class LockEngine implements LockStore.Listener {
     private static boolean isFinal(Answer.Refused refused) {
         Reason reason = refused.rejection().reason();
         return switch (reason) {
-            case RECOVERING, SUSPECT_PRIMARY, STORE_UNAVAILABLE, OUTCOME_UNKNOWN -> false;
+            case RECOVERING, SUSPECT_PRIMARY, STORE_UNAVAILABLE, NOT_ACTIVE, OUTCOME_UNKNOWN -> false;
             default -> true;
         };
     }
@@ -701,8 +716,12 @@ public final class LockEngine implements LockStore.Listener {
         Throwable cause = failure instanceof java.util.concurrent.CompletionException && failure.getCause() != null
                 ? failure.getCause()
                 : failure;
-        if (!sessions.freesNothing()) { // A server that stops says so elsewhere.
+        boolean isStandby = cause instanceof StoreFailure known && known.kind() == StoreFailure.Kind.NOT_ACTIVE;
+        if (!sessions.freesNothing() && !isStandby) { // A server that stops, or is a standby, says so elsewhere.
             outage.refused(String.valueOf(cause.getMessage()));
+        }
+        if (cause instanceof StoreFailure standby && standby.kind() == StoreFailure.Kind.NOT_ACTIVE) {
+            return new Answer.Refused(notActive(standby, "no"));
         }
         boolean unknown = !(cause instanceof StoreFailure known) || known.isOutcomeUnknown();
         return new Answer.Refused(new Rejection(
@@ -711,7 +730,25 @@ public final class LockEngine implements LockStore.Listener {
                 Map.of(Rejection.APPLIED, unknown ? "unknown" : "no")));
     }
 
+    private static Rejection notActive(StoreFailure standby, String applied) {
+        Map<String, String> metadata = new HashMap<>();
+        metadata.put(Rejection.APPLIED, applied);
+        if (!standby.activeAddress().isEmpty()) {
+            metadata.put(Rejection.ACTIVE, standby.activeAddress());
+        }
+        return new Rejection(
+                Reason.NOT_ACTIVE, standby.getMessage() + "; give clients the addresses of all lock servers", metadata);
+    }
+
     // ---- what happened, from the store's thread ----
+
+    @Override
+    public void deposed(StoreFailure why) {
+        sessions.forgetAll(notActive(why, "no"));
+        for (ParkedCall call : parked.values()) {
+            call.result().complete(new Answer.Refused(notActive(why, "unknown")));
+        }
+    }
 
     @Override
     public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {

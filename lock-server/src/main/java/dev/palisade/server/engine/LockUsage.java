@@ -6,6 +6,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.LockRequest;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -169,6 +170,15 @@ final class LockUsage {
         if (request != null) {
             ended(request);
         }
+    }
+
+    /** Another server counts from now on. */
+    void forgetAll() {
+        accounts.keySet()
+                .forEach(principal -> accounts.computeIfPresent(principal, (same, account) -> {
+                    List.copyOf(account.entries.keySet()).forEach(request -> remove(account, request));
+                    return null;
+                }));
     }
 
     private void put(Account account, String principal, LockRequest request, Entry entry, long nowMillis) {

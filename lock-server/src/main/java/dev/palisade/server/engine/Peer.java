@@ -2,6 +2,7 @@ package dev.palisade.server.engine;
 
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 
@@ -34,4 +35,7 @@ public interface Peer {
 
     /** A newer stream of the same session took over; nothing more is said on this one. */
     void superseded();
+
+    /** This server is no longer active; nothing more is said on this stream. */
+    void deposed(Rejection why);
 }

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +42,8 @@ final class Sessions {
     private final Map<String, Integer> ofPrincipal = new ConcurrentHashMap<>();
 
     private volatile boolean freesNothing;
+    /** Counts how often this server was deposed: what it still had to free then, another server decides. */
+    private final AtomicLong tenure = new AtomicLong();
 
     Sessions(LockStore store, EngineConfig config, Timer timer, EventLog events, LockUsage usage) {
         this.usage = usage;
@@ -182,9 +185,34 @@ final class Sessions {
             Request request = held.grant().request();
             usage.detached(new LockRequest(held.lock(), request.id()), graceEnds + request.ttlMillis());
         });
+        long during = tenure.get();
         timer.after(config.graceMillis(), () -> {
+            if (tenure.get() != during) {
+                return;
+            }
             newest.computeIfPresent(session.id(), (same, current) -> current == session ? forgotten(session) : current);
             abandon(session);
+        });
+    }
+
+    /** Ends all streams, and discards what they had: another server has it in its log. */
+    void forgetAll(Rejection why) {
+        tenure.incrementAndGet();
+        for (Session session : List.copyOf(newest.values())) {
+            forget(session);
+            session.peer().deposed(why);
+        }
+        usage.forgetAll();
+    }
+
+    /** Discards a session; nothing of it is freed here. */
+    void forget(Session session) {
+        newest.computeIfPresent(session.id(), (same, current) -> {
+            if (current != session) {
+                return current;
+            }
+            session.markDisconnected();
+            return forgotten(session);
         });
     }
 
@@ -244,8 +272,15 @@ final class Sessions {
 
     /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
     private void insist(Command command) {
+        insist(command, tenure.get());
+    }
+
+    private void insist(Command command, long during) {
+        if (tenure.get() != during) {
+            return;
+        }
         store.execute(command).exceptionally(failure -> {
-            timer.after(Math.max(1_000, config.graceMillis()), () -> insist(command));
+            timer.after(Math.max(1_000, config.graceMillis()), () -> insist(command, during));
             return new Answer.Abandoned(false);
         });
     }

@@ -425,6 +425,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         end(new Rejection(Reason.SESSION_UNKNOWN, "a newer stream of this session has taken over"));
     }
 
+    @Override
+    public void deposed(Rejection why) {
+        end(why);
+    }
+
     private static LostEvent lostEvent(LockName name, GrantId grant, End end, String detail) {
         return LostEvent.newBuilder()
                 .setLock(name.value())

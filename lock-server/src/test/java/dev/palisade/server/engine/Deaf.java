@@ -2,6 +2,7 @@ package dev.palisade.server.engine;
 
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
+import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
 import java.util.ArrayList;
@@ -10,6 +11,7 @@ import java.util.List;
 /** A stream that nobody reads; it counts what its holder is asked for. */
 final class Deaf implements Peer {
     final List<GrantId> asked = new ArrayList<>();
+    final List<Rejection> deposed = new ArrayList<>();
 
     @Override
     public void offered(LockName lock, Grant grant, int turns, long offerMillis, long seenSentNanos) {}
@@ -30,4 +32,9 @@ final class Deaf implements Peer {
 
     @Override
     public void superseded() {}
+
+    @Override
+    public void deposed(Rejection why) {
+        deposed.add(why);
+    }
 }

@@ -333,9 +333,71 @@ class LockEngineTest {
         }
     }
 
+    private void depose() {
+        StoreFailure why = StoreFailure.notActive("lock server b:1 is active", "b:1");
+        store.standby = Optional.of(why);
+        engine.deposed(why);
+    }
+
+    private static LockEngine.Asked asked(int number) {
+        return new LockEngine.Asked(
+                new LockName("a"), new RequestId(SESSION, number), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1);
+    }
+
+    @Test
+    void aDeposedServerEndsItsStreamsAndFreesNothing() {
+        Deaf peer = new Deaf();
+        Session session = engine.attach(SESSION, 1, "", false, peer, new SessionHolder("web", 10));
+        var unused = engine.acquire(session, asked(1), new LockQuota("web", 10, 10));
+        assertThat(engine.locksOf("web")).isEqualTo(1);
+        depose();
+        assertThat(peer.deposed).extracting(Rejection::reason).containsExactly(Reason.NOT_ACTIVE);
+        assertThat(peer.deposed.get(0).metadata()).containsEntry(Rejection.ACTIVE, "b:1");
+        engine.detach(session);
+        timed.forEach(Runnable::run);
+        assertThat(store.taken).noneMatch(command -> command instanceof Leave || command instanceof Abandon);
+        assertThat(engine.sessions("", 10).sessions()).isEmpty();
+        assertThat(engine.locksOf("web")).isZero();
+    }
+
+    @Test
+    void whatWasToBeFreedWhenAServerWasDeposedIsDiscarded() {
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
+        var unused = engine.acquire(session, asked(1), LockQuota.NONE);
+        engine.detach(session);
+        store.busy = true;
+        timed.remove().run(); // The grace is over; the store takes no Leave.
+        depose();
+        store.busy = false;
+        store.standby = Optional.empty(); // Active again, with what the log has.
+        timed.forEach(Runnable::run);
+        assertThat(store.taken).noneMatch(command -> command instanceof Leave);
+    }
+
+    @Test
+    void aStandbyTakesNoSession() {
+        depose();
+        assertThatThrownBy(() -> engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE))
+                .isInstanceOfSatisfying(RejectedException.class, refused -> {
+                    assertThat(refused.rejection().reason()).isEqualTo(Reason.NOT_ACTIVE);
+                    assertThat(refused.rejection().metadata()).containsEntry(Rejection.ACTIVE, "b:1");
+                });
+    }
+
+    @Test
+    void aCallThatWaitsAtADeposedServerIsToAskTheActiveOne() {
+        CompletableFuture<Answer> call = engine.acquireParked(asked(1), LockQuota.NONE, Optional::empty);
+        depose();
+        assertThat(call.getNow(null)).isInstanceOfSatisfying(Answer.Refused.class, refused -> {
+            assertThat(refused.rejection().reason()).isEqualTo(Reason.NOT_ACTIVE);
+            assertThat(refused.rejection().metadata()).containsEntry(Rejection.APPLIED, "unknown");
+        });
+    }
+
     private static final class BusyStore implements LockStore {
         final List<Command> taken = new ArrayList<>();
         boolean busy;
+        Optional<StoreFailure> standby = Optional.empty();
         long now = 1;
         Answer renewal = new Answer.Expired();
         CompletableFuture<Answer> acquired = CompletableFuture.completedFuture(new Answer.Queued(1));
@@ -363,6 +425,11 @@ class LockEngineTest {
         @Override
         public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
             return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
+        }
+
+        @Override
+        public Optional<StoreFailure> standby() {
+            return standby;
         }
 
         @Override

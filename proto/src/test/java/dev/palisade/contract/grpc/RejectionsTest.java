@@ -43,6 +43,7 @@ class RejectionsTest {
         TABLE.put(Reason.RECOVERING, Code.UNAVAILABLE);
         TABLE.put(Reason.SUSPECT_PRIMARY, Code.UNAVAILABLE);
         TABLE.put(Reason.STORE_UNAVAILABLE, Code.UNAVAILABLE);
+        TABLE.put(Reason.NOT_ACTIVE, Code.UNAVAILABLE);
         TABLE.put(Reason.OUTCOME_UNKNOWN, Code.UNKNOWN);
     }
 
