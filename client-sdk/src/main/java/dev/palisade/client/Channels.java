@@ -57,6 +57,18 @@ final class Channels {
         return channel;
     }
 
+    /** The next attempt goes to {@code server}, if it is one of these: a client trusts no address that it was not given. */
+    void prefer(String server) {
+        int known = servers.indexOf(server);
+        if (known >= 0) {
+            next = known;
+        }
+    }
+
+    int count() {
+        return channels.size();
+    }
+
     boolean several() {
         return channels.size() > 1;
     }

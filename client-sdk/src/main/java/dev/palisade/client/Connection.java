@@ -2,6 +2,7 @@ package dev.palisade.client;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.LinkageErrors;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.grpc.Rejections;
@@ -139,11 +140,16 @@ final class Connection {
             session.unusable(linkage.get());
             return;
         }
-        loop.in(backoff.nextDelayNanos(), this::connect);
+        Optional<Rejection> rejection = failure == null ? Optional.empty() : Rejections.ofThrowable(failure);
+        boolean isStandby =
+                rejection.filter(why -> why.reason() == Reason.NOT_ACTIVE).isPresent();
+        if (isStandby) {
+            channels.prefer(rejection.get().metadata().getOrDefault(Rejection.ACTIVE, ""));
+        }
+        loop.in(backoff.nextDelayNanos(isStandby, channels.count(), loop.now().nanos()), this::connect);
         if (worked) {
             session.disconnected();
         }
-        Optional<Rejection> rejection = failure == null ? Optional.empty() : Rejections.ofThrowable(failure);
         rejection.ifPresent(session::refused);
     }
 

@@ -1,5 +1,7 @@
 package dev.palisade.client;
 
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.Event;
@@ -12,6 +14,7 @@ import io.grpc.Channel;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -156,9 +159,21 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         for (Event event : frame.getEventsList()) {
             session.happened(event, sendTimes.at(frame.getSeenSentNanos()));
         }
-        if (isCutOff(frame.getRepliesList())) {
+        Optional<Rejection> standby = standby(frame.getRepliesList());
+        if (standby.isPresent()) {
+            connection.broken(this, standby.get().asException());
+        } else if (isCutOff(frame.getRepliesList())) {
             connection.leave(this, "the server cannot reach its store");
         }
+    }
+
+    /** The reply of a server that was deposed since it welcomed this stream. */
+    private Optional<Rejection> standby(List<Reply> replies) {
+        return replies.stream()
+                .filter(Reply::hasRejected)
+                .map(reply -> Wire.rejection(reply.getRejected()))
+                .filter(rejection -> rejection.reason() == Reason.NOT_ACTIVE)
+                .findFirst();
     }
 
     private boolean isCutOff(List<Reply> replies) {

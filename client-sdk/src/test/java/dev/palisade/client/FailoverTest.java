@@ -2,12 +2,16 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Granted;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -111,6 +115,70 @@ class FailoverTest {
         time.advanceMillis(4_000);
         assertThat(second.links).hasSize(1);
         assertThat(Fixture.leaseOf(wait).isValid()).isTrue();
+    }
+
+    private static Rejection standby(String active) {
+        return new Rejection(Reason.NOT_ACTIVE, "scripted", Map.of(Rejection.ACTIVE, active));
+    }
+
+    @Test
+    void aStandbyIsLeftAtOnceForTheServerThatItNames() {
+        try (ScriptedServer third = new ScriptedServer()) {
+            FakeTime own = new FakeTime();
+            first.refusal = standby("third:3");
+            PalisadeClient of3 = PalisadeClient.builder()
+                    .servers("first:1", "second:2", "third:3")
+                    .channelFactory(address -> switch (address) {
+                        case "first:1" -> first.channel(address);
+                        case "second:2" -> second.channel(address);
+                        default -> third.channel(address);
+                    })
+                    .time(own.clocks(), own)
+                    .callbackExecutor(Runnable::run)
+                    .build();
+            CompletableFuture<AcquireResult> asked = of3.acquireAsync("wanted", Fixture.TRY);
+            own.advanceMillis(1);
+            assertThat(Fixture.leaseOf(asked).isValid()).isTrue();
+            assertThat(second.links).isEmpty();
+            assertThat(third.links).hasSize(1);
+            own.stop();
+        }
+    }
+
+    /** Otherwise whoever answers at one address could send credentials anywhere. */
+    @Test
+    void anAddressThatTheClientWasNotGivenIsNotTried() {
+        first.refusal = standby("elsewhere:1");
+        first.link().fail(Rejections.toStatus(standby("elsewhere:1")));
+        time.advanceMillis(1);
+        assertThat(second.links).hasSize(1);
+        assertThat(Fixture.leaseOf(client.acquireAsync("wanted", Fixture.TRY)).isValid())
+                .isTrue();
+    }
+
+    @Test
+    void aServerThatWasDeposedIsLeftAtOnce() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        first.script = call -> ScriptedServer.rejected("NOT_ACTIVE");
+        CompletableFuture<AcquireResult> asked = client.acquireAsync("wanted", WAIT_MINUTE);
+        time.advanceMillis(50);
+        assertThat(Fixture.leaseOf(asked).isValid()).isTrue();
+        assertThat(second.link().calls(CallCase.RESUME)).hasSize(1);
+        assertThat(lease.isValid()).isTrue();
+    }
+
+    @Test
+    void whileNoServerIsActiveTheClientComesBackSoon() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        first.refusal = standby("second:2");
+        second.refusal = standby("first:1");
+        first.link().breakOff();
+        time.advanceMillis(2_500);
+        assertThat(first.links.size() + second.links.size()).isBetween(24, 80);
+        second.refusal = null;
+        time.advanceMillis(210);
+        assertThat(second.link().calls(CallCase.RESUME)).hasSize(1);
+        assertThat(lease.isValid()).isTrue();
     }
 
     @Test

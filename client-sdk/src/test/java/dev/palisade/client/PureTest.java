@@ -23,17 +23,45 @@ class PureTest {
         @Test
         void atOnceThenTwentyMillisDoublingToASecond() {
             Backoff backoff = new Backoff(() -> 0);
-            assertThat(LongStream.range(0, 9).map(i -> backoff.nextDelayNanos() / MS))
+            assertThat(LongStream.range(0, 9).map(i -> failed(backoff, 0)))
                     .containsExactly(0L, 20L, 40L, 80L, 160L, 320L, 640L, 1_000L, 1_000L);
             backoff.reset();
-            assertThat(backoff.nextDelayNanos()).isZero();
+            assertThat(failed(backoff, 0)).isZero();
         }
 
         @Test
         void jitterTakesAwayAtMostHalf() {
             Backoff backoff = new Backoff(() -> 1);
-            assertThat(LongStream.range(0, 3).map(i -> backoff.nextDelayNanos() / MS))
-                    .containsExactly(0L, 10L, 20L);
+            assertThat(LongStream.range(0, 3).map(i -> failed(backoff, 0))).containsExactly(0L, 10L, 20L);
+        }
+
+        @Test
+        void eachServerIsTriedBeforeAWaitForATakeover() {
+            Backoff backoff = new Backoff(() -> 0);
+            for (int i = 0; i < 6; i++) {
+                failed(backoff, 0);
+            }
+            assertThat(LongStream.range(0, 4).map(i -> standby(backoff, 100))).containsExactly(0L, 0L, 100L, 100L);
+        }
+
+        @Test
+        void aTakeoverKeepsWaitsShortForThreeSeconds() {
+            Backoff backoff = new Backoff(() -> 0);
+            for (int i = 0; i < 9; i++) {
+                standby(backoff, 0);
+            }
+            assertThat(failed(backoff, 2_999)).as("of the server that stopped").isEqualTo(100);
+            assertThat(standby(backoff, 3_000)).isGreaterThan(100);
+            backoff.reset();
+            assertThat(standby(backoff, 60_000)).as("another takeover").isZero();
+        }
+
+        private long failed(Backoff backoff, long atMillis) {
+            return backoff.nextDelayNanos(false, 3, atMillis * MS) / MS;
+        }
+
+        private long standby(Backoff backoff, long atMillis) {
+            return backoff.nextDelayNanos(true, 3, atMillis * MS) / MS;
         }
     }
 

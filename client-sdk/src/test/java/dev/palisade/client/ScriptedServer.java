@@ -3,6 +3,8 @@ package dev.palisade.client;
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.Call;
@@ -45,6 +47,9 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
     volatile boolean welcoming = true;
     volatile boolean answersKeepAlives = true;
+    /** Ends each stream at its hello. */
+    volatile @Nullable Rejection refusal;
+
     volatile int callsInFlightMax = 10_000;
     volatile int turnsMax = FencingToken.PER_GRANT;
     volatile Function<Call, Reply.@Nullable Builder> script = this::grantAll;
@@ -209,6 +214,11 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
         @Override
         public void onNext(ClientFrame frame) {
             frames.add(frame);
+            Rejection refused = refusal;
+            if (frame.hasHello() && refused != null) {
+                fail(Rejections.toStatus(refused));
+                return;
+            }
             if (frame.hasHello() && welcoming) {
                 push(ServerFrame.newBuilder()
                         .setWelcome(Welcome.newBuilder()
