@@ -4,6 +4,7 @@ import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.store.StoreUnusable;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A log of records with one writer: the port behind which a {@link LoggedStore} keeps what must last. A record has an id, is added,
@@ -82,6 +83,27 @@ public interface FencedLog extends AutoCloseable {
      * @throws LogFailure of a shared log only; what was written stays for the next {@link #sync}
      */
     void sync(long tokens) throws LogFailure;
+
+    /** Receives the outcome of a batch that was sent. */
+    interface Sent {
+        /**
+         * Called once, on any thread, perhaps before {@link #send} returns.
+         *
+         * @param failure null when the batch is durable, and the log was this server's
+         */
+        void replied(@Nullable LogFailure failure);
+    }
+
+    /** Syncs as {@link #sync} does, but does not wait for the outcome. Nothing else may be asked of the log before it is there. */
+    default void send(long tokens, Sent sent) {
+        LogFailure failure = null;
+        try {
+            sync(tokens);
+        } catch (LogFailure e) {
+            failure = e;
+        }
+        sent.replied(failure);
+    }
 
     /**
      * Ends the claim after the last {@link #sync}: the next server may claim at once.

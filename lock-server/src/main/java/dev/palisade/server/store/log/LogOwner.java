@@ -8,12 +8,13 @@ import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.ownership.OwnershipStep;
 import dev.palisade.server.store.StoreUnusable;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Driver of the ownership of a shared log: runs what the {@link OwnershipMachine} decides. Calls the log, and blocks as long as the log
- * does. Used by the store's writer, one thread at a time.
+ * does, but in {@link #send} and {@link #receive}. Used by the store's writer, one thread at a time.
  */
 final class LogOwner {
     /** The claim is kept by an empty batch when there was none for so long. */
@@ -33,6 +34,12 @@ final class LogOwner {
     private long notBeforeMillis = Long.MIN_VALUE;
     private String why = "it has not claimed the log yet";
     private String activeAddress = "";
+    /** Whether a batch was sent whose outcome was not received. */
+    private volatile boolean sending;
+    /** Whether that outcome is there. Written after {@link #outcome}. */
+    private volatile boolean replied;
+
+    private @Nullable LogFailure outcome;
 
     /** What an owner does with its memory. */
     interface Duties {
@@ -94,11 +101,47 @@ final class LogOwner {
         return state.isServing() ? Math.min(wakes, appendedMillis + IDLE_MILLIS) : wakes;
     }
 
-    /** Syncs a batch. {@link Duties} hears what came of it. */
-    void sync(long issued) {
+    /** Whether the owner only sends batches and receives their outcomes now: neither of both blocks. */
+    boolean onlySends() {
+        return state.phase() == Ownership.Phase.ACTIVE && !state.stopping();
+    }
+
+    /**
+     * Sends a batch.
+     *
+     * @param onReply called on any thread when the outcome is there, perhaps before this returns
+     */
+    void send(long issued, Runnable onReply) {
         tokens = issued;
         state = machine.sent(state);
-        append();
+        sending = true;
+        log.send(issued, failure -> {
+            outcome = failure;
+            replied = true;
+            onReply.run();
+        });
+    }
+
+    /** Whether the outcome of a batch has to be waited for. Thread-safe. */
+    boolean isWaiting() {
+        return sending && !replied;
+    }
+
+    /** Whether there is an outcome to receive. Thread-safe. */
+    boolean isReplied() {
+        return replied;
+    }
+
+    /** Takes the outcome of the batch that was sent. {@link Duties} learns what came of it. */
+    void receive() {
+        LogFailure failure = outcome;
+        sending = false;
+        replied = false;
+        if (failure == null) {
+            appended();
+        } else {
+            failed(failure);
+        }
     }
 
     /** Ends the claim if there is one, and every other duty. */

@@ -49,10 +49,11 @@ public final class LoggedStore implements LockStore {
     private final LoggedStoreConfig config;
     private final Limits limits;
     private final FencedLog log;
+    private final boolean wherever;
     private final LongSupplier nanoTime;
     private final IntSupplier epochIds;
     private final Consumer<String> fatal;
-    private final Turns<Pending<?>> turns;
+    private final CombiningExecutor<Pending<?>> executor;
     private final @Nullable LogOwner owner;
     private final long storeTimeoutMillis;
     private volatile StoreClock clock;
@@ -150,7 +151,8 @@ public final class LoggedStore implements LockStore {
         this.nanoTime = nanoTime;
         this.epochIds = epochIds;
         this.fatal = fatal;
-        this.turns = new Turns<>("palisade-store", config.queueMax(), wherever, LOOK_MILLIS, new Writer());
+        this.wherever = wherever;
+        this.executor = new CombiningExecutor<>("palisade-store", config.queueMax(), LOOK_MILLIS, new Writer());
         this.clock = new StoreClock(0, 0, nanoTime);
         this.storeTimeoutMillis = settings == null ? 0 : settings.storeTimeoutMillis();
         this.owner = settings == null
@@ -202,7 +204,7 @@ public final class LoggedStore implements LockStore {
 
     @Override
     public void together(Runnable asks) {
-        turns.together(asks);
+        executor.together(asks);
     }
 
     private <T> CompletionStage<T> submit(BiFunction<LockTable, CommandBatch, T> work) {
@@ -212,7 +214,7 @@ public final class LoggedStore implements LockStore {
             future.completeExceptionally(stopping());
         } else if (refused != null) {
             future.completeExceptionally(refused);
-        } else if (!turns.ask(new Pending<>(work, future))) {
+        } else if (!executor.ask(new Pending<>(work, future))) {
             future.completeExceptionally(StoreFailure.unavailable(
                     "the lock server is overloaded (queueMax is " + config.queueMax() + "); try later"));
         } else if (closed) {
@@ -281,7 +283,7 @@ public final class LoggedStore implements LockStore {
     @Override
     public void listen(Listener listener) {
         this.listener = listener;
-        turns.start();
+        executor.start();
     }
 
     /** Hears of changes as with {@link #listen}; commands are decided by {@link #takeTurn} only. */
@@ -291,7 +293,7 @@ public final class LoggedStore implements LockStore {
 
     /** Decides what has come in and what is due, on this thread. */
     void takeTurn() {
-        turns.ownTurn();
+        executor.ownTurn();
     }
 
     /** Decides what has come in, then stops. Not interruptible: the log's writer must not be. */
@@ -299,7 +301,7 @@ public final class LoggedStore implements LockStore {
     public void close() {
         sinceMillis = clock.nowMillis();
         closing = true;
-        turns.stop();
+        executor.stop();
         if (owner != null) {
             owner.stop();
         }
@@ -314,14 +316,14 @@ public final class LoggedStore implements LockStore {
     }
 
     private void failLate() {
-        for (Pending<?> late = turns.withdraw(); late != null; late = turns.withdraw()) {
+        for (Pending<?> late = executor.withdraw(); late != null; late = executor.withdraw()) {
             late.future().completeExceptionally(StoreFailure.unavailable("the lock server stopped"));
         }
     }
 
     // ---- the writer ----
 
-    private final class Writer implements Turns.Decider<Pending<?>> {
+    private final class Writer implements CombiningExecutor.BatchProcessor<Pending<?>> {
         @Override
         public long decide(List<Pending<?>> asked) {
             try {
@@ -335,6 +337,21 @@ public final class LoggedStore implements LockStore {
                 throw e;
             }
             return nextDueMillis();
+        }
+
+        @Override
+        public boolean mayBlock() {
+            return owner == null ? !wherever : !owner.onlySends();
+        }
+
+        @Override
+        public boolean isWaiting() {
+            return owner != null && owner.isWaiting();
+        }
+
+        @Override
+        public boolean isReplied() {
+            return owner != null && owner.isReplied();
         }
 
         @Override
@@ -362,6 +379,13 @@ public final class LoggedStore implements LockStore {
     }
 
     private void decide(List<Pending<?>> asked) {
+        if (owner != null && owner.isReplied()) {
+            owner.receive(); // What was asked meanwhile is a batch of its own.
+            return;
+        }
+        if (owner != null && owner.isWaiting()) {
+            return;
+        }
         boolean ready = owner == null || owner.isReady();
         LockTable locks = table;
         if (!ready || locks == null) {
@@ -380,7 +404,7 @@ public final class LoggedStore implements LockStore {
                 List<CompletableFuture<?>> futures = new ArrayList<>(asked.size());
                 asked.forEach(pending -> futures.add(pending.future()));
                 synced = new SyncedResults(answers, batch.changes, futures, monotonicMillis() + storeTimeoutMillis);
-                owner.sync(locks.tokens().last());
+                owner.send(locks.tokens().last(), executor::replied);
             }
             return;
         }

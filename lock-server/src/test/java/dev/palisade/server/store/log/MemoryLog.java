@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** One lock server's client of a {@link MemoryLogServer}. */
 final class MemoryLog implements FencedLog {
@@ -34,6 +35,8 @@ final class MemoryLog implements FencedLog {
     private Map<Long, NavigableMap<Integer, byte[]>> written = new TreeMap<>();
     private List<Long> deleted = new ArrayList<>();
     private boolean cut;
+    private boolean holdsReplies;
+    private @Nullable Runnable held;
 
     MemoryLog(MemoryLogServer server, String address, boolean init, long recoveryMillis) {
         this.server = server;
@@ -141,6 +144,36 @@ final class MemoryLog implements FencedLog {
     @Override
     public void sync(long tokens) throws LogFailure {
         append(tokens, false);
+    }
+
+    /** From now on the outcomes of batches that are sent wait for {@link #reply}. */
+    void holdReplies() {
+        holdsReplies = true;
+    }
+
+    /** Delivers the outcome that was held, on this thread. */
+    void reply() {
+        Runnable reply = held;
+        held = null;
+        if (reply == null) {
+            throw new IllegalStateException("no batch was sent");
+        }
+        reply.run();
+    }
+
+    boolean isSending() {
+        return held != null;
+    }
+
+    @Override
+    public void send(long tokens, Sent sent) {
+        if (!holdsReplies) {
+            FencedLog.super.send(tokens, sent);
+        } else if (held != null) {
+            throw new IllegalStateException("a second batch in flight");
+        } else {
+            FencedLog.super.send(tokens, failure -> held = () -> sent.replied(failure));
+        }
     }
 
     @Override

@@ -11,19 +11,18 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whose turn it is to decide. What is asked gathers until one thread takes all of it, one thread at a time: the store's own, which also
- * comes when time alone has something to decide; or, where a turn does not block, the thread that has asked for a few
- * things together, so that no other has to wake up for them. Knows nothing of locks.
+ * Queue whose batches are processed by one thread at a time: its own, which also comes when time alone has something to decide; or,
+ * where a batch does not block, the thread that has asked for a few things together, so that no other has to wake up for them.
+ * A batch may wait for a reply: then nothing more is processed until the thread that brings the reply does so. Knows nothing of locks.
  */
-final class Turns<T> {
+final class CombiningExecutor<T> {
     private static final int BATCH_MAX = 4_096;
     /** More than this is worth waking the store's own thread for: whoever asks has the next frame to read meanwhile. */
     private static final int ELSEWHERE_MAX = 64;
 
     private final int askedMax;
-    private final boolean wherever;
     private final long sleepMaxMillis;
-    private final Decider<T> decider;
+    private final BatchProcessor<T> processor;
     private final Thread own;
     private final Queue<T> asked = new ConcurrentLinkedQueue<>();
     private final AtomicInteger count = new AtomicInteger();
@@ -39,10 +38,23 @@ final class Turns<T> {
     private volatile boolean stopping;
     private boolean over;
 
-    /** Decides what was asked. */
-    interface Decider<T> {
+    /** Processes what was asked. */
+    interface BatchProcessor<T> {
         /** @return when there is something to decide without being asked, in the store's time */
         long decide(List<T> asked);
+
+        /** Whether the next batch may block: then the own thread takes it. Called in a turn. */
+        boolean mayBlock();
+
+        /** Whether the last batch waits for a reply: {@link #decide} is called with nothing meanwhile. Thread-safe. */
+        default boolean isWaiting() {
+            return false;
+        }
+
+        /** Whether that reply is there, for {@link #decide} to take. Thread-safe. */
+        default boolean isReplied() {
+            return false;
+        }
 
         long nowMillis();
 
@@ -52,14 +64,12 @@ final class Turns<T> {
 
     /**
      * @param askedMax that may wait for a turn
-     * @param wherever turns do not block, so any thread that may not be interrupted can take one
      * @param sleepMaxMillis after which its own thread looks at the time in any case
      */
-    Turns(String thread, int askedMax, boolean wherever, long sleepMaxMillis, Decider<T> decider) {
+    CombiningExecutor(String thread, int askedMax, long sleepMaxMillis, BatchProcessor<T> processor) {
         this.askedMax = askedMax;
-        this.wherever = wherever;
         this.sleepMaxMillis = sleepMaxMillis;
-        this.decider = decider;
+        this.processor = processor;
         this.own = new Thread(this::run, thread);
     }
 
@@ -74,7 +84,9 @@ final class Turns<T> {
             return false;
         }
         asked.add(something);
-        if (asking.get() == null) {
+        if (asking.get() == null
+                && !processor.isWaiting()
+                && !processor.isReplied()) { // Else whoever takes the reply looks.
             wakeOwn(Long.MIN_VALUE);
         }
         return true;
@@ -87,14 +99,31 @@ final class Turns<T> {
             asks.run();
         } finally {
             asking.remove();
-            if (!asked.isEmpty()) {
-                if (wherever && count.get() <= ELSEWHERE_MAX) {
-                    takeTurns();
-                } else {
-                    wakeOwn(Long.MIN_VALUE);
-                }
-            }
+            take();
         }
+    }
+
+    /** For the thread that brings the reply for which the last batch waits. May take turns. */
+    void replied() {
+        take();
+    }
+
+    private void take() {
+        if (count.get() > ELSEWHERE_MAX) {
+            if (hasWork()) {
+                wakeOwn(Long.MIN_VALUE);
+            }
+        } else {
+            takeTurns();
+        }
+    }
+
+    private boolean hasWork() {
+        return processor.isReplied() || (!asked.isEmpty() && !processor.isWaiting());
+    }
+
+    private boolean isDone() {
+        return stopping && asked.isEmpty() && !processor.isWaiting() && !processor.isReplied();
     }
 
     /** Takes back what nobody will decide any more; null when there is nothing. */
@@ -131,7 +160,7 @@ final class Turns<T> {
     }
 
     private void run() {
-        while (!stopping || !asked.isEmpty()) {
+        while (!isDone()) {
             ownTurn();
             sleep();
         }
@@ -141,7 +170,9 @@ final class Turns<T> {
     void ownTurn() {
         turn.lock();
         try {
-            decide();
+            do {
+                decide();
+            } while (processor.isReplied());
         } finally {
             turn.unlock();
         }
@@ -149,16 +180,16 @@ final class Turns<T> {
 
     private void sleep() {
         long until = dueMillis;
-        long millis = Math.min(until - decider.nowMillis(), sleepMaxMillis);
+        long millis = Math.min(until - processor.nowMillis(), sleepMaxMillis);
         sleepsUntilMillis = until;
         // Looked at after it was said for how long: who comes later wakes this thread, who came before is seen here.
-        if (millis > 0 && asked.isEmpty() && !stopping && dueMillis >= until) {
+        if (millis > 0 && !hasWork() && (!stopping || processor.isWaiting()) && dueMillis >= until) {
             LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(millis));
         }
         sleepsUntilMillis = Long.MIN_VALUE;
         if (Thread.interrupted()) {
             IllegalStateException failure = new IllegalStateException("nobody may interrupt the store's writer");
-            decider.failed(failure);
+            processor.failed(failure);
             throw failure;
         }
     }
@@ -172,13 +203,17 @@ final class Turns<T> {
 
     /** Whoever has a turn looks again after it: who finds the turn taken need not wait. */
     private void takeTurns() {
-        while (!asked.isEmpty() && !turn.isHeldByCurrentThread() && turn.tryLock()) {
+        while (hasWork() && !turn.isHeldByCurrentThread() && turn.tryLock()) {
             try {
                 if (over) {
                     return;
                 }
+                if (processor.mayBlock()) {
+                    wakeOwn(Long.MIN_VALUE);
+                    return;
+                }
                 decide();
-                wakeOwn(dueMillis);
+                wakeOwn(stopping ? Long.MIN_VALUE : dueMillis);
             } finally {
                 turn.unlock();
             }
@@ -187,12 +222,13 @@ final class Turns<T> {
 
     private void decide() {
         batch.clear(); // A turn that failed left it.
-        for (T something = withdraw(); something != null; something = withdraw()) {
+        boolean waits = processor.isWaiting() || processor.isReplied(); // The reply first, then what was asked.
+        for (T something = waits ? null : withdraw(); something != null; something = withdraw()) {
             batch.add(something);
             if (batch.size() == BATCH_MAX) {
                 break;
             }
         }
-        dueMillis = decider.decide(batch);
+        dueMillis = processor.decide(batch);
     }
 }

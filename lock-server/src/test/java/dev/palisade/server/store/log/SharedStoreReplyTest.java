@@ -1,0 +1,116 @@
+package dev.palisade.server.store.log;
+
+import static dev.palisade.server.store.log.Asking.acquire;
+import static dev.palisade.server.store.log.SharedServers.failure;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.store.StoreFailure;
+import dev.palisade.server.store.log.MemoryLogServer.Fault;
+import dev.palisade.server.store.log.SharedServers.Server;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A batch whose reply comes later, on the thread that brings it. */
+class SharedStoreReplyTest {
+    private final SharedServers servers = new SharedServers();
+    private Server a;
+    private int before;
+
+    @BeforeEach
+    void aIsActive() {
+        a = servers.server("a:7400");
+        a.store.takeTurn();
+        assertThat(a.isActive()).isTrue();
+        a.client.holdReplies();
+        before = servers.log.appends();
+    }
+
+    private static Command acquireOf(int session) {
+        return acquire("l" + session, session, 1, Duration.ZERO);
+    }
+
+    /** As the transport does: on the thread that reads a frame. */
+    private CompletableFuture<Answer> asks(int session) {
+        CompletableFuture<Answer> reply = new CompletableFuture<>();
+        a.store.together(() -> {
+            var unused = a.send(acquireOf(session)).whenComplete((answer, thrown) -> {
+                if (thrown == null) {
+                    reply.complete(answer);
+                } else {
+                    reply.completeExceptionally(thrown);
+                }
+            });
+        });
+        return reply;
+    }
+
+    @Test
+    void theThreadThatAsksSendsTheBatchAndDoesNotWait() {
+        CompletableFuture<Answer> asked = asks(1);
+        assertThat(a.client.isSending()).isTrue();
+        assertThat(asked.isDone()).isFalse();
+        a.client.reply();
+        assertThat(asked.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(a.client.isSending()).isFalse();
+    }
+
+    @Test
+    void whatIsAskedMeanwhileIsTheNextBatchAsSoonAsTheReplyIsThere() {
+        CompletableFuture<Answer> first = asks(1);
+        CompletableFuture<Answer> second = asks(2);
+        CompletableFuture<Answer> third = asks(3);
+        assertThat(servers.log.appends() - before).as("one in flight").isEqualTo(1);
+        a.client.reply();
+        assertThat(first.isDone()).isTrue();
+        assertThat(second.isDone()).isFalse();
+        assertThat(servers.log.appends() - before).isEqualTo(2);
+        a.client.reply();
+        assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(third.getNow(null)).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
+    void timeDoesNotSendASecondBatch() {
+        var unused = asks(1);
+        a.live(1_900);
+        assertThat(servers.log.appends() - before).isEqualTo(1);
+        a.client.reply();
+        a.live(450);
+        assertThat(a.client.isSending()).as("the claim is kept").isTrue();
+    }
+
+    @Test
+    void aBatchThatWasLostIsSentAgainByTheStoresOwnThread() {
+        servers.log.next(Fault.LOST);
+        CompletableFuture<Answer> asked = asks(1);
+        a.client.reply();
+        assertThat(asked.isDone()).isFalse();
+        assertThat(failure(a.send(acquireOf(2))))
+                .get()
+                .extracting(StoreFailure::kind)
+                .isEqualTo(StoreFailure.Kind.UNAVAILABLE);
+        a.live(50);
+        assertThat(asked.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(servers.log.appends() - before).isEqualTo(1);
+    }
+
+    @Test
+    void aServerThatIsDeposedWhileItsBatchIsOnTheWayAnswersNothing() {
+        Server b = servers.server("b:7400");
+        servers.log.next(Fault.LOST);
+        CompletableFuture<Answer> asked = asks(1);
+        b.live(2_500);
+        assertThat(b.isActive()).isTrue();
+        a.client.reply();
+        a.live(50);
+        assertThat(failure(asked))
+                .get()
+                .extracting(StoreFailure::isOutcomeUnknown)
+                .isEqualTo(true);
+        assertThat(a.deposed).hasSize(1);
+    }
+}
