@@ -12,13 +12,17 @@ import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.grpc.BearerTokenFile;
+import dev.palisade.guard.grpc.GrpcLockService;
 import io.grpc.ChannelCredentials;
 import io.grpc.CompositeChannelCredentials;
+import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -98,10 +102,15 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
 
     private static void serve(GatewayConfig settings, CommandSpec command)
             throws IOException, InterruptedException, ConfigRefused {
-        try (LockServerList locks =
-                new LockServerList(settings.lockServers(), credentials(settings), settings.issuer())) {
+        ChannelCredentials credentials = credentials(settings);
+        List<ManagedChannel> lockServers = settings.lockServers().stream()
+                .map(address ->
+                        Grpc.newChannelBuilder("dns:///" + address, credentials).build())
+                .toList();
+        try {
             GuardKeys keys = keys(settings);
-            Gateway gateway = Gateway.start(settings, keys.verifier(), locks);
+            Gateway gateway =
+                    Gateway.start(settings, keys.verifier(), GrpcLockService.at(lockServers, settings.issuer()));
             StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
             announce(command.commandLine().getOut(), settings, keys, gateway);
             stop.await();
@@ -113,6 +122,8 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
                                 + " applied is not known, so the next start waits");
             }
             LastWords.say(System.out, "palisade gateway: stopped");
+        } finally {
+            lockServers.forEach(ManagedChannel::shutdownNow);
         }
     }
 

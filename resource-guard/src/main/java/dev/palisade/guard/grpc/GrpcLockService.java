@@ -45,13 +45,16 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gRPC client through which a guard calls the lock server. Each request is sent once; the guard's callers retry. Safe
- * for use by several threads.
+ * The gRPC client through which a guard calls the lock servers. One server is asked at a time, and the next one after a failure. A
+ * request that a standby rejects is sent to the next server at once, and others are sent once: the guard's callers retry. Safe for use by
+ * several threads.
  */
 public final class GrpcLockService implements LockService {
     /** How long an answer may take. */
@@ -64,11 +67,12 @@ public final class GrpcLockService implements LockService {
 
     private static final int CAUSE_CHARS_MAX = 100;
 
-    private final LocksGrpc.LocksStub locks;
+    private final List<LocksGrpc.LocksStub> servers;
     private final String issuer;
+    private final AtomicInteger current = new AtomicInteger();
 
-    private GrpcLockService(LocksGrpc.LocksStub locks, String issuer) {
-        this.locks = locks;
+    private GrpcLockService(List<LocksGrpc.LocksStub> servers, String issuer) {
+        this.servers = servers;
         this.issuer = issuer;
     }
 
@@ -77,7 +81,20 @@ public final class GrpcLockService implements LockService {
      * @param issuer whose sequencers the guard accepts: tokens of any other issuer have no order with them and are refused
      */
     public static GrpcLockService at(Channel channel, String issuer) {
-        return new GrpcLockService(LocksGrpc.newStub(channel), issuer);
+        return at(List.of(channel), issuer);
+    }
+
+    /**
+     * @param channels one to each lock server of one lock service; they stay the caller's
+     * @param issuer as of {@link #at(Channel, String)}
+     * @throws IllegalArgumentException when there is no channel
+     */
+    public static GrpcLockService at(List<? extends Channel> channels, String issuer) {
+        if (channels.isEmpty()) {
+            throw new IllegalArgumentException("no lock server is named; give a channel to each");
+        }
+        return new GrpcLockService(
+                channels.stream().map(channel -> LocksGrpc.newStub(channel)).toList(), issuer);
     }
 
     @Override
@@ -166,7 +183,7 @@ public final class GrpcLockService implements LockService {
             request.addRefusals(refusal);
         }
         return ask(
-                new Answer<ReportRefusalsReply, Boolean>("ReportRefusals", reply -> true, false),
+                () -> new Answer<ReportRefusalsReply, Boolean>("ReportRefusals", reply -> true, false),
                 (stub, answer) -> stub.reportRefusals(request.build(), answer));
     }
 
@@ -233,22 +250,50 @@ public final class GrpcLockService implements LockService {
     /** Outside of the call that made the guard ask: its end must not end a question that other calls wait for too. */
     private <A, T> CompletionStage<T> ask(
             String method, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call, Function<A, T> reading) {
-        return ask(new Answer<>(method, reading, null), call);
+        return ask(() -> new Answer<>(method, reading, null), call);
     }
 
     private <A, T> CompletionStage<T> ask(
-            Answer<A, T> answer, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call) {
+            Supplier<Answer<A, T>> answers, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call) {
+        return ask(answers, call, 1);
+    }
+
+    private <A, T> CompletionStage<T> ask(
+            Supplier<Answer<A, T>> answers, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call, int attempt) {
+        int index = current.get();
+        Answer<A, T> answer = answers.get();
+        send(servers.get(index), call, answer);
+        if (servers.size() == 1) {
+            return answer.result;
+        }
+        return answer.result
+                .handle((reply, failure) -> {
+                    if (failure == null) {
+                        return answer.result;
+                    }
+                    current.compareAndSet(index, (index + 1) % servers.size());
+                    return answer.isStandby && attempt < servers.size()
+                            ? ask(answers, call, attempt + 1)
+                            : answer.result;
+                })
+                .thenCompose(Function.identity());
+    }
+
+    private static <A, T> void send(
+            LocksGrpc.LocksStub server, BiConsumer<LocksGrpc.LocksStub, StreamObserver<A>> call, Answer<A, T> answer) {
         try {
             Context.ROOT.run(
-                    () -> call.accept(locks.withDeadlineAfter(ANSWER_MAX.toMillis(), TimeUnit.MILLISECONDS), answer));
+                    () -> call.accept(server.withDeadlineAfter(ANSWER_MAX.toMillis(), TimeUnit.MILLISECONDS), answer));
         } catch (LinkageError e) {
             answer.onError(e);
         }
-        return answer.result;
     }
 
     /** A right that this guard lacks must not become an answer to its caller, which would take it for its own. */
     private static RuntimeException rejected(String method, Rejection rejection) {
+        if (rejection.reason() == Reason.NOT_ACTIVE) {
+            return unusable(method, "it is a standby; give the guard a channel to each lock server");
+        }
         boolean denied = rejection.reason() == Reason.PERMISSION_DENIED || rejection.reason() == Reason.UNAUTHENTICATED;
         return denied ? unusable(method, "it denies this guard: " + rejection.message()) : rejection.asException();
     }
@@ -288,6 +333,9 @@ public final class GrpcLockService implements LockService {
         @Nullable
         private A reply;
 
+        /** Written before {@link #result}. */
+        private boolean isStandby;
+
         /** @param fromOlder the result where the server is too old to know the method; null: a failure */
         private Answer(String method, Function<A, T> reading, @Nullable T fromOlder) {
             this.method = method;
@@ -306,8 +354,10 @@ public final class GrpcLockService implements LockService {
                 result.complete(fromOlder);
                 return;
             }
-            result.completeExceptionally(Rejections.ofThrowable(failure)
-                    .map(rejection -> rejected(method, rejection))
+            Optional<Rejection> refused = Rejections.ofThrowable(failure);
+            isStandby = refused.filter(rejection -> rejection.reason() == Reason.NOT_ACTIVE)
+                    .isPresent();
+            result.completeExceptionally(refused.map(rejection -> rejected(method, rejection))
                     .orElseGet(() -> unusable(
                             method,
                             LinkageErrors.in(failure)

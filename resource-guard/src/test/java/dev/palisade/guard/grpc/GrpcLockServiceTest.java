@@ -99,6 +99,73 @@ class GrpcLockServiceTest {
         server.shutdownNow();
     }
 
+    /** A second lock server, which always answers. */
+    private static final class Second extends LocksGrpc.LocksImplBase implements AutoCloseable {
+        final List<BarrierRequest> asked = new ArrayList<>();
+        private final String name = InProcessServerBuilder.generateName();
+        private final Server server;
+        final ManagedChannel channel =
+                InProcessChannelBuilder.forName(name).directExecutor().build();
+
+        Second() throws IOException {
+            server = InProcessServerBuilder.forName(name)
+                    .directExecutor()
+                    .addService(this)
+                    .build()
+                    .start();
+        }
+
+        @Override
+        public void barrier(BarrierRequest request, StreamObserver<BarrierReply> answer) {
+            asked.add(request);
+            answer.onNext(
+                    BarrierReply.newBuilder().setIssuer("palisade").setToken(88).build());
+            answer.onCompleted();
+        }
+
+        @Override
+        public void close() {
+            channel.shutdownNow();
+            server.shutdownNow();
+        }
+    }
+
+    @Test
+    void aStandbysRequestGoesToTheNextServerAtOnceAndLaterOnesToo() throws Exception {
+        try (Second second = new Second()) {
+            GrpcLockService both = GrpcLockService.at(List.of(channel, second.channel), "palisade");
+            refusal = new Rejection(Reason.NOT_ACTIVE, "a standby");
+            assertThat(both.barrier(LOCK).toCompletableFuture()).isCompletedWithValue(88L);
+            assertThat(both.barrier(LOCK).toCompletableFuture()).isCompletedWithValue(88L);
+            assertThat(asked).hasSize(1);
+            assertThat(second.asked).hasSize(2);
+        }
+    }
+
+    @Test
+    void afterAnotherFailureTheNextRequestGoesToTheNextServer() throws Exception {
+        try (Second second = new Second()) {
+            GrpcLockService both = GrpcLockService.at(List.of(channel, second.channel), "palisade");
+            refusal = new Rejection(Reason.STORE_UNAVAILABLE, "busy");
+            assertThat(both.barrier(LOCK).toCompletableFuture()).isCompletedExceptionally();
+            assertThat(second.asked).isEmpty();
+            assertThat(both.barrier(LOCK).toCompletableFuture()).isCompletedWithValue(88L);
+        }
+    }
+
+    @Test
+    void aStandbyThatIsAloneIsNoReasonOfTheCallsOwn() {
+        refusal = new Rejection(Reason.NOT_ACTIVE, "a standby");
+        assertThat(lockService.barrier(LOCK).toCompletableFuture())
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .havingRootCause()
+                .isInstanceOfSatisfying(RejectedException.class, refused -> {
+                    assertThat(refused.rejection().reason()).isEqualTo(Reason.STORE_UNAVAILABLE);
+                    assertThat(refused.rejection().message()).contains("standby", "each lock server");
+                });
+    }
+
     private final class Locks extends LocksGrpc.LocksImplBase {
         @Override
         public void reportRefusals(ReportRefusalsRequest request, StreamObserver<ReportRefusalsReply> answer) {
