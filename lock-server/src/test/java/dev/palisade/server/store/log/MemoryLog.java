@@ -35,6 +35,7 @@ final class MemoryLog implements FencedLog {
     private Map<Long, NavigableMap<Integer, byte[]>> written = new TreeMap<>();
     private List<Long> deleted = new ArrayList<>();
     private boolean cut;
+    private Runnable whileLoading = () -> {};
     private boolean holdsReplies;
     private @Nullable Runnable held;
 
@@ -108,6 +109,7 @@ final class MemoryLog implements FencedLog {
     public void load(Loader loader) throws StoreUnusable, LogFailure {
         reach();
         forget();
+        whileLoading.run();
         nextId = 1;
         for (Map.Entry<Long, NavigableMap<Integer, byte[]>> record :
                 server.records().entrySet()) {
@@ -144,6 +146,11 @@ final class MemoryLog implements FencedLog {
     @Override
     public void sync(long tokens) throws LogFailure {
         append(tokens, false);
+    }
+
+    /** Happens between the claim and the end of each load. */
+    void whileLoading(Runnable happens) {
+        whileLoading = happens;
     }
 
     /** From now on the outcomes of batches that are sent wait for {@link #reply}. */

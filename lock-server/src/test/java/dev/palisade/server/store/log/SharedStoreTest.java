@@ -381,6 +381,39 @@ class SharedStoreTest {
         assertThat(failure(a.send(release(name("l"), granted(b, "m", 1, 2))))).isPresent();
     }
 
+    /** 2.16 */
+    @Test
+    void leasesHaveTheirFullLengthFromTheEndOfLoading() {
+        Grant held = granted(a, "l", 1, 1);
+        b.client.whileLoading(() -> servers.pass(1_500));
+        takesOver(b);
+        Answer.Described seen = (Answer.Described) b.answer(new Describe(name("l")));
+        assertThat(seen.state().holders().get(0).id()).isEqualTo(held.id());
+        assertThat(seen.state().holders().get(0).expiresAtMillis() - b.store.nowMillis())
+                .isGreaterThanOrEqualTo(9_400);
+    }
+
+    /** 2.17 */
+    @Test
+    void whatWasReadAcrossAFailoverIsNotServed() {
+        granted(a, "l", 1, 1);
+        Image lagging = servers.log.image();
+        granted(a, "m", 1, 2);
+        b.client.whileLoading(() -> {
+            servers.log.promote(lagging);
+            b.client.whileLoading(() -> {});
+        });
+        takesOverOrSettles(b);
+        assertThat(refusal(b.answer(acquire("m", 3, 1, TRY))))
+                .as("it knows that it may lack the lease of m")
+                .isEqualTo(Reason.RECOVERING);
+    }
+
+    private void takesOverOrSettles(Server next) {
+        next.live(6_000);
+        assertThat(next.isActive()).isTrue();
+    }
+
     /** 2.20 */
     @Test
     void aReclaimedTokenLiftsTheCount() {
