@@ -52,15 +52,19 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
     private static OpenedStore embedded(
             ServerCommand config, Limits limits, SecureRandom random, EventLog events, Consumer<String> fatal)
             throws StoreUnusable {
+        int locksMax = config.locksMax == null
+                ? LoggedStoreConfig.locksMax(Runtime.getRuntime().maxMemory())
+                : config.locksMax;
         LoggedStore store = EmbeddedStore.open(
                 new EmbeddedConfig(
-                        config.dataDir, config.durability, LoggedStoreConfig.DEFAULTS.withLocksMax(config.locksMax)),
+                        config.dataDir, config.durability, LoggedStoreConfig.DEFAULTS.withLocksMax(locksMax)),
                 limits,
                 System::currentTimeMillis,
                 System::nanoTime,
                 random.nextInt(),
                 fatal);
         events.tell("epoch_started", "tokens_above", store.epochBase());
+        tellOfExcess(store.restoredLocks(), locksMax, events);
         String survives =
                 config.durability == Durability.PROCESS ? ", not synced: a power cut loses the last grants" : "";
         return new OpenedStore(
@@ -68,6 +72,21 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 null,
                 "data directory " + config.dataDir + ", tokens above " + store.epochBase() + survives,
                 store::isClosed);
+    }
+
+    /** No lock is lost for a limit: those that the journal has stay, and only new names are refused. */
+    static void tellOfExcess(int restored, int locksMax, EventLog events) {
+        if (restored > locksMax) {
+            events.tellAlways(
+                    "locks_max_exceeded",
+                    "locks",
+                    restored,
+                    "locks_max",
+                    locksMax,
+                    "message",
+                    "the journal has more locks than --locks-max; all of them are kept, and acquires of other names are"
+                            + " refused; start with a larger heap (-Xmx) or --locks-max");
+        }
     }
 
     private static OpenedStore redis(

@@ -164,9 +164,11 @@ final class ServerCommand implements Callable<Integer> {
     @Option(
             names = "--locks-max",
             paramLabel = "N",
-            defaultValue = "1000000",
-            description = "Lock names known at one time. Default: ${DEFAULT-VALUE}")
-    int locksMax = 1_000_000;
+            description =
+                    "Lock names known at one time in the data directory. Default: as many as take half of the heap, at"
+                            + " most 1000000")
+    @Nullable
+    Integer locksMax;
 
     @Mixin
     final ServerTls tls = new ServerTls();
@@ -222,7 +224,10 @@ final class ServerCommand implements Callable<Integer> {
                 drain.compareTo(Duration.ofMinutes(5)) <= 0,
                 "--drain",
                 "is " + DurationOption.text(drain) + "; use 0s to 5m");
-        check(locksMax >= 1 && locksMax <= 100_000_000, "--locks-max", "is " + locksMax + "; use 1 to 100000000");
+        check(
+                locksMax == null || (locksMax >= 1 && locksMax <= 100_000_000),
+                "--locks-max",
+                "is " + locksMax + "; use 1 to 100000000");
         check(
                 !issuer.isEmpty() && issuer.length() <= 64 && issuer.chars().allMatch(c -> c > ' ' && c < 127),
                 "--issuer",

@@ -243,7 +243,8 @@ final class LockTable {
     private Answer locksMaxReached() {
         return new Answer.Refused(new Rejection(
                 Reason.LIMIT_EXCEEDED,
-                "locksMax is " + config.locksMax() + "; use fewer names or try later",
+                "locksMax is " + config.locksMax() + ", of all clients together, and " + slots.size()
+                        + " are known; release some, or give the server a larger heap (-Xmx) or --locks-max",
                 Map.of(Rejection.LIMIT, "locksMax")));
     }
 

@@ -58,6 +58,7 @@ public final class LoggedStore implements LockStore {
     private final long storeTimeoutMillis;
     private volatile StoreClock clock;
     private volatile long sinceMillis;
+    private volatile int restoredLocks;
     /** Why no command is decided; null while they are. */
     private volatile @Nullable StoreFailure refusal;
 
@@ -179,10 +180,16 @@ public final class LoggedStore implements LockStore {
         if (log.isShared()) {
             high = Math.max(high, Math.max(claimed.tokens(), restored.highestGranted()));
         }
+        restoredLocks = restored.slots.size();
         TokenCounter tokens = new TokenCounter(!log.isShared(), now, high, epochIds.getAsInt());
         table = new LockTable(config, limits, log, restored, tokens, now);
         sinceMillis = now;
         return tokens.last();
+    }
+
+    /** Locks that the log had when it was read. */
+    public int restoredLocks() {
+        return restoredLocks;
     }
 
     // ---- from any thread ----

@@ -505,6 +505,38 @@ class LoggedStoreTest {
     }
 
     @Test
+    void locksBeyondALoweredLimitAreKept(@TempDir Path directory) throws Exception {
+        try (LoggedStore store = asking.open(directory)) {
+            for (int i = 0; i < 3; i++) {
+                granted(store, acquire("a" + i, 1, i + 1, TRY));
+            }
+        }
+        asking.config = asking.config.withLocksMax(2);
+        try (LoggedStore store = asking.open(directory)) {
+            assertThat(store.restoredLocks()).isEqualTo(3);
+            assertThat(refusal(ask(store, acquire("a3", 1, 4, TRY)))).isEqualTo(Reason.LIMIT_EXCEEDED);
+            assertThat(ask(store, acquire("a2", 2, 1, MINUTE))).isEqualTo(new Answer.Queued(1));
+        }
+    }
+
+    @Test
+    void rememberedNamesKeepNoNewOnesOut(@TempDir Path directory) throws Exception {
+        asking.config = asking.config.withLocksMax(4);
+        try (LoggedStore store = asking.open(directory)) {
+            for (int i = 0; i < 10; i++) {
+                Grant held = granted(store, acquire("a" + i, 1, i + 1, TRY));
+                assertThat(ask(store, release(name("a" + i), held))).isInstanceOf(Answer.Released.class);
+            }
+        }
+    }
+
+    @Test
+    void locksMaxByDefaultLeavesHalfOfTheHeap() {
+        assertThat(LoggedStoreConfig.locksMax(256 << 20)).isBetween(90_000, 110_000);
+        assertThat(LoggedStoreConfig.locksMax(64L << 30)).isEqualTo(1_000_000);
+    }
+
+    @Test
     void waitersOfAllLocksTogetherAreBoundedAcrossARestartAndMakeRoomWhenTheyLeave(@TempDir Path directory)
             throws Exception {
         asking.config = new LoggedStoreConfig(100, 2, 100, 1_000, 1_000);
