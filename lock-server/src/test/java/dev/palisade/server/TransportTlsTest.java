@@ -128,6 +128,7 @@ class TransportTlsTest {
         assertThat(tls.reload(Instant.now()).identity()).isFalse();
         assertThat(presented()).isEqualTo(SERVER.certificate());
         next.writeKey(key);
+        assertThat(tls.reload(Instant.now()).identity()).isFalse();
         assertThat(tls.reload(Instant.now()).identity()).isTrue();
         assertThat(presented()).isEqualTo(next.certificate());
     }
@@ -138,6 +139,7 @@ class TransportTlsTest {
         ManagedChannel worker = channel(client(AUTHORITY, WORKER));
         assertThat(call(worker)).isEqualTo(ServingStatus.SERVING);
         STRANGERS.write(clientAuthorities);
+        tls.reload(Instant.now());
         assertThat(tls.reload(Instant.now()).authorities()).isTrue();
         connections.closeAll();
         // The connection may end during a call, and the client's next one resumes the TLS session.
@@ -162,6 +164,7 @@ class TransportTlsTest {
                 .watch(HealthCheckRequest.getDefaultInstance());
         assertThat(stream.next().getStatus()).isEqualTo(ServingStatus.SERVING);
         STRANGERS.write(clientAuthorities);
+        tls.reload(Instant.now());
         assertThat(tls.reload(Instant.now()).authorities()).isTrue();
         connections.closeAll();
         // A session is such a stream: it has no end of its own.

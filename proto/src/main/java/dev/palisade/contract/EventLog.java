@@ -37,6 +37,7 @@ public final class EventLog {
             Rejection.RETRY_AFTER_MILLIS);
 
     private final Consumer<String> lines;
+    private final Consumer<String> warnings;
     private final LongSupplier nanoTime;
     private final int linesPerSecond;
     /** Of this second; the names are the program's, and reasons a closed list, so they are few. */
@@ -52,7 +53,20 @@ public final class EventLog {
      * @param linesPerSecond of one event
      */
     public EventLog(Consumer<String> lines, LongSupplier nanoTime, int linesPerSecond) {
+        this(lines, lines, nanoTime, linesPerSecond);
+    }
+
+    /**
+     * With a place of its own for warnings.
+     *
+     * @param lines where the others go, one at a time; must not throw
+     * @param warnings where lines of {@link #warn} go; must not throw
+     * @param nanoTime a monotonic clock
+     * @param linesPerSecond of one event
+     */
+    public EventLog(Consumer<String> lines, Consumer<String> warnings, LongSupplier nanoTime, int linesPerSecond) {
         this.lines = lines;
+        this.warnings = warnings;
         this.nanoTime = nanoTime;
         this.linesPerSecond = linesPerSecond;
     }
@@ -89,7 +103,7 @@ public final class EventLog {
 
     private void bounded(String event, Object... pairs) {
         if (told.merge(event, 1, Integer::sum) <= linesPerSecond) {
-            write(event, pairs);
+            write(lines, event, pairs);
         } else {
             notShown++;
         }
@@ -98,10 +112,16 @@ public final class EventLog {
     /** Tells of what an operator did: a line however many there are. Not for anything that a stranger can cause. */
     public synchronized void tellAlways(String event, Object... pairs) {
         flush();
-        write(event, pairs);
+        write(lines, event, pairs);
     }
 
-    private void write(String event, Object... pairs) {
+    /** Warns an operator of something to repair: a line however many there are. Not for anything that a stranger can cause. */
+    public synchronized void warn(String event, Object... pairs) {
+        flush();
+        write(warnings, event, pairs);
+    }
+
+    private static void write(Consumer<String> lines, String event, Object... pairs) {
         StringBuilder line = new StringBuilder("event=").append(event);
         for (int i = 0; i < pairs.length; i += 2) {
             line.append(' ').append(pairs[i]).append('=');

@@ -18,6 +18,7 @@ import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +43,7 @@ public final class ReloadableTls {
     private final @Nullable WatchedFiles identity;
     private final @Nullable WatchedFiles authorities;
     private volatile @Nullable X509TrustManager verifier;
+    private volatile @Nullable Instant expiresAt;
 
     private ReloadableTls(
             Side side,
@@ -192,17 +194,56 @@ public final class ReloadableTls {
      *
      * @param identity whether a new certificate is in use
      * @param authorities whether new authorities are in use: connections that were made before were verified by the former
-     * @param problems one line for each part that is not usable, once, and only when it was found twice in a row: certificate and
-     *     key are two files, and one is written before the other
+     * @param problems one line for each part that is not usable, once
+     * @param restored files whose content in use was put back in place of some that was not usable
      */
-    public record Reload(boolean identity, boolean authorities, List<String> problems) {}
+    public record Reload(boolean identity, boolean authorities, List<String> problems, List<Path> restored) {}
 
-    /** Reads the files again. Call it every few seconds. */
+    /**
+     * Reads the files again. Call it every few seconds: content is used, or reported, when two calls in a row found it, because
+     * certificate and key are two files, and a file that is being written is read half.
+     */
     public synchronized Reload reload(Instant now) {
         List<String> problems = new ArrayList<>();
-        boolean newIdentity = identity != null && identity.reload(now, problems);
-        boolean newAuthorities = authorities != null && authorities.reload(now, problems);
-        return new Reload(newIdentity, newAuthorities, List.copyOf(problems));
+        List<Path> restored = new ArrayList<>();
+        boolean newIdentity = reload(identity, now, problems, restored);
+        boolean newAuthorities = reload(authorities, now, problems, restored);
+        return new Reload(newIdentity, newAuthorities, List.copyOf(problems), List.copyOf(restored));
+    }
+
+    private static boolean reload(
+            @Nullable WatchedFiles files, Instant now, List<String> problems, List<Path> restored) {
+        if (files == null) {
+            return false;
+        }
+        try {
+            return switch (files.reload(now)) {
+                case UNCHANGED -> false;
+                case REPLACED -> true;
+                case RESTORED -> {
+                    restored.add(files.first());
+                    yield false;
+                }
+            };
+        } catch (TlsUnusable e) {
+            problems.add(e.message());
+        }
+        return false;
+    }
+
+    /** Whether the certificate and the key in the files are in use; true without a certificate. */
+    public boolean isIdentityUsable() {
+        return identity == null || identity.isUsable();
+    }
+
+    /** Whether the authorities in the file are in use; true without authorities. */
+    public boolean areAuthoritiesUsable() {
+        return authorities == null || authorities.isUsable();
+    }
+
+    /** End of the certificate that is presented now; empty without a certificate. */
+    public Optional<Instant> expiresAt() {
+        return Optional.ofNullable(expiresAt);
     }
 
     /**
@@ -217,14 +258,23 @@ public final class ReloadableTls {
             return made;
         });
         var unused = thread.scheduleWithFixedDelay(
-                () -> report(reload(Instant.now()), events, disconnect),
-                RELOAD_SECONDS,
-                RELOAD_SECONDS,
-                TimeUnit.SECONDS);
+                () -> check(Instant.now(), events, disconnect), RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** One turn of {@link #watch}. A task that throws would be the last one, so this never does. */
+    void check(Instant now, EventLog events, Runnable disconnect) {
+        try {
+            report(reload(now), events, disconnect);
+        } catch (RuntimeException | Error e) {
+            events.warn("tls_files_unusable", "message", "the TLS files were not checked (" + e + ")");
+        }
     }
 
     private void report(Reload found, EventLog events, Runnable disconnect) {
-        found.problems().forEach(problem -> events.tellAlways("tls_files_unusable", "message", problem));
+        found.problems()
+                .forEach(problem ->
+                        events.warn("tls_files_unusable", "message", problem + "; the last good ones stay in use"));
+        found.restored().forEach(path -> events.tellAlways("tls_files_usable", "path", path));
         if (found.identity() && identity != null) {
             events.tellAlways("tls_certificate_replaced", "path", identity.first());
         }
@@ -237,17 +287,27 @@ public final class ReloadableTls {
     private void useIdentity(List<PemFile> files, Instant now) throws TlsUnusable {
         TlsIdentity read = TlsIdentity.of(files.get(0), files.get(1), side, now);
         keyManager.updateIdentityCredentials(read.chain().toArray(new X509Certificate[0]), read.key());
+        expiresAt = read.chain().get(0).getNotAfter().toInstant();
     }
 
     private void useAuthorities(List<PemFile> files, Instant now) throws TlsUnusable {
         try {
             List<X509Certificate> certificates = files.get(0).certificates();
+            if (side == Side.SERVER && certificates.stream().noneMatch(ReloadableTls::isAuthority)) {
+                throw new TlsUnusable(files.get(0).path() + " holds no certificate of an authority (basicConstraints"
+                        + " CA:TRUE), so it verifies no client; name the certificate of the clients' issuer");
+            }
             verifier = verifier(certificates);
             trustManager.updateTrustCredentials(certificates.toArray(new X509Certificate[0]));
         } catch (IOException | GeneralSecurityException e) {
             throw new TlsUnusable(
                     files.get(0).path() + " cannot be used as certificate authorities (" + e.getMessage() + ")");
         }
+    }
+
+    /** Certificates before version 3 cannot say it. */
+    private static boolean isAuthority(X509Certificate certificate) {
+        return certificate.getVersion() < 3 || certificate.getBasicConstraints() >= 0;
     }
 
     private static X509TrustManager verifier(List<X509Certificate> authorities)

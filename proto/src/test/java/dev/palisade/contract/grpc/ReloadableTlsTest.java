@@ -4,14 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.pki.TestAuthority;
 import dev.palisade.pki.TestCertificate;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,7 +55,8 @@ class ReloadableTlsTest {
         TestCertificate next = AUTHORITY.server();
         next.writeCertificate(certificate);
         next.writeKey(key);
-        assertThat(tls.reload(now)).isEqualTo(new ReloadableTls.Reload(true, false, List.of()));
+        assertThat(tls.reload(now)).isEqualTo(nothing());
+        assertThat(tls.reload(now)).isEqualTo(new ReloadableTls.Reload(true, false, List.of(), List.of()));
         assertThat(tls.reload(now)).isEqualTo(nothing());
     }
 
@@ -60,7 +64,8 @@ class ReloadableTlsTest {
     void newAuthoritiesAreUsed() throws TlsUnusable {
         ReloadableTls tls = server();
         TestAuthority.named("next").write(authorities);
-        assertThat(tls.reload(now)).isEqualTo(new ReloadableTls.Reload(false, true, List.of()));
+        assertThat(tls.reload(now)).isEqualTo(nothing());
+        assertThat(tls.reload(now)).isEqualTo(new ReloadableTls.Reload(false, true, List.of(), List.of()));
     }
 
     /** A certificate is written before its key, so one look that finds the two apart says nothing yet. */
@@ -75,7 +80,9 @@ class ReloadableTlsTest {
                         + "; name the key that the certificate was issued for");
         assertThat(tls.reload(now)).isEqualTo(nothing());
         next.writeKey(key);
+        assertThat(tls.reload(now)).isEqualTo(nothing());
         assertThat(tls.reload(now).identity()).isTrue();
+        assertThat(tls.isIdentityUsable()).isTrue();
     }
 
     @Test
@@ -86,9 +93,63 @@ class ReloadableTlsTest {
             Files.delete(authorities);
             assertThat(tls.reload(now).problems()).isEmpty();
             assertThat(tls.reload(now).problems()).containsExactly("TLS file " + authorities + " does not exist");
+            assertThat(tls.areAuthoritiesUsable()).isFalse();
             Files.write(authorities, good);
             assertThat(tls.reload(now)).isEqualTo(nothing());
+            assertThat(tls.reload(now).restored()).containsExactly(authorities);
+            assertThat(tls.areAuthoritiesUsable()).isTrue();
         }
+    }
+
+    /** What is read of a bundle while it is written may be a bundle, too. */
+    @Test
+    void halfWrittenBundleIsNotUsed() throws TlsUnusable, IOException {
+        ReloadableTls tls = server();
+        String half = Files.readString(authorities);
+        TestAuthority.named("next").write(authorities);
+        String whole = half + Files.readString(authorities);
+        Files.writeString(authorities, Files.readString(authorities));
+        assertThat(tls.reload(now).authorities()).isFalse();
+        Files.writeString(authorities, whole);
+        assertThat(tls.reload(now).authorities()).isFalse();
+        assertThat(tls.reload(now).authorities()).isTrue();
+    }
+
+    @Test
+    void bundleWithoutAnAuthorityIsRefused() throws IOException {
+        Files.copy(certificate, authorities, StandardCopyOption.REPLACE_EXISTING);
+        assertRefused(authorities + " holds no certificate of an authority (basicConstraints CA:TRUE)");
+    }
+
+    @Test
+    void endOfThePresentedCertificateIsKnown() throws TlsUnusable {
+        Instant end = now.plus(Duration.ofDays(9)).truncatedTo(ChronoUnit.SECONDS);
+        write(AUTHORITY.serverUntil(end));
+        assertThat(server().expiresAt()).contains(end);
+    }
+
+    @Test
+    void watchWarnsAndSurvivesWhatItCalls() throws TlsUnusable, IOException {
+        List<String> lines = new ArrayList<>();
+        List<String> warnings = new ArrayList<>();
+        EventLog events = new EventLog(lines::add, warnings::add, () -> 0, 10);
+        Runnable failing = () -> {
+            throw new IllegalStateException("no event loop");
+        };
+        ReloadableTls tls = server();
+        byte[] good = Files.readAllBytes(key);
+        Files.delete(key);
+        TestAuthority.named("next").write(authorities);
+        tls.check(now, events, failing);
+        tls.check(now, events, failing);
+        assertThat(warnings)
+                .satisfiesExactly(
+                        line -> assertThat(line).contains("event=tls_files_unusable", "does not exist"),
+                        line -> assertThat(line).contains("event=tls_files_unusable", "no event loop"));
+        Files.write(key, good);
+        tls.check(now, events, failing);
+        tls.check(now, events, failing);
+        assertThat(lines).last().asString().contains("event=tls_files_usable", certificate.toString());
     }
 
     @Test
@@ -108,6 +169,16 @@ class ReloadableTlsTest {
     void aCertificateOfTheFutureIsRefused() {
         write(AUTHORITY.serverUntil(now.plus(Duration.ofDays(60))));
         assertRefused("check the clock of this machine");
+    }
+
+    @Test
+    void certificateOfTheFutureIsUsedWhenItsTimeComes() throws TlsUnusable {
+        ReloadableTls tls = server();
+        write(AUTHORITY.serverUntil(now.plus(Duration.ofDays(60))));
+        assertThat(tls.reload(now)).isEqualTo(nothing());
+        assertThat(tls.reload(now).problems()).hasSize(1);
+        assertThat(tls.reload(now)).isEqualTo(nothing());
+        assertThat(tls.reload(now.plus(Duration.ofDays(59))).identity()).isTrue();
     }
 
     @Test
@@ -205,6 +276,6 @@ class ReloadableTlsTest {
     }
 
     private static ReloadableTls.Reload nothing() {
-        return new ReloadableTls.Reload(false, false, List.of());
+        return new ReloadableTls.Reload(false, false, List.of(), List.of());
     }
 }
