@@ -66,6 +66,7 @@ final class Monitoring implements AutoCloseable {
             ConnectionLimit connections,
             EventLog events,
             @Nullable ReloadableTls tls,
+            CredentialFiles files,
             @Nullable Authentication authentication)
             throws CannotStart {
         if (metrics == null || address == null) {
@@ -78,7 +79,8 @@ final class Monitoring implements AutoCloseable {
                         connections::open,
                         locks::unsentBytes,
                         events::notShown,
-                        ServerLog::leftOut));
+                        ServerLog::leftOut),
+                new ServerMetrics.Credentials(files::isUsable, () -> tls == null ? Optional.empty() : tls.expiresAt()));
         AdminApi api = new AdminApi(
                 new InProcessLocks(locks, engine, authentication, replies, System::nanoTime),
                 System::currentTimeMillis);

@@ -109,7 +109,7 @@ final class RunningServer {
         Timer after = (millis, task) -> {
             var unusedHandle = timer.schedule(logged(task), millis, TimeUnit.MILLISECONDS);
         };
-        EventLog events = new EventLog(EVENTS::info, System::nanoTime, EventLog.LINES_PER_SECOND);
+        EventLog events = new EventLog(EVENTS::info, EVENTS::warn, System::nanoTime, EventLog.LINES_PER_SECOND);
         var unused = timer.scheduleAtFixedRate(logged(events::flush), 1, 1, TimeUnit.SECONDS);
         OpenedStore opened = OpenedStore.open(config, limits, random, timer, events, RunningServer::halt);
         LockStore store = monitoring.measured(opened.store());
@@ -146,6 +146,7 @@ final class RunningServer {
                 ? null
                 : new Authentication(
                         access, tls == null ? null : tls.clientVerification(), events, engine.rejections());
+        CredentialFiles files = new CredentialFiles(tls, access, signing.keysets(), events);
         Server server = builder.intercept(new ReplyBudget(unsentBytesMax, after::after, engine::refused))
                 .addService(ServerAccess.authenticated(
                         ServerInterceptors.intercept(locks.service(), inFlight), authentication))
@@ -155,7 +156,7 @@ final class RunningServer {
                 .build();
         try {
             server.start();
-            monitoring.open(engine, locks, connections, events, tls, authentication);
+            monitoring.open(engine, locks, connections, events, tls, files, authentication);
         } catch (IOException | CannotStart e) {
             server.shutdownNow();
             store.close();
@@ -176,8 +177,8 @@ final class RunningServer {
             });
             running.say(config.tls.shown(config.access.clientCertificates()));
         }
+        files.watch(locks::accessChanged);
         if (access != null) {
-            ServerAccess.watch(access, events, locks::accessChanged);
             access.shown().forEach(running::say);
         }
         if (makesKeyset) {

@@ -101,6 +101,13 @@ final class SequencerSigning {
         }
     }
 
+    /** All keysets, of groups and of locks without one. */
+    List<KeysetFile> keysets() {
+        List<KeysetFile> all = new ArrayList<>(keysets.values());
+        all.add(ungrouped);
+        return all;
+    }
+
     /** Signs for the guards of the lock's group. */
     SignedSequencer sign(Sequencer sequencer) {
         Optional<Group> group = groups.of(sequencer.lock());

@@ -1,6 +1,5 @@
 package dev.palisade.server;
 
-import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.TerminalEscape;
@@ -14,9 +13,6 @@ import dev.palisade.server.rpc.Authentication;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import java.nio.file.Path;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -25,8 +21,6 @@ import picocli.CommandLine.ParameterException;
 
 /** The options of authentication and authorization, and the files that they name. */
 final class ServerAccess {
-    private static final long RELOAD_MILLIS = 1_000;
-
     @Option(
             names = "--policy",
             paramLabel = "FILE",
@@ -125,30 +119,5 @@ final class ServerAccess {
     static ServerServiceDefinition authenticated(
             ServerServiceDefinition service, @Nullable Authentication authentication) {
         return authentication == null ? service : ServerInterceptors.intercept(service, authentication);
-    }
-
-    /**
-     * Reads the files every second, on a daemon thread of its own: they may be on a disk that hangs.
-     *
-     * @param changed ends the streams of clients whose rights are others now, or whose JWT expired
-     */
-    static void watch(AccessControl access, EventLog events, Runnable changed) {
-        ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
-            Thread made = new Thread(task, "palisade-access-files");
-            made.setDaemon(true);
-            return made;
-        });
-        var unused = thread.scheduleWithFixedDelay(
-                () -> {
-                    AccessControl.Reload found = access.reload();
-                    found.mistakes().forEach(mistake -> events.tellAlways("access_file_unusable", "message", mistake));
-                    found.replaced().forEach(path -> events.tellAlways("access_file_replaced", "path", path));
-                    if (!found.replaced().isEmpty() || access.jwts() != null) {
-                        changed.run();
-                    }
-                },
-                RELOAD_MILLIS,
-                RELOAD_MILLIS,
-                TimeUnit.MILLISECONDS);
     }
 }

@@ -37,6 +37,21 @@ public final class AccessControl {
         return jwts;
     }
 
+    /** Whether the policy that is in the file is in use. */
+    public boolean isPolicyUsable() {
+        return policy.isUsable();
+    }
+
+    /** Whether the users that are in the file are in use; true without a file. */
+    public boolean areUsersUsable() {
+        return users == null || users.isUsable();
+    }
+
+    /** Whether the keys that the issuer has now are in use; true without JWTs. */
+    public boolean areJwtKeysUsable() {
+        return jwts == null || jwts.keys().isUsable();
+    }
+
     /** The name of the user whose token it is. */
     public Optional<String> userOf(String token) {
         return users == null ? Optional.empty() : users.value().nameOf(token);
@@ -78,22 +93,27 @@ public final class AccessControl {
      * Result of one reload.
      *
      * @param replaced files and URLs whose new content is in use
+     * @param restored of those that could not be used, whose content in use is there again
      * @param mistakes of those that cannot be used, and how long their last good content is
      */
-    public record Reload(List<String> replaced, List<String> mistakes) {}
+    public record Reload(List<String> replaced, List<String> restored, List<String> mistakes) {}
 
     /** Reads the files again, and fetches the keys when that is due. Call it every second or so. */
     public Reload reload() {
         List<String> replaced = new ArrayList<>();
+        List<String> restored = new ArrayList<>();
         List<String> mistakes = new ArrayList<>();
-        sources.forEach(source -> reload(source, replaced, mistakes));
-        return new Reload(replaced, mistakes);
+        sources.forEach(source -> reload(source, replaced, restored, mistakes));
+        return new Reload(replaced, restored, mistakes);
     }
 
-    private static void reload(Reloadable source, List<String> replaced, List<String> mistakes) {
+    private static void reload(Reloadable source, List<String> replaced, List<String> restored, List<String> mistakes) {
+        boolean wasUsable = source.isUsable();
         try {
             if (source.reload()) {
                 replaced.add(source.source());
+            } else if (!wasUsable && source.isUsable()) {
+                restored.add(source.source());
             }
         } catch (FileMistakes e) {
             e.lines().forEach(line -> mistakes.add(line + "; " + source.keeps()));

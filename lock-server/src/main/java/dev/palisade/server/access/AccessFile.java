@@ -29,6 +29,7 @@ public final class AccessFile<T> implements Reloadable {
     private String inUse;
     private String seen;
     private String judged;
+    private volatile boolean isUsable = true;
 
     /** Text to what it says. */
     @FunctionalInterface
@@ -82,15 +83,22 @@ public final class AccessFile<T> implements Reloadable {
             return false;
         }
         judged = now;
+        isUsable = false;
         if (unreadable != null) {
             throw unreadable;
         }
-        if (now.equals(inUse)) {
-            return false; // As it was before the mistake.
+        boolean isNew = !now.equals(inUse); // Else as it was before the mistake.
+        if (isNew) {
+            value = parse.parse(path, now);
+            inUse = now;
         }
-        value = parse.parse(path, now);
-        inUse = now;
-        return true;
+        isUsable = true;
+        return isNew;
+    }
+
+    @Override
+    public boolean isUsable() {
+        return isUsable;
     }
 
     static String read(Path path, boolean isSecret) throws FileMistakes {

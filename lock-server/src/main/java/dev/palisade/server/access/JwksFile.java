@@ -27,6 +27,11 @@ final class JwksFile implements KeySource {
     }
 
     @Override
+    public boolean isUsable() {
+        return file.isUsable();
+    }
+
+    @Override
     public String keeps() {
         return file.keeps();
     }

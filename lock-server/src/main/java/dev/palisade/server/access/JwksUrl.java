@@ -33,7 +33,7 @@ final class JwksUrl implements KeySource {
     private volatile boolean isReplaced;
     private @Nullable CompletableFuture<Void> running;
     private long startedNanos;
-    private String reported = "";
+    private volatile String reported = "";
 
     private record Fetched(VerificationKeys keys, long atNanos) {}
 
@@ -67,6 +67,11 @@ final class JwksUrl implements KeySource {
         return value() == null
                 ? "JWTs are refused until it can be fetched"
                 : "its last good keys stay in use, for 1h after they were fetched";
+    }
+
+    @Override
+    public boolean isUsable() {
+        return reported.isEmpty();
     }
 
     @Override

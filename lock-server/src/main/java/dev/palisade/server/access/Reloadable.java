@@ -13,6 +13,9 @@ interface Reloadable {
      */
     boolean reload() throws FileMistakes;
 
+    /** Whether the last {@link #reload} found what is in use. For all threads. */
+    boolean isUsable();
+
     /** Ends each mistake: how long the last good value stays in use. */
     String keeps();
 }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
@@ -113,11 +114,12 @@ public final class UserTokens {
         if (parent != null) {
             OwnerOnly.createDirectories(parent);
         }
+        boolean isNew = Files.notExists(path);
         String token = PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(random);
         try (FileChannel file =
                 FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             var unusedLock = file.lock(); // Two administrators may add at the same time.
-            if (file.size() == 0) {
+            if (isNew) {
                 OwnerOnly.restrict(path);
             }
             String before = AccessFile.read(path, true);

@@ -155,6 +155,22 @@ public enum ServerMetric {
             null,
             "How long nothing new is granted, because holders may return with leases that the store has lost.",
             "Above 0: the store lost data. It ends by itself after `--failover-grace`."),
+    UNUSABLE_FILES(
+            "palisade.unusable.files",
+            Meter.Type.GAUGE,
+            null,
+            new Label("file", CredentialFile.class),
+            "1 while a file, or the URL of the keys of JWTs, cannot be used as it is now, else 0. Its last good content stays in"
+                    + " use.",
+            "Above 0: a change has no effect, and a restart would fail. The log has the cause: `access_file_unusable`,"
+                    + " `tls_files_unusable` or `keyset_unusable`."),
+    CERTIFICATE_EXPIRY(
+            "palisade.certificate.expiry.timestamp",
+            Meter.Type.GAUGE,
+            "seconds",
+            new Label("listener", Listener.class),
+            "End of the certificate that the server presents, in seconds since 1970. NaN without TLS.",
+            "Less than a week ahead: renew the certificate. A new file is used without a restart."),
     LOG_LINES_DROPPED(
             "palisade.log.lines.dropped",
             Meter.Type.COUNTER,

@@ -22,12 +22,16 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -66,8 +70,36 @@ public final class ServerMetrics implements AutoCloseable {
             LongSupplier logLinesLimited,
             LongSupplier logLinesUnread) {}
 
+    /**
+     * What the server's files are like at each scrape.
+     *
+     * @param isUsable whether the content of now is in use
+     * @param certificateEnd of what the server presents; empty without TLS
+     */
+    public record Credentials(Predicate<CredentialFile> isUsable, Supplier<Optional<Instant>> certificateEnd) {}
+
     /** Shows the state of a running server from now on. */
-    public void observe(LockEngine engine, Readings readings) {
+    public void observe(LockEngine engine, Readings readings, Credentials credentials) {
+        for (CredentialFile file : CredentialFile.values()) {
+            gauge(
+                    ServerMetric.UNUSABLE_FILES,
+                    file,
+                    () -> credentials.isUsable().test(file) ? 0 : 1);
+        }
+        for (Listener listener : Listener.values()) {
+            Gauge.builder(
+                            ServerMetric.CERTIFICATE_EXPIRY.meter(),
+                            () -> credentials
+                                    .certificateEnd()
+                                    .get()
+                                    .map(Instant::getEpochSecond)
+                                    .map(Long::doubleValue)
+                                    .orElse(Double.NaN))
+                    .description(ServerMetric.CERTIFICATE_EXPIRY.meaning())
+                    .baseUnit(ServerMetric.CERTIFICATE_EXPIRY.unit())
+                    .tags(tags(ServerMetric.CERTIFICATE_EXPIRY, listener))
+                    .register(registry);
+        }
         gauge(ServerMetric.LEASES, null, () -> engine.sessionTotals().leases());
         gauge(ServerMetric.WAITERS, null, () -> engine.sessionTotals().waiting());
         gauge(

@@ -55,10 +55,12 @@ class AccessFileTest {
         assertThatThrownBy(file::reload).hasMessageContaining("does not exist");
         assertThat(file.reload()).isFalse();
         assertThat(allows(file, "a")).isTrue();
+        assertThat(file.isUsable()).isFalse();
         Files.writeString(path, "allow b acquire x\n");
         assertThat(file.reload()).isFalse();
         assertThat(file.reload()).isTrue();
         assertThat(allows(file, "b")).isTrue();
+        assertThat(file.isUsable()).isTrue();
     }
 
     @Test

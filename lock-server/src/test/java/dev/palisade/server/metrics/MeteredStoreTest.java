@@ -25,9 +25,11 @@ import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.MemoryStore;
 import dev.palisade.server.store.StoreFailure;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -229,7 +231,12 @@ class MeteredStoreTest {
                 (millis, task) -> {},
                 EventLog.NONE,
                 new byte[16]);
-        metrics.observe(engine, new ServerMetrics.Readings(() -> 1, () -> 2, () -> 3, () -> 4, () -> 5));
+        metrics.observe(
+                engine,
+                new ServerMetrics.Readings(() -> 1, () -> 2, () -> 3, () -> 4, () -> 5),
+                new ServerMetrics.Credentials(
+                        file -> file != CredentialFile.POLICY,
+                        () -> Optional.of(Instant.ofEpochSecond(1_800_000_000))));
         var unused = granted(acquire(1, 0));
         System.gc(); // What is only weakly held is lost by it.
         engine.rejections().count(new Rejection(Reason.QUEUE_FULL, "as the test wants"));
@@ -251,6 +258,10 @@ class MeteredStoreTest {
         assertThat(metrics.scrape(List.of()).text()).doesNotContain("secret");
         assertThat(now.value("palisade_refusals_total{reason=\"QUEUE_FULL\"}")).isEqualTo(1);
         assertThat(now.value("palisade_unsent_bytes")).isEqualTo(3);
+        assertThat(now.value("palisade_unusable_files{file=\"policy\"}")).isEqualTo(1);
+        assertThat(now.value("palisade_unusable_files{file=\"keyset\"}")).isZero();
+        assertThat(now.value("palisade_certificate_expiry_timestamp_seconds{listener=\"locks\"}"))
+                .isEqualTo(1_800_000_000);
         assertThat(now.value("palisade_log_lines_dropped_total{cause=\"unread\"}"))
                 .isEqualTo(5);
     }
@@ -289,6 +300,7 @@ class MeteredStoreTest {
                         .map(ServerMetric::labelKey)
                         .filter(key -> !key.isEmpty())
                         .distinct())
-                .containsExactlyInAnyOrder("outcome", "end", "mode", "state", "reason", "command", "cause");
+                .containsExactlyInAnyOrder(
+                        "outcome", "end", "mode", "state", "reason", "command", "cause", "file", "listener");
     }
 }

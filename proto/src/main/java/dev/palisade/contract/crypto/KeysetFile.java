@@ -16,6 +16,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
@@ -25,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * File of a keyset: of the one that lock servers and guards share, or of the public keys that are all a guard needs. A keyset with
@@ -44,6 +47,7 @@ public final class KeysetFile {
     private final LongSupplier nanoTime;
     private final ReentrantLock reloading = new ReentrantLock();
     private volatile Loaded loaded;
+    private volatile @Nullable String problem;
 
     private record Loaded(SequencerKeys keys, FileTime modified, long size, long checkedNanos) {}
 
@@ -149,10 +153,20 @@ public final class KeysetFile {
         return keys().sign(sequencer);
     }
 
-    /** Replaces the keys, in the file and here: written aside, synced, then moved into place. */
+    /**
+     * Replaces the keys, in the file and here: written aside, synced, then moved into place. Owner, group and mode stay: root must not
+     * take a keyset from the user of a server.
+     *
+     * @throws IOException in one line, when this user cannot keep the owner; then nothing is changed
+     */
     public void replace(SequencerKeys keys) throws IOException {
         Path aside = writeAside(path, keys);
-        Files.move(aside, path, StandardCopyOption.ATOMIC_MOVE);
+        try {
+            keepOwner(path, aside);
+            Files.move(aside, path, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+            Files.deleteIfExists(aside);
+        }
         reloading.lock();
         try {
             loaded = load();
@@ -165,14 +179,26 @@ public final class KeysetFile {
         return path;
     }
 
+    /** Why the keys in use are not those in the file, in one line; empty while they are. Follows the file as {@link #keys} does. */
+    public Optional<String> problem() {
+        var unused = keys();
+        return Optional.ofNullable(problem);
+    }
+
     private Loaded reload(Loaded old) {
         try {
-            if (Files.getLastModifiedTime(path).equals(old.modified()) && Files.size(path) == old.size()) {
-                return new Loaded(old.keys(), old.modified(), old.size(), nanoTime.getAsLong());
-            }
-            return load();
+            boolean isSame = Files.isReadable(path)
+                    && Files.getLastModifiedTime(path).equals(old.modified())
+                    && Files.size(path) == old.size();
+            Loaded now = isSame ? new Loaded(old.keys(), old.modified(), old.size(), nanoTime.getAsLong()) : load();
+            problem = null;
+            return now;
         } catch (IOException e) {
-            LOG.log(System.Logger.Level.ERROR, "keeping the last good signing keys: {0}", e.getMessage());
+            String why = String.valueOf(e.getMessage());
+            if (!why.equals(problem)) {
+                LOG.log(System.Logger.Level.ERROR, "keeping the last good signing keys: {0}", why);
+            }
+            problem = why;
             return new Loaded(old.keys(), old.modified(), old.size(), nanoTime.getAsLong());
         }
     }
@@ -298,6 +324,28 @@ public final class KeysetFile {
             channel.force(true);
         }
         return aside;
+    }
+
+    private static void keepOwner(Path path, Path aside) throws IOException {
+        if (!posix(path)) {
+            return;
+        }
+        PosixFileAttributes now = Files.readAttributes(path, PosixFileAttributes.class);
+        PosixFileAttributeView next = Files.getFileAttributeView(aside, PosixFileAttributeView.class);
+        try {
+            if (!next.getOwner().equals(now.owner())) {
+                next.setOwner(now.owner());
+            }
+            if (!next.readAttributes().group().equals(now.group())) {
+                next.setGroup(now.group());
+            }
+        } catch (FileSystemException e) {
+            throw new IOException(
+                    "signing keyset " + path + " belongs to " + now.owner().getName() + ":"
+                            + now.group().getName() + ", which this user cannot keep; run as its owner",
+                    e);
+        }
+        next.setPermissions(now.permissions());
     }
 
     private static boolean posix(Path path) throws IOException {

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * less than before: files that cannot be used change nothing. Thread-safe.
  */
 public final class ReloadableTls {
-    private static final long RELOAD_SECONDS = 5;
+    private static final long RELOAD_SECONDS = 2;
 
     private final Side side;
     private final ClientCertificates clientCertificates;
@@ -247,7 +247,7 @@ public final class ReloadableTls {
     }
 
     /**
-     * Calls {@link #reload} every 5 s, on a daemon thread of its own: files may be on a disk that hangs.
+     * Calls {@link #reload} every 2 s, on a daemon thread of its own: files may be on a disk that hangs.
      *
      * @param disconnect runs when connections were verified by authorities that are gone
      */

@@ -313,6 +313,26 @@ class KeysetFileTest {
         assertThat(file.keys().keys()).hasSize(2);
     }
 
+    /** Else root would take the keyset from the user of a server, which runs on with the former keys. */
+    @Test
+    void replacingKeepsOwnerAndMode() throws Exception {
+        Path path = created();
+        boolean isRoot = (int) Files.getAttribute(path, "unix:uid") == 0;
+        if (isRoot) {
+            Files.setAttribute(path, "unix:uid", 4_242);
+            Files.setAttribute(path, "unix:gid", 4_243);
+        }
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r--------"));
+        Object owner = Files.getAttribute(path, "unix:uid");
+        Object group = Files.getAttribute(path, "unix:gid");
+        KeysetFile file = KeysetFile.open(path);
+        file.replace(file.keys().withNewKey());
+        assertThat(Files.getAttribute(path, "unix:uid")).isEqualTo(owner);
+        assertThat(Files.getAttribute(path, "unix:gid")).isEqualTo(group);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path)))
+                .isEqualTo("r--------");
+    }
+
     @Test
     void aFileThatTurnedBadLeavesTheLastGoodKeys() throws Exception {
         Path path = created();
@@ -320,8 +340,10 @@ class KeysetFileTest {
         SequencerKeys good = file.keys();
         String json = Files.readString(path);
 
+        assertThat(file.problem()).isEmpty();
         Files.writeString(path, json.substring(0, json.length() / 2));
         assertThat(aSecondLater(file)).isSameAs(good);
+        assertThat(file.problem()).hasValueSatisfying(why -> assertThat(why).contains("is not a usable keyset"));
         Files.delete(path);
         assertThat(aSecondLater(file)).isSameAs(good);
         Files.writeString(path, json);
@@ -332,6 +354,7 @@ class KeysetFileTest {
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
         Files.writeString(path, good.withNewKey().toJson());
         assertThat(aSecondLater(file).keys()).as("good again").hasSize(2);
+        assertThat(file.problem()).isEmpty();
     }
 
     private SequencerKeys aSecondLater(KeysetFile file) {

@@ -5,15 +5,20 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.SessionProtocol;
 import com.linecorp.armeria.server.Server;
+import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.guard.Guard;
 import dev.palisade.micrometer.GuardMetrics;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.CompletionException;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** HTTP server of a gateway's metrics and health, on a port of its own. It reads the guard, and changes nothing. */
 final class AdminServer implements AutoCloseable {
@@ -24,9 +29,15 @@ final class AdminServer implements AutoCloseable {
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final Server server;
 
-    /** @throws IOException in one line, when it cannot listen */
-    AdminServer(InetSocketAddress listen, Guard guard) throws IOException {
+    /**
+     * @param tls of the gateway's own port; null for plaintext
+     * @throws IOException in one line, when it cannot listen
+     */
+    AdminServer(InetSocketAddress listen, Guard guard, @Nullable ReloadableTls tls) throws IOException {
         new GuardMetrics(guard).bindTo(registry);
+        if (tls != null) {
+            observe(tls);
+        }
         server = Server.builder()
                 .port(listen, SessionProtocol.HTTP)
                 .route()
@@ -58,6 +69,26 @@ final class AdminServer implements AutoCloseable {
                     + String.valueOf(cause.getMessage()).lines().findFirst().orElse("no message")
                     + "); choose another address with admin");
         }
+    }
+
+    /** As a lock server shows its own, so that the same alerts fit. */
+    private void observe(ReloadableTls tls) {
+        Gauge.builder(
+                        "palisade.certificate.expiry.timestamp",
+                        tls,
+                        now -> now.expiresAt().map(Instant::getEpochSecond).orElse(0L))
+                .baseUnit("seconds")
+                .tag("listener", "gateway")
+                .strongReference(true)
+                .register(registry);
+        unusable("tls_certificate", tls::isIdentityUsable);
+        unusable("tls_client_ca", tls::areAuthoritiesUsable);
+    }
+
+    private void unusable(String file, BooleanSupplier isUsable) {
+        Gauge.builder("palisade.unusable.files", () -> isUsable.getAsBoolean() ? 0 : 1)
+                .tag("file", file)
+                .register(registry);
     }
 
     private static HttpResponse text(HttpStatus status, String text) {

@@ -115,7 +115,7 @@ final class Gateway implements AutoCloseable {
         Server server = server(config, tls, service, connections, loops);
         AdminServer admin;
         try {
-            admin = config.admin() == null ? null : new AdminServer(config.admin(), guard);
+            admin = config.admin() == null ? null : new AdminServer(config.admin(), guard, tls);
         } catch (IOException e) {
             guard.close();
             upstream.close();

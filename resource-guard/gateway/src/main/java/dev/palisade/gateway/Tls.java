@@ -23,7 +23,7 @@ final class Tls {
     static ReloadableTls load(Loading loading) throws IOException {
         try {
             ReloadableTls tls = loading.at(Instant.now());
-            EventLog events = new EventLog(EVENTS::info, System::nanoTime, EventLog.LINES_PER_SECOND);
+            EventLog events = new EventLog(EVENTS::info, EVENTS::warn, System::nanoTime, EventLog.LINES_PER_SECOND);
             // Requests on open connections are verified again one by one.
             tls.watch(events, () -> {});
             return tls;

@@ -64,6 +64,20 @@ class GatewayTlsTest {
     }
 
     @Test
+    void adminPortShowsTheEndOfTheCertificate() throws Exception {
+        try (PlainService service = new PlainService();
+                GatewayFixture fixture = new GatewayFixture(directory, service, TLS, "admin: 127.0.0.1:0")) {
+            URI metrics = URI.create("http://127.0.0.1:" + fixture.gateway.adminPort() + "/metrics");
+            assertThat(HttpClient.newHttpClient()
+                            .send(HttpRequest.newBuilder(metrics).build(), BodyHandlers.ofString())
+                            .body())
+                    .contains("palisade_certificate_expiry_timestamp_seconds{listener=\"gateway\"} 1.")
+                    .contains("palisade_unusable_files{file=\"tls_certificate\"} 0.0")
+                    .contains("palisade_unusable_files{file=\"tls_client_ca\"} 0.0");
+        }
+    }
+
+    @Test
     void headersOfHttp1AreCheckedBehindTls() throws Exception {
         try (PlainService service = new PlainService();
                 GatewayFixture fixture = new GatewayFixture(directory, service, TLS);

@@ -104,7 +104,7 @@ final class ObjectsServer {
             BoundedExecutor executor = new BoundedExecutor(THREADS, QUEUED_CALLS_MAX);
             ObjectStore store =
                     new ObjectStore(pool, fenced, verifier, options.template(), options.limits(), options.guardOn());
-            EventLog events = new EventLog(EVENTS::info, System::nanoTime, EventLog.LINES_PER_SECOND);
+            EventLog events = new EventLog(EVENTS::info, EVENTS::warn, System::nanoTime, EventLog.LINES_PER_SECOND);
             Calls calls = new Calls(executor, events);
             CallsInFlight inFlight = new CallsInFlight();
             HealthStatusManager health = new HealthStatusManager();

@@ -1,0 +1,7 @@
+package dev.palisade.server.metrics;
+
+/** Port of a lock server. */
+public enum Listener {
+    LOCKS,
+    ADMIN
+}
