@@ -20,8 +20,6 @@ import picocli.CommandLine.ParameterException;
 final class JwtOptions {
     private static final Duration CLOCK_SKEW_MAX = Duration.ofMinutes(5);
     private static final int TEXT_MAX = 512;
-    /** Tokens that wait to be verified, which takes about a millisecond each. */
-    private static final int VERIFYING_MAX = 1_000;
 
     @Option(
             names = "--jwt-issuer",
@@ -114,7 +112,7 @@ final class JwtOptions {
         return JwtAuthenticator.open(
                 new JwtSettings(issuer, audience, jwks, principalClaim, clockSkew),
                 thread("palisade-jwks", 1),
-                thread("palisade-jwts", VERIFYING_MAX),
+                thread("palisade-jwts", JwtAuthenticator.PENDING_MAX),
                 System::nanoTime,
                 InstantSource.system());
     }

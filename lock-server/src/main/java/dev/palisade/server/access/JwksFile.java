@@ -37,7 +37,7 @@ final class JwksFile implements KeySource {
     }
 
     @Override
-    public CompletableFuture<Void> fetch() {
+    public CompletableFuture<Void> fetch(String address) {
         return CompletableFuture.completedFuture(null);
     }
 }

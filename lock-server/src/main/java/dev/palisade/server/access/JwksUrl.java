@@ -1,10 +1,9 @@
 package dev.palisade.server.access;
 
-import com.nimbusds.jose.util.DefaultResourceRetriever;
 import java.io.IOException;
-import java.net.HttpURLConnection;
 import java.net.URI;
-import java.net.URL;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -14,25 +13,28 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Cache of the public keys at an issuer's URL. Fetches on a thread of its own, every {@link #REFRESH_NANOS} and when a token names an
- * unknown key, but never twice within {@link #INTERVAL_NANOS}. While fetches fail, the keys stay for {@link #KEPT_NANOS}. Thread-safe, but
+ * unknown key: for one address never twice within {@link #INTERVAL_NANOS}, for all together not within {@link #PAUSE_NANOS}. While fetches fail, the keys stay for {@link #KEPT_NANOS}. Thread-safe, but
  * {@link #reload} is for one thread.
  */
 final class JwksUrl implements KeySource {
     static final long REFRESH_NANOS = TimeUnit.MINUTES.toNanos(5);
     static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(10);
     static final long KEPT_NANOS = TimeUnit.HOURS.toNanos(1);
+    static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final int TIMEOUT_MILLIS = 5_000;
-    private static final int BYTES_MAX = 256 << 10;
 
     private final URI url;
     private final Executor thread;
     private final LongSupplier nanoTime;
-    private final Retriever retriever = new Retriever();
+    private final JwksDownload download;
     private final AtomicReference<@Nullable FileMistakes> failure = new AtomicReference<>();
     private volatile @Nullable Fetched fetched;
     private volatile boolean isReplaced;
     private @Nullable CompletableFuture<Void> running;
     private long startedNanos;
+    /** When each address caused a fetch, within the last interval: as many as there are pauses in it. */
+    private final Map<String, Long> causedNanos = new HashMap<>();
+
     private volatile String reported = "";
 
     private record Fetched(VerificationKeys keys, long atNanos) {}
@@ -43,11 +45,16 @@ final class JwksUrl implements KeySource {
      * @param thread runs one fetch at a time, which may take seconds
      */
     JwksUrl(URI url, Executor thread, LongSupplier nanoTime) {
+        this(url, thread, nanoTime, TIMEOUT_MILLIS);
+    }
+
+    /** @param timeoutMillis of a whole fetch */
+    JwksUrl(URI url, Executor thread, LongSupplier nanoTime, long timeoutMillis) {
+        this.download = new JwksDownload(url, timeoutMillis);
         this.url = url;
         this.thread = thread;
         this.nanoTime = nanoTime;
-        this.startedNanos = nanoTime.getAsLong() - INTERVAL_NANOS;
-        var unused = fetch();
+        var unused = fetchAt(nanoTime.getAsLong());
     }
 
     /** Null before the first fetch, and when the last good one is too long ago. */
@@ -75,13 +82,21 @@ final class JwksUrl implements KeySource {
     }
 
     @Override
-    public synchronized CompletableFuture<Void> fetch() {
+    public synchronized CompletableFuture<Void> fetch(String address) {
+        long now = nanoTime.getAsLong();
+        causedNanos.values().removeIf(caused -> now - caused >= INTERVAL_NANOS);
+        if (running == null && (now - startedNanos < PAUSE_NANOS || causedNanos.containsKey(address))) {
+            return CompletableFuture.completedFuture(null);
+        }
+        if (running == null) {
+            causedNanos.put(address, now);
+        }
+        return fetchAt(now);
+    }
+
+    private synchronized CompletableFuture<Void> fetchAt(long now) {
         if (running != null) {
             return running;
-        }
-        long now = nanoTime.getAsLong();
-        if (now - startedNanos < INTERVAL_NANOS) {
-            return CompletableFuture.completedFuture(null);
         }
         startedNanos = now;
         CompletableFuture<Void> fetch = new CompletableFuture<>();
@@ -101,8 +116,7 @@ final class JwksUrl implements KeySource {
 
     private void take(long now) {
         try {
-            VerificationKeys keys = VerificationKeys.parse(
-                    url, retriever.retrieveResource(url.toURL()).getContent());
+            VerificationKeys keys = VerificationKeys.parse(url, download.text());
             Fetched last = fetched;
             if (last != null && last.keys().sameAs(keys)) {
                 keys = last.keys(); // The same object, so that what was verified with it stays cached.
@@ -114,7 +128,7 @@ final class JwksUrl implements KeySource {
         } catch (FileMistakes e) {
             failure.set(e);
         } catch (IOException | RuntimeException e) {
-            failure.set(new FileMistakes(url, url + " cannot be fetched (" + e + ")"));
+            failure.set(new FileMistakes(url, url + " cannot be fetched (" + e.getMessage() + ")"));
         }
     }
 
@@ -122,7 +136,7 @@ final class JwksUrl implements KeySource {
     public boolean reload() throws FileMistakes {
         FileMistakes failed = failure.get();
         if (isDue(failed != null)) {
-            var unused = fetch();
+            var unused = fetchAt(nanoTime.getAsLong());
         }
         // Once when fetches begin to fail, and once when the keys are too old.
         String state = failed == null ? "" : failed.getMessage() + keeps();
@@ -138,19 +152,5 @@ final class JwksUrl implements KeySource {
 
     private synchronized boolean isDue(boolean hasFailed) {
         return nanoTime.getAsLong() - startedNanos > (hasFailed ? INTERVAL_NANOS : REFRESH_NANOS);
-    }
-
-    /** Does not follow redirects: the operator named the place of the keys. */
-    private static final class Retriever extends DefaultResourceRetriever {
-        Retriever() {
-            super(TIMEOUT_MILLIS, TIMEOUT_MILLIS, BYTES_MAX);
-        }
-
-        @Override
-        protected HttpURLConnection openHTTPConnection(URL url) throws IOException {
-            HttpURLConnection connection = super.openHTTPConnection(url);
-            connection.setInstanceFollowRedirects(false);
-            return connection;
-        }
     }
 }

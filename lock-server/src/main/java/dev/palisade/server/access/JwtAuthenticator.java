@@ -12,7 +12,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +21,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class JwtAuthenticator {
     static final int CACHED_MAX = 10_000;
-    /** Tokens that wait for a fetch; more are refused at once. */
+    /** Tokens that are verified, or wait for a fetch; more are refused at once. */
+    public static final int PENDING_MAX = 1_000;
+
+    static final int PENDING_SHARE = 50;
+    /** Of these, tokens that wait for a fetch. */
     static final int WAITING_MAX = 100;
+
+    static final int WAITING_SHARE = 10;
 
     private static final String RETRY_AFTER_MILLIS = "1000";
 
@@ -32,7 +37,8 @@ public final class JwtAuthenticator {
     private final Executor thread;
     private final InstantSource clock;
     private final String shown;
-    private final AtomicInteger waiting = new AtomicInteger();
+    private final AddressShares pending = new AddressShares(PENDING_MAX, PENDING_SHARE);
+    private final AddressShares waiting = new AddressShares(WAITING_MAX, WAITING_SHARE);
     /** By the hash of the token: no token is kept. */
     private final Map<String, Verified> cached = new ConcurrentHashMap<>();
 
@@ -64,19 +70,29 @@ public final class JwtAuthenticator {
     }
 
     /**
-     * Verifies a token, after a fetch of the keys if it names an unknown one.
+     * Verifies a token, after a fetch of the keys if it names an unknown one. What needs no key is checked at once, on the caller's
+     * thread.
      *
+     * @param address of the sender: of the places for tokens that wait it has a share
      * @return completed at once for a token that was verified before; fails with {@link RejectedException}: UNAUTHENTICATED, or
      *     LIMIT_EXCEEDED when too many tokens wait to be verified
      */
-    public CompletableFuture<JwtIdentity> authenticate(String token) {
+    public CompletableFuture<JwtIdentity> authenticate(String token, String address) {
         JwtIdentity known = known(token);
         if (known != null) {
             return CompletableFuture.completedFuture(known);
         }
+        try {
+            var unused = verifier.check(token);
+        } catch (RejectedException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        if (!pending.take(address)) {
+            return CompletableFuture.failedFuture(busy());
+        }
         CompletableFuture<JwtIdentity> result = new CompletableFuture<>();
-        submit(token, true, result);
-        return result;
+        submit(token, address, true, result);
+        return result.whenComplete((identity, failure) -> pending.giveBack(address));
     }
 
     /**
@@ -84,14 +100,20 @@ public final class JwtAuthenticator {
      *
      * @throws RejectedException UNAUTHENTICATED
      */
-    public JwtIdentity authenticateNow(String token) {
+    public JwtIdentity authenticateNow(String token, String address) {
         JwtIdentity known = known(token);
         JwtIdentity verified = known != null ? known : verify(token);
         if (verified == null) {
-            var unused = keys.fetch();
+            var unused = keys.fetch(address);
             throw unknownKey();
         }
         return verified;
+    }
+
+    /** Whether the key that signed the token is none of the issuer's any more. */
+    public boolean isWithdrawn(JwtIdentity identity) {
+        VerificationKeys now = keys.value();
+        return now != null && !now.has(identity.key());
     }
 
     /** Whether the time has come; of the clock that tokens are verified with. */
@@ -108,28 +130,25 @@ public final class JwtAuthenticator {
         return keys;
     }
 
-    private void submit(String token, boolean mayWait, CompletableFuture<JwtIdentity> result) {
+    private void submit(String token, String address, boolean mayWait, CompletableFuture<JwtIdentity> result) {
         try {
-            thread.execute(() -> run(token, mayWait, result));
+            thread.execute(() -> run(token, address, mayWait, result));
         } catch (RejectedExecutionException e) {
             result.completeExceptionally(busy());
         }
     }
 
-    private void run(String token, boolean mayWait, CompletableFuture<JwtIdentity> result) {
+    private void run(String token, String address, boolean mayWait, CompletableFuture<JwtIdentity> result) {
         try {
             JwtIdentity verified = verify(token);
             if (verified != null) {
                 result.complete(verified);
-            } else if (!mayWait || waiting.incrementAndGet() > WAITING_MAX) {
-                if (mayWait) {
-                    waiting.decrementAndGet();
-                }
+            } else if (!mayWait || !waiting.take(address)) {
                 throw unknownKey();
             } else {
-                var unused = keys.fetch().whenComplete((nothing, failure) -> {
-                    waiting.decrementAndGet();
-                    submit(token, false, result);
+                var unused = keys.fetch(address).whenComplete((nothing, failure) -> {
+                    waiting.giveBack(address);
+                    submit(token, address, false, result);
                 });
             }
         } catch (RuntimeException | Error e) {

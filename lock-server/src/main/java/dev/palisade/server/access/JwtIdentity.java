@@ -7,5 +7,6 @@ import java.time.Instant;
  *
  * @param principal {@code jwt:} and the claim that names the client
  * @param expiresAt when the token is no longer accepted: its claim {@code exp} and the clock skew
+ * @param key thumbprint (RFC 7638) of the key that signed it
  */
-public record JwtIdentity(String principal, Instant expiresAt) {}
+public record JwtIdentity(String principal, Instant expiresAt, String key) {}

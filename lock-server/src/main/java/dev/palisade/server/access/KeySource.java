@@ -10,9 +10,10 @@ interface KeySource extends Reloadable {
     VerificationKeys value();
 
     /**
-     * Fetches the keys, because a token names an unknown one. Never blocks; fetches at most once per interval.
+     * Fetches the keys, because a token names an unknown one. Never blocks; fetches for one address at most once per interval.
      *
+     * @param address of the token's sender
      * @return completes when a fetch has ended, at once when none is due
      */
-    CompletableFuture<Void> fetch();
+    CompletableFuture<Void> fetch(String address);
 }

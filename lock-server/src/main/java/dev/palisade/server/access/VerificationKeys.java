@@ -1,7 +1,10 @@
 package dev.palisade.server.access;
 
+import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.crypto.ECDSAVerifier;
+import com.nimbusds.jose.crypto.RSASSAVerifier;
 import com.nimbusds.jose.jwk.Curve;
 import com.nimbusds.jose.jwk.ECKey;
 import com.nimbusds.jose.jwk.JWK;
@@ -11,9 +14,11 @@ import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.KeyUse;
 import com.nimbusds.jose.jwk.RSAKey;
 import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jwt.SignedJWT;
 import java.text.ParseException;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Set of public keys of an issuer (RFC 7517). Holds no private and no symmetric key: a set with one is refused whole. Immutable; safe to
@@ -27,9 +32,12 @@ final class VerificationKeys implements SecurityContext {
     private static final int RSA_BITS_MIN = 2_048;
 
     private final JWKSet keys;
+    private final Set<String> thumbprints;
 
     private VerificationKeys(JWKSet keys) {
         this.keys = keys;
+        this.thumbprints =
+                keys.getKeys().stream().map(VerificationKeys::thumbprint).collect(Collectors.toUnmodifiableSet());
     }
 
     /**
@@ -79,6 +87,37 @@ final class VerificationKeys implements SecurityContext {
     boolean fit(JWSHeader header) {
         JWKMatcher matcher = JWKMatcher.forJWSHeader(header);
         return matcher != null && !select(new JWKSelector(matcher)).isEmpty();
+    }
+
+    /** Thumbprint of the key that signed a token, which is verified: of several with one id, the one that verifies it. */
+    String keyOf(SignedJWT verified) {
+        List<JWK> fitting = select(new JWKSelector(JWKMatcher.forJWSHeader(verified.getHeader())));
+        return fitting.stream()
+                .filter(key -> fitting.size() == 1 || verifies(key, verified))
+                .map(VerificationKeys::thumbprint)
+                .findFirst()
+                .orElse("");
+    }
+
+    /** Whether the key with this thumbprint is one of them. */
+    boolean has(String thumbprint) {
+        return thumbprints.contains(thumbprint);
+    }
+
+    private static boolean verifies(JWK key, SignedJWT token) {
+        try {
+            return token.verify(key instanceof RSAKey rsa ? new RSASSAVerifier(rsa) : new ECDSAVerifier(key.toECKey()));
+        } catch (JOSEException | RuntimeException e) {
+            return false;
+        }
+    }
+
+    private static String thumbprint(JWK key) {
+        try {
+            return key.computeThumbprint().toString();
+        } catch (JOSEException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
     }
 
     int size() {

@@ -27,13 +27,13 @@ import java.net.SocketAddress;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.util.Collection;
+import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -52,6 +52,7 @@ public final class Authentication implements ServerInterceptor {
     private static final String SCHEME = "bearer ";
     private static final int DNS_NAME = 2;
     private static final int URI = 6;
+    private static final int NETWORK_BYTES = 8;
 
     private final AccessControl access;
     private final @Nullable ClientVerification certificates;
@@ -167,7 +168,8 @@ public final class Authentication implements ServerInterceptor {
                         presented,
                         session,
                         peer,
-                        (jwts, token) -> CompletableFuture.completedFuture(jwts.authenticateNow(token)))
+                        (jwts, token, address) ->
+                                CompletableFuture.completedFuture(jwts.authenticateNow(token, address)))
                 .join();
     }
 
@@ -175,7 +177,7 @@ public final class Authentication implements ServerInterceptor {
             @Nullable Iterable<String> presented,
             @Nullable SSLSession session,
             @Nullable SocketAddress peer,
-            BiFunction<JwtAuthenticator, String, CompletableFuture<JwtIdentity>> byJwt) {
+            ByJwt byJwt) {
         if (presented == null) {
             return CompletableFuture.completedFuture(byCertificate(session));
         }
@@ -183,7 +185,22 @@ public final class Authentication implements ServerInterceptor {
         JwtAuthenticator jwts = access.jwts();
         return jwts == null || token.startsWith(UserTokens.PREFIX)
                 ? CompletableFuture.completedFuture(byToken(token))
-                : byJwt.apply(jwts, token).thenApply(identity -> Caller.ofJwt(identity, access));
+                : byJwt.identity(jwts, token, share(peer)).thenApply(identity -> Caller.ofJwt(identity, access));
+    }
+
+    /** Verification of a JWT from an address. */
+    @FunctionalInterface
+    private interface ByJwt {
+        CompletableFuture<JwtIdentity> identity(JwtAuthenticator jwts, String token, String address);
+    }
+
+    /** Of IPv6 the network, whose addresses one client can have. */
+    static String share(@Nullable SocketAddress peer) {
+        if (!(peer instanceof InetSocketAddress inet) || inet.getAddress() == null) {
+            return "";
+        }
+        byte[] address = inet.getAddress().getAddress();
+        return HexFormat.of().formatHex(address, 0, Math.min(address.length, NETWORK_BYTES));
     }
 
     private static String token(

@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.nimbusds.jose.JOSEObjectType;
+import com.nimbusds.jose.JWSObject;
+import com.nimbusds.jose.Payload;
+import com.nimbusds.jose.crypto.RSASSASigner;
 import com.nimbusds.jose.jwk.ECKey;
 import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.KeyUse;
 import com.nimbusds.jose.jwk.OctetSequenceKey;
 import com.nimbusds.jose.jwk.RSAKey;
+import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.PlainJWT;
 import dev.palisade.contract.Reason;
@@ -49,8 +53,11 @@ class JwtVerifierTest {
     @Test
     void tokensOfBothAlgorithmsNameTheirSubject() {
         for (JWK key : List.of(RSA, EC)) {
-            assertThat(verifier.verify(JwtIssuer.signed(key, alice()), keys))
-                    .isEqualTo(new JwtIdentity("jwt:alice", LATER.plusSeconds(60)));
+            assertThat(verifier.verify(JwtIssuer.signed(key, alice()), keys)).satisfies(identity -> {
+                assertThat(identity.principal()).isEqualTo("jwt:alice");
+                assertThat(identity.expiresAt()).isEqualTo(LATER.plusSeconds(60));
+                assertThat(keys.has(identity.key())).isTrue();
+            });
         }
         String pod = JwtIssuer.signed(
                 RSA, alice().subject("system:serviceaccount:shop:web").audience(List.of("other", "locks")));
@@ -87,6 +94,13 @@ class JwtVerifierTest {
         wrong.put(JwtIssuer.signedWithPublicKey(RSA, alice()), "its algorithm is not RS256 or ES256");
         wrong.put(JwtIssuer.signed(RSA, JwtIssuer.claims(NOW.minusSeconds(61))), "Expired JWT");
         wrong.put(JwtIssuer.signed(RSA, alice().expirationTime(null)), "missing required claims: [exp]");
+        wrong.put(payload("{\"exp\":null}"), "its claim exp is no time");
+        wrong.put(payload("{\"exp\":\"soon\"}"), "its claim exp is no time");
+        wrong.put(payload("{\"exp\":1000000000000000000}"), "its claim exp is no time");
+        wrong.put(payload("{\"exp\":1800000600,\"nbf\":1e18}"), "its claim nbf is no time");
+        Base64URL header = Base64URL.encode("{\"alg\":\"RS256\",\"kid\":\"r1\",\"crit\":[]}");
+        String critical = header + "." + parts[1] + "." + parts[2];
+        wrong.put(critical, "critical parameters (crit)");
         wrong.put(JwtIssuer.signed(RSA, alice().notBeforeTime(Date.from(NOW.plusSeconds(62)))), "JWT before use time");
         wrong.put(JwtIssuer.signed(RSA, alice().audience("other")), "aud claim rejected");
         wrong.put(JwtIssuer.signed(RSA, alice().audience((String) null)), "missing required aud claim");
@@ -121,6 +135,13 @@ class JwtVerifierTest {
                             .contains(message)
                             .doesNotContain("evil", "garbled", "eyJ", "bob", "two words", "\n");
                 }));
+    }
+
+    /** Signed, with these claims in place of those of alice. */
+    private static String payload(String claims) throws Exception {
+        JWSObject token = new JWSObject(JwtIssuer.header(RSA).build(), new Payload(claims));
+        token.sign(new RSASSASigner(RSA));
+        return token.serialize();
     }
 
     @Test
