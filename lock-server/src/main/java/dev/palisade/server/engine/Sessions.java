@@ -13,13 +13,17 @@ import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.Request;
+import dev.palisade.server.store.AFew;
 import dev.palisade.server.store.LockStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +33,11 @@ import org.jspecify.annotations.Nullable;
  * stream: the lock record does. Safe to share between threads; never blocks.
  */
 final class Sessions {
+    /** Of one stream: what others ask does not wait behind all of them. */
+    static final int FREED_AT_A_TIME = 500;
+
+    private static final CompletionStage<Answer> KEPT = CompletableFuture.completedStage(new Answer.Abandoned(false));
+
     private final LockStore store;
     private final EngineConfig config;
     private final Timer timer;
@@ -230,58 +239,94 @@ final class Sessions {
         if (freesNothing) {
             return;
         }
-        if (session.size() > 0) {
-            tell("session_abandoned", session, "keeps_leases", session.keepsLeasesOnDisconnect());
-        }
         session.markAbandoned();
-        session.waiting().forEach(waiting -> leave(session, waiting));
-        session.held().forEach((grant, held) -> abandon(session, grant, held.lock()));
+        long during = tenure.get();
+        List<Session.Waiting> waiting = session.waiting();
+        AtomicInteger left = new AtomicInteger();
+        AtomicInteger ended = new AtomicInteger();
+        var unused = AFew.at(
+                        FREED_AT_A_TIME,
+                        waiting,
+                        each -> leave(session, each, during).thenAccept(answer -> count(answer, left)))
+                .thenCompose(all -> AFew.at(
+                        FREED_AT_A_TIME,
+                        List.copyOf(session.held().values()),
+                        held -> abandon(session, held.grant().id(), held.lock(), during)
+                                .thenAccept(answer -> count(answer, ended))))
+                .thenAccept(all -> {
+                    if (left.get() + ended.get() > 0) {
+                        tell(
+                                "session_abandoned",
+                                session,
+                                ended.get(),
+                                left.get(),
+                                "keeps_leases",
+                                session.keepsLeasesOnDisconnect());
+                    }
+                });
+    }
+
+    /** What a newer stream has taken over, or its client wants kept, was not freed. */
+    private static void count(Answer answer, AtomicInteger freed) {
+        if ((answer instanceof Answer.Left waited && waited.wasWaiting())
+                || (answer instanceof Answer.Abandoned abandoned && abandoned.ended())) {
+            freed.incrementAndGet();
+        }
     }
 
     /** Frees one place in a queue: also one that the stream got when the rest was freed already. */
     void leave(Session session, Session.Waiting waiting) {
-        if (!freesNothing) {
-            RequestId request = new RequestId(session.id(), waiting.requestNumber());
-            insist(new Leave(waiting.lock(), request, session.gen()));
-        }
+        var unused = leave(session, waiting, tenure.get());
+    }
+
+    private CompletionStage<Answer> leave(Session session, Session.Waiting waiting, long during) {
+        RequestId request = new RequestId(session.id(), waiting.requestNumber());
+        return freesNothing ? KEPT : insist(new Leave(waiting.lock(), request, session.gen()), during);
     }
 
     /** Frees one lease, unless its client wants leases kept: also one that the stream got when the rest was freed already. */
     void abandon(Session session, GrantId grant, LockName lock) {
-        if (!freesNothing && !session.keepsLeasesOnDisconnect()) {
-            lastFrames.put(grant, session);
-            insist(new Abandon(lock, grant, session.gen()));
+        var unused = abandon(session, grant, lock, tenure.get());
+    }
+
+    private CompletionStage<Answer> abandon(Session session, GrantId grant, LockName lock, long during) {
+        if (freesNothing || session.keepsLeasesOnDisconnect()) {
+            return KEPT;
         }
+        lastFrames.put(grant, session);
+        return insist(new Abandon(lock, grant, session.gen()), during);
     }
 
     private void tell(String event, Session session, String key, Object value) {
         SessionPage.Listed now = session.listed();
+        tell(event, session, now.leases(), now.waiting(), key, value);
+    }
+
+    private void tell(String event, Session session, int leases, int waiting, String key, Object value) {
         events.tell(
                 event,
                 "session",
                 session.id().shortened(),
                 "owner",
-                now.owner(),
+                session.listed().owner(),
                 "leases",
-                now.leases(),
+                leases,
                 "waiting",
-                now.waiting(),
+                waiting,
                 key,
                 value);
     }
 
     /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
-    private void insist(Command command) {
-        insist(command, tenure.get());
-    }
-
-    private void insist(Command command, long during) {
+    private CompletionStage<Answer> insist(Command command, long during) {
         if (tenure.get() != during) {
-            return;
+            return KEPT;
         }
-        store.execute(command).exceptionally(failure -> {
-            timer.after(Math.max(1_000, config.graceMillis()), () -> insist(command, during));
-            return new Answer.Abandoned(false);
+        return store.execute(command).exceptionally(failure -> {
+            timer.after(Math.max(1_000, config.graceMillis()), () -> {
+                var unused = insist(command, during);
+            });
+            return new Answer.Abandoned(true); // Sooner or later.
         });
     }
 }

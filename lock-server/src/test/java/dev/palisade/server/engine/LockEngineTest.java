@@ -35,9 +35,11 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The engine before a store that can be busy; with the real one it is tested through its gRPC face. */
@@ -55,7 +57,7 @@ class LockEngineTest {
             signed -> {
                 throw new IllegalStateException("nothing is verified here");
             },
-            new EngineConfig("palisade", 1_000, 100, 100),
+            new EngineConfig("palisade", 1_000, 2_000, 100),
             (millis, task) -> timed.add(task),
             new EventLog(events::add, () -> 0, 1),
             new byte[16]);
@@ -119,6 +121,59 @@ class LockEngineTest {
 
         assertThat(store.taken)
                 .containsExactly(new Abandon(lock, grant.id(), 1), new Leave(lock, new RequestId(SESSION, 2), 1));
+    }
+
+    private void waits(Session session, int count) {
+        for (int i = 1; i <= count; i++) {
+            var unused = engine.acquire(
+                    session,
+                    new LockEngine.Asked(
+                            new LockName("a" + i),
+                            new RequestId(SESSION, i),
+                            Mode.EXCLUSIVE,
+                            10_000,
+                            60_000,
+                            0,
+                            0,
+                            0,
+                            "",
+                            "",
+                            1),
+                    LockQuota.NONE);
+        }
+    }
+
+    /**
+     * A client with 1,200 waiters is gone. Of each turn of the store it has 500 commands: what others ask in between waits for these
+     * alone.
+     */
+    @Test
+    void placesOfADeadClientAreFreedInSlices() {
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
+        waits(session, 1_200);
+        engine.detach(session, EndCause.CONNECTION_BROKE);
+        store.taken.clear();
+        store.turn = new ArrayDeque<>();
+        timed.remove().run();
+        List<Integer> leavesBeforeEachTurn = new ArrayList<>();
+        while (!Objects.requireNonNull(store.turn).isEmpty()) {
+            leavesBeforeEachTurn.add(store.taken.size());
+            store.endTurn();
+        }
+        assertThat(leavesBeforeEachTurn).containsExactly(500, 1_000, 1_200);
+        assertThat(store.taken).hasSize(1_200).doesNotHaveDuplicates();
+        assertThat(events).last().asString().contains("event=session_abandoned", "leases=0 waiting=1200");
+    }
+
+    @Test
+    void whatANewerStreamTookOverIsNoAbandonedSession() {
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
+        waits(session, 2);
+        engine.detach(session, EndCause.CONNECTION_BROKE);
+        store.left = new Answer.Left(false);
+        timed.remove().run();
+        assertThat(store.taken).filteredOn(Leave.class::isInstance).hasSize(2);
+        assertThat(events).noneMatch(line -> line.contains("session_abandoned"));
     }
 
     @Test
@@ -398,6 +453,11 @@ class LockEngineTest {
         final List<Command> taken = new ArrayList<>();
         boolean busy;
         Optional<StoreFailure> standby = Optional.empty();
+        Answer left = new Answer.Left(true);
+        /** Leaves that have no reply yet; null: each gets its reply at once. */
+        @Nullable
+        Deque<CompletableFuture<Answer>> turn;
+
         long now = 1;
         Answer renewal = new Answer.Expired();
         CompletableFuture<Answer> acquired = CompletableFuture.completedFuture(new Answer.Queued(1));
@@ -414,7 +474,19 @@ class LockEngineTest {
             if (command instanceof Abandon) {
                 return CompletableFuture.completedFuture(new Answer.Abandoned(true));
             }
-            return command instanceof Leave ? CompletableFuture.completedFuture(new Answer.Left(true)) : acquired;
+            if (command instanceof Leave && turn != null) {
+                CompletableFuture<Answer> later = new CompletableFuture<>();
+                turn.add(later);
+                return later;
+            }
+            return command instanceof Leave ? CompletableFuture.completedFuture(left) : acquired;
+        }
+
+        /** Completes what was sent before it. */
+        void endTurn() {
+            List<CompletableFuture<Answer>> asked = List.copyOf(Objects.requireNonNull(turn));
+            Objects.requireNonNull(turn).clear();
+            asked.forEach(each -> each.complete(left));
         }
 
         @Override
