@@ -464,6 +464,18 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
+    /** After rights or tokens changed: ends the calls that wait and may not have their lock any more. */
+    public void accessChanged() {
+        parked.forEach((request, call) -> {
+            Optional<Rejection> denied =
+                    call.result().isDone() ? Optional.empty() : call.caller().denied();
+            if (denied.isPresent()) {
+                var unused = leave(request.lock(), request.id());
+                call.result().complete(new Answer.Refused(denied.get()));
+            }
+        });
+    }
+
     /** Takes back what a caller was given or kept, and may not have; its lock-delay follows. */
     public void takeBack(LockName lock, Grant grant) {
         var unused = execute(new Abandon(lock, grant.id(), grant.request().sessionGen()));

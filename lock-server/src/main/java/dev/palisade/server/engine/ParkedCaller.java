@@ -7,7 +7,7 @@ import java.util.Optional;
 /** The caller of an acquire that waits without a stream. Its methods must be brief: they run on the store's thread. */
 @FunctionalInterface
 public interface ParkedCaller {
-    /** Why it may not have the lock any more. Asked when the lock is offered. */
+    /** Why it may not have the lock any more. Asked when the lock is offered, and after each change. */
     Optional<Rejection> denied();
 
     /** The acquire has to wait. */

@@ -21,7 +21,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -45,16 +44,16 @@ final class Caller {
     private final String principal;
     private final boolean hasToken;
     /** Of its JWT; null when it has none. */
-    private final @Nullable Instant expiresAt;
+    private final @Nullable JwtIdentity jwt;
 
     private final @Nullable AccessControl access;
     /** Of the stream, when it was opened or last looked at. */
     private volatile @Nullable Rights rights;
 
-    private Caller(String principal, boolean hasToken, @Nullable Instant expiresAt, @Nullable AccessControl access) {
+    private Caller(String principal, boolean hasToken, @Nullable JwtIdentity jwt, @Nullable AccessControl access) {
         this.principal = principal;
         this.hasToken = hasToken;
-        this.expiresAt = expiresAt;
+        this.jwt = jwt;
         this.access = access;
         this.rights = access == null ? null : access.rights(principal);
     }
@@ -68,7 +67,7 @@ final class Caller {
     }
 
     static Caller ofJwt(JwtIdentity identity, AccessControl access) {
-        return new Caller(identity.principal(), false, identity.expiresAt(), access);
+        return new Caller(identity.principal(), false, identity, access);
     }
 
     /**
@@ -166,13 +165,27 @@ final class Caller {
      * rights or its tokens may be gone.
      */
     Optional<Rejection> denied(Mode mode, LockName lock) {
+        return denied(mode, lock, GIVEN_AFTER_EXPIRY);
+    }
+
+    /** The same, of a call that waits and has no stream that its client could open again. */
+    Optional<Rejection> deniedWaiting(Mode mode, LockName lock) {
+        return denied(mode, lock, Duration.ZERO);
+    }
+
+    private Optional<Rejection> denied(Mode mode, LockName lock, Duration afterExpiry) {
         if (access == null) {
             return Optional.empty();
         }
         if (isWithdrawn(access)) {
             return Optional.of(new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn"));
         }
-        if (isExpired(access, GIVEN_AFTER_EXPIRY)) {
+        if (isKeyWithdrawn(access)) {
+            return Optional.of(new Rejection(
+                    Reason.UNAUTHENTICATED,
+                    "the key of the JWT of " + principal + " was withdrawn; call again with a new one"));
+        }
+        if (isExpired(access, afterExpiry)) {
             return Optional.of(new Rejection(
                     Reason.UNAUTHENTICATED,
                     "the JWT of " + principal + " expired while it waited; call again with a new one"));
@@ -227,7 +240,12 @@ final class Caller {
 
     private boolean isExpired(AccessControl control, Duration since) {
         JwtAuthenticator jwts = control.jwts();
-        return expiresAt != null && jwts != null && jwts.isPast(expiresAt.plus(since));
+        return jwt != null && jwts != null && jwts.isPast(jwt.expiresAt().plus(since));
+    }
+
+    private boolean isKeyWithdrawn(AccessControl control) {
+        JwtAuthenticator jwts = control.jwts();
+        return jwt != null && jwts != null && jwts.isWithdrawn(jwt);
     }
 
     /** Of the locks that begin with {@code prefix}, those that the caller may see. */
@@ -269,6 +287,12 @@ final class Caller {
             return new Rejection(
                     Reason.SESSION_UNKNOWN,
                     "the JWT of " + principal + " expired; open a newer stream with a new one and resume");
+        }
+        if (isKeyWithdrawn(access)) {
+            return new Rejection(
+                    Reason.SESSION_UNKNOWN,
+                    "the key of the JWT of " + principal
+                            + " was withdrawn; open a newer stream with a new JWT and resume");
         }
         Rights now = access.rights(principal);
         if (now.equals(rights)) {

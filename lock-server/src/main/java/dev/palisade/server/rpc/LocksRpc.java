@@ -137,9 +137,13 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         engine.endParked();
     }
 
-    /** After the policy or the users changed: ends the streams of clients whose rights are others now. Nothing of theirs is freed at once. */
+    /**
+     * After the policy, the users, the issuer's keys or the time changed: ends the streams of clients whose rights are others now, of
+     * which nothing is freed at once, and the waits of unary calls that may not have their lock any more.
+     */
     public void accessChanged() {
         streams.accessChanged();
+        engine.accessChanged();
     }
 
     /** Session streams that are open. */

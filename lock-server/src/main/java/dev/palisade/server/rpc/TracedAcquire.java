@@ -26,7 +26,7 @@ record TracedAcquire(Asked asked, Caller caller, @Nullable Trace trace) implemen
 
     @Override
     public Optional<Rejection> denied() {
-        return caller.denied(asked.mode(), asked.lock());
+        return caller.deniedWaiting(asked.mode(), asked.lock());
     }
 
     @Override

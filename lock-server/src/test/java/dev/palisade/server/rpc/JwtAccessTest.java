@@ -41,6 +41,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
@@ -205,6 +206,72 @@ class JwtAccessTest {
                 frame -> frame.getRepliesList().forEach(resumed::complete),
                 new CompletableFuture<>());
         assertThat(Served.get(resumed).hasResume()).as("%s", resumed).isTrue();
+    }
+
+    @Test
+    void waitingCallEndsWithItsToken() {
+        Granted first = held("jobs/1");
+        assertThat(first.getToken()).isPositive();
+        var waiting = LocksGrpc.newFutureStub(with(token("bob", 10)))
+                .acquire(Served.acquire("jobs/1", 2, 60_000)
+                        .setSessionId(Served.session(2))
+                        .build());
+        String alice = token("alice", 600);
+        Awaitility.await().until(() -> stub(alice).describe(describe("jobs/1")).getWaitersTotal() == 1);
+        seconds.addAndGet(9);
+        served.rpc.accessChanged();
+        assertThat(waiting.isDone()).isFalse();
+        seconds.addAndGet(1);
+        served.rpc.accessChanged();
+        assertUnauthenticated(waiting, "the JWT of jwt:bob expired while it waited");
+        Awaitility.await().until(() -> stub(alice).describe(describe("jobs/1")).getWaitersTotal() == 0);
+    }
+
+    @Test
+    void streamsAndWaitsEndWithTheirKey() throws Exception {
+        Granted first = held("jobs/1");
+        assertThat(first.getToken()).isPositive();
+        var waiting = LocksGrpc.newFutureStub(with(token("bob", 600)))
+                .acquire(Served.acquire("jobs/1", 2, 60_000)
+                        .setSessionId(Served.session(2))
+                        .build());
+        CompletableFuture<Rejection> ended = new CompletableFuture<>();
+        CompletableFuture<Reply> replied = new CompletableFuture<>();
+        Call acquire = Call.newBuilder()
+                .setCallId(1)
+                .setAcquire(Served.acquire("jobs/2", 1, 0))
+                .build();
+        open(token("bob", 600), 1, acquire, frame -> frame.getRepliesList().forEach(replied::complete), ended);
+        assertThat(Served.get(replied).getAcquire().hasGranted()).isTrue();
+        String alice = token("alice", 600);
+        Awaitility.await().until(() -> stub(alice).describe(describe("jobs/1")).getWaitersTotal() == 1);
+        Files.writeString(folder.resolve("jwks.json"), JwtIssuer.jwks(JwtIssuer.ec("k1")));
+        access.reload();
+        assertThat(access.reload().replaced()).isNotEmpty();
+        served.rpc.accessChanged();
+        assertThat(Served.get(ended).reason()).isEqualTo(Reason.SESSION_UNKNOWN);
+        assertThat(Served.get(ended).message()).startsWith("the key of the JWT of jwt:bob was withdrawn");
+        assertUnauthenticated(waiting, "the key of the JWT of jwt:bob was withdrawn");
+    }
+
+    private Granted held(String lock) {
+        return stub(token("alice", 600))
+                .acquire(Served.acquire(lock, 1, 0)
+                        .setSessionId(Served.session(1))
+                        .setTtlMillis(60_000)
+                        .build())
+                .getGranted();
+    }
+
+    private static void assertUnauthenticated(Future<?> call, String message) {
+        assertThatThrownBy(() -> call.get(20, TimeUnit.SECONDS)) // Before the wait is over.
+                .isInstanceOf(ExecutionException.class)
+                .satisfies(e -> {
+                    Rejection refused = Rejections.ofThrowable(java.util.Objects.requireNonNull(e.getCause()))
+                            .orElseThrow();
+                    assertThat(refused.reason()).isEqualTo(Reason.UNAUTHENTICATED);
+                    assertThat(refused.message()).startsWith(message);
+                });
     }
 
     private void open(
