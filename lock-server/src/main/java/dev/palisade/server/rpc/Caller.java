@@ -196,11 +196,24 @@ final class Caller {
                 : Optional.of(denied(verb.word(), lock.value()));
     }
 
+    /**
+     * The answer. One about a grant that does not hold the lock takes of the request rate: what is about a held lock is free, and
+     * grants can be invented.
+     */
+    Answer counted(Answer answer) {
+        if (access != null
+                && answer instanceof Answer.Refused refused
+                && refused.rejection().reason() == Reason.NOT_HOLDER) {
+            var unused = access.takeRequest(principal);
+        }
+        return answer;
+    }
+
     /** The answer, unless it gives a lock that the caller may not have: that is taken back. Only the answer knows the mode of a grant. */
     Answer allowed(LockEngine engine, LockName lock, Answer answer) {
         Grant grant = given(answer);
         if (access == null || grant == null) {
-            return answer;
+            return counted(answer);
         }
         Optional<Rejection> denied = denied(grant.request().mode(), lock);
         if (denied.isEmpty()) {

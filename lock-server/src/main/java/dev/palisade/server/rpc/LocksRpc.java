@@ -220,11 +220,15 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         unary(
                 request,
                 out,
-                () -> engine.release(new Release(
-                        ProtoCodec.lock(request.getLock()),
-                        ProtoCodec.grant(request.getGrantId()),
-                        ProtoCodec.token(request.getToken()),
-                        session(request.getSessionId()))),
+                () -> {
+                    Caller caller = Caller.KEY.get();
+                    return engine.release(new Release(
+                                    ProtoCodec.lock(request.getLock()),
+                                    ProtoCodec.grant(request.getGrantId()),
+                                    ProtoCodec.token(request.getToken()),
+                                    session(request.getSessionId())))
+                            .thenApply(caller::counted);
+                },
                 answers::release);
     }
 

@@ -224,8 +224,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                             engine.release(new Release(
                                     ProtoCodec.lock(call.getRelease().getLock()),
                                     grant,
-                                    ProtoCodec.token(call.getRelease().getToken()),
-                                    attached.id())),
+                                            ProtoCodec.token(call.getRelease().getToken()),
+                                            attached.id()))
+                                    .thenApply(caller::counted),
                             (reply, answer) -> reply.setRelease(answers.release(answer)));
                 }
                 case LEAVE -> {

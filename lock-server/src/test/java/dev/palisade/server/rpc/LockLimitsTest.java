@@ -3,6 +3,8 @@ package dev.palisade.server.rpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
@@ -323,6 +325,34 @@ class LockLimitsTest {
         after.release(second);
         stub("web").release(release(byCall));
         granted("web", "new/3", 13);
+    }
+
+    /** Renewals and releases are free, so that no lease is lost by haste; grants that were invented are none. */
+    @Test
+    void inventedGrantsTakeOfTheRequestRate() {
+        RenewRequest invented = RenewRequest.newBuilder()
+                .setLock("a")
+                .setSessionId(Served.session(1))
+                .setGrantId(ByteString.copyFrom(new GrantId(7, 7).toBytes()))
+                .setToken(7)
+                .build();
+        for (int i = 0; i < 25; i++) {
+            assertThrows(StatusRuntimeException.class, () -> stub("slow").renew(invented));
+            assertThrows(
+                    StatusRuntimeException.class,
+                    () -> stub("slow")
+                            .release(ReleaseRequest.newBuilder()
+                                    .setLock("a")
+                                    .setSessionId(invented.getSessionId())
+                                    .setGrantId(invented.getGrantId())
+                                    .setToken(7)
+                                    .build()));
+        }
+        assertThat(Served.rejection(assertThrows(
+                                StatusRuntimeException.class,
+                                () -> stub("slow").list(ListRequest.getDefaultInstance())))
+                        .metadata())
+                .containsEntry(Rejection.LIMIT, "requests-per-second");
     }
 
     /** Its end is remembered, also of a request that never came; but a place in a queue must not stay for its haste. */
