@@ -136,13 +136,7 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
 
     private void ask(ChannelHandlerContext connection, HttpRequest request) {
         responded = true;
-        AdminRequest asked = new AdminRequest(
-                request.method().name(),
-                request.uri(),
-                name -> request.headers().getAll(name),
-                body.toString(StandardCharsets.UTF_8),
-                session(connection),
-                connection.channel().remoteAddress());
+        AdminRequest asked = asked(connection, request);
         if (api.isFollowed(asked)) {
             deadline.cancel(false);
             streams.open(connection, asked, refused -> send(connection, response(refused)));
@@ -150,6 +144,16 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
         }
         var unused =
                 api.respond(asked).thenAcceptAsync(answer -> send(connection, response(answer)), connection.executor());
+    }
+
+    private AdminRequest asked(ChannelHandlerContext connection, HttpRequest request) {
+        return new AdminRequest(
+                request.method().name(),
+                request.uri(),
+                name -> request.headers().getAll(name),
+                body.toString(StandardCharsets.UTF_8),
+                session(connection),
+                connection.channel().remoteAddress());
     }
 
     private static FullHttpResponse response(AdminResponse answer) {
@@ -178,7 +182,9 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
                         : text(
                                 HttpResponseStatus.SERVICE_UNAVAILABLE,
                                 "not ready: the store cannot decide, or the server is stopping");
-            default -> metrics(connection, request);
+            default -> AdminApi.refusedHost(asked(connection, request))
+                    .map(AdminHandler::response)
+                    .orElseGet(() -> metrics(connection, request));
         };
     }
 

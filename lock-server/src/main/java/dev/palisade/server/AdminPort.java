@@ -18,6 +18,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpServerExpectContinueHandler;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -141,6 +142,7 @@ final class AdminPort implements AutoCloseable {
                                         .setMaxInitialLineLength(LINE_BYTES_MAX)
                                         .setMaxHeaderSize(HEADER_BYTES_MAX)
                                         .setMaxChunkSize(CHUNK_BYTES_MAX)))
+                                .addLast(new HttpServerExpectContinueHandler())
                                 .addLast(new AdminHandler(
                                         metrics,
                                         certificates,

@@ -47,7 +47,7 @@ class AdminPortTest {
     }
 
     private static String get(String path) {
-        return "GET " + path + " HTTP/1.1\r\nHost: palisade\r\n\r\n";
+        return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
     }
 
     @Test
@@ -75,13 +75,43 @@ class AdminPortTest {
     @Test
     void otherMethodsAreRefusedWhenTheirBodyWasRead() throws Exception {
         String body = "x".repeat(100_000);
-        assertThat(asked("POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: " + body.length() + "\r\n\r\n" + body))
+        assertThat(asked("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + body.length() + "\r\n\r\n" + body))
                 .startsWith("HTTP/1.1 405 ")
                 .contains("allow: GET, HEAD");
-        assertThat(asked("DELETE /health/live HTTP/1.1\r\nHost: a\r\n\r\n")).startsWith("HTTP/1.1 405 ");
-        assertThat(asked("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n"))
+        assertThat(asked("DELETE /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")).startsWith("HTTP/1.1 405 ");
+        assertThat(asked("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"))
                 .startsWith("HTTP/1.1 200 ")
                 .endsWith("\r\n\r\n");
+    }
+
+    /** Another site can make its own name lead here, and read what a browser gets. */
+    @Test
+    void metricsAreServedUnderAnAddressOrLocalhostOnly() throws Exception {
+        for (String host : List.of("127.0.0.1:7601", "localhost", "[::1]:7601")) {
+            assertThat(asked("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n"))
+                    .as(host)
+                    .startsWith("HTTP/1.1 200 ");
+        }
+        assertThat(asked("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"))
+                .startsWith("HTTP/1.1 421 ")
+                .doesNotContain("jvm_");
+        assertThat(asked("GET /metrics HTTP/1.1\r\n\r\n")).startsWith("HTTP/1.1 400 ");
+        assertThat(asked("GET /health/live HTTP/1.1\r\nHost: evil.example\r\n\r\n"))
+                .as("a probe may use any name")
+                .startsWith("HTTP/1.1 200 ");
+    }
+
+    @Test
+    void clientThatWaitsFor100ContinueGetsIt() throws Exception {
+        Socket socket = admin.connected();
+        socket.getOutputStream()
+                .write("POST /metrics HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
+                        .getBytes(StandardCharsets.ISO_8859_1));
+        String first = "HTTP/1.1 100 Continue\r\n";
+        assertThat(new String(socket.getInputStream().readNBytes(first.length()), StandardCharsets.ISO_8859_1))
+                .isEqualTo(first);
+        socket.getOutputStream().write('x');
+        assertThat(AdminServed.rest(socket)).contains("HTTP/1.1 405 ");
     }
 
     @Test

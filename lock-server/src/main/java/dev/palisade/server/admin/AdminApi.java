@@ -20,6 +20,7 @@ import dev.palisade.server.rpc.LockOrder;
 import dev.palisade.server.rpc.SortedLocks;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -53,6 +54,11 @@ public final class AdminApi {
     public AdminApi(InProcessLocks locks, LongSupplier epochMillis) {
         this.locks = locks;
         this.epochMillis = epochMillis;
+    }
+
+    /** Why a request is refused for its Host header; empty if it is not. */
+    public static Optional<AdminResponse> refusedHost(AdminRequest request) {
+        return OriginCheck.host(request);
     }
 
     /** Whether the path is one of the page or the API. */

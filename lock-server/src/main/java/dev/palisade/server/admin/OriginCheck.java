@@ -30,8 +30,8 @@ final class OriginCheck {
                 ? Optional.empty()
                 : Optional.of(AdminProblem.malformed(
                         421,
-                        "without TLS the page and its API are served under an address or localhost only, because another"
-                                + " site can make its own name lead here; use such an address, or --tls-cert"));
+                        "without TLS the page, its API and metrics are served under an address or localhost only, because"
+                                + " another site can make its own name lead here; use such an address, or --tls-cert"));
     }
 
     /** Why the API does not answer; empty if it does. */
