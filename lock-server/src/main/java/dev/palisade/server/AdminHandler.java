@@ -182,9 +182,10 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
                         : text(
                                 HttpResponseStatus.SERVICE_UNAVAILABLE,
                                 "not ready: the store cannot decide, or the server is stopping");
-            default -> AdminApi.refusedHost(asked(connection, request))
-                    .map(AdminHandler::response)
-                    .orElseGet(() -> metrics(connection, request));
+            default ->
+                AdminApi.refusedHost(asked(connection, request))
+                        .map(AdminHandler::response)
+                        .orElseGet(() -> metrics(connection, request));
         };
     }
 

@@ -5,6 +5,7 @@ import dev.palisade.contract.grpc.ClientCertificates;
 import dev.palisade.contract.grpc.ClientVerification;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.server.admin.AdminApi;
+import dev.palisade.server.metrics.Listener;
 import dev.palisade.server.metrics.ServerMetrics;
 import dev.palisade.server.rpc.Authentication;
 import io.netty.bootstrap.ServerBootstrap;
@@ -22,6 +23,7 @@ import io.netty.handler.codec.http.HttpServerExpectContinueHandler;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
@@ -76,6 +78,7 @@ final class AdminPort implements AutoCloseable {
      * @param tls of the lock port; null for plaintext
      * @param authentication of the lock port; null if metrics are open to all that can connect
      * @param ready whether locks are served
+     * @param handshakes counts those that fail
      */
     static AdminPort open(
             InetSocketAddress address,
@@ -83,9 +86,10 @@ final class AdminPort implements AutoCloseable {
             @Nullable Authentication authentication,
             ServerMetrics metrics,
             BooleanSupplier ready,
-            AdminApi api)
+            AdminApi api,
+            TlsHandshakes handshakes)
             throws CannotStart {
-        return open(address, tls, authentication, metrics, ready, api, Times.DEFAULTS);
+        return open(address, tls, authentication, metrics, ready, api, handshakes, Times.DEFAULTS);
     }
 
     static AdminPort open(
@@ -95,6 +99,7 @@ final class AdminPort implements AutoCloseable {
             ServerMetrics metrics,
             BooleanSupplier ready,
             AdminApi api,
+            TlsHandshakes handshakes,
             Times times)
             throws CannotStart {
         EventLoopGroup thread = new MultiThreadIoEventLoopGroup(
@@ -134,7 +139,9 @@ final class AdminPort implements AutoCloseable {
                                         times.connectionMillis(),
                                         TimeUnit.MILLISECONDS);
                         if (context != null) {
-                            connection.pipeline().addLast(context.newHandler(connection.alloc()));
+                            SslHandler handshake = context.newHandler(connection.alloc());
+                            connection.pipeline().addLast(handshake);
+                            handshakes.observe(Listener.ADMIN, connection, handshake);
                         }
                         connection
                                 .pipeline()

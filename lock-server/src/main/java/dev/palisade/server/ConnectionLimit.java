@@ -3,6 +3,7 @@ package dev.palisade.server;
 import com.sun.management.UnixOperatingSystemMXBean;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.server.metrics.Listener;
 import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Grpc;
 import io.grpc.Metadata;
@@ -14,6 +15,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.ssl.SslHandler;
 import java.lang.management.ManagementFactory;
 import java.net.SocketAddress;
 import java.util.LinkedHashMap;
@@ -49,6 +51,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
 
     private final int max;
     private final EventLog events;
+    private final TlsHandshakes handshakes;
     /** By the client's address, the longest open first. */
     private final Map<SocketAddress, Connection> open = new LinkedHashMap<>();
 
@@ -67,6 +70,12 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
     ConnectionLimit(int max, EventLog events) {
         this.max = max;
         this.events = events;
+        this.handshakes = new TlsHandshakes(events);
+    }
+
+    /** Of the port with this limit. */
+    TlsHandshakes handshakes() {
+        return handshakes;
     }
 
     /**
@@ -99,7 +108,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
             child.unsafe().closeForcibly();
             return;
         }
-        child.pipeline().addLast(new Handshake());
+        child.pipeline().addLast(new Handshake(handshakes));
         listening.fireChannelRead(message);
     }
 
@@ -213,7 +222,12 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
 
     /** Closes a connection on which too few bytes come in for HTTP/2's preface. */
     private static final class Handshake extends ChannelInboundHandlerAdapter {
+        private final TlsHandshakes handshakes;
         private long bytes;
+
+        Handshake(TlsHandshakes handshakes) {
+            this.handshakes = handshakes;
+        }
 
         @Override
         public void channelRegistered(ChannelHandlerContext connection) {
@@ -231,6 +245,10 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
 
         @Override
         public void channelRead(ChannelHandlerContext connection, Object message) {
+            SslHandler tls = bytes == 0 ? connection.pipeline().get(SslHandler.class) : null;
+            if (tls != null) {
+                handshakes.observe(Listener.LOCKS, connection.channel(), tls);
+            }
             if (message instanceof ByteBuf read) {
                 bytes += read.readableBytes();
             }

@@ -80,7 +80,10 @@ final class Monitoring implements AutoCloseable {
                         locks::unsentBytes,
                         events::notShown,
                         ServerLog::leftOut),
-                new ServerMetrics.Credentials(files::isUsable, () -> tls == null ? Optional.empty() : tls.expiresAt()));
+                new ServerMetrics.Credentials(
+                        files::isUsable,
+                        () -> tls == null ? Optional.empty() : tls.expiresAt(),
+                        connections.handshakes()::failed));
         AdminApi api = new AdminApi(
                 new InProcessLocks(locks, engine, authentication, replies, System::nanoTime),
                 System::currentTimeMillis);
@@ -90,7 +93,8 @@ final class Monitoring implements AutoCloseable {
                 authentication,
                 metrics,
                 () -> !stopping && engine.store().up(),
-                api);
+                api,
+                connections.handshakes());
     }
 
     /** After the authorities of client certificates changed: connections that last begin anew. */

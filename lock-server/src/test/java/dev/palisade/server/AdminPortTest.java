@@ -75,10 +75,12 @@ class AdminPortTest {
     @Test
     void otherMethodsAreRefusedWhenTheirBodyWasRead() throws Exception {
         String body = "x".repeat(100_000);
-        assertThat(asked("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + body.length() + "\r\n\r\n" + body))
+        assertThat(asked("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + body.length() + "\r\n\r\n"
+                        + body))
                 .startsWith("HTTP/1.1 405 ")
                 .contains("allow: GET, HEAD");
-        assertThat(asked("DELETE /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")).startsWith("HTTP/1.1 405 ");
+        assertThat(asked("DELETE /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+                .startsWith("HTTP/1.1 405 ");
         assertThat(asked("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"))
                 .startsWith("HTTP/1.1 200 ")
                 .endsWith("\r\n\r\n");

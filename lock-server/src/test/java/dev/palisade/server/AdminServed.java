@@ -1,5 +1,6 @@
 package dev.palisade.server;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.admin.AdminApi;
@@ -68,12 +69,15 @@ final class AdminServed implements AutoCloseable {
                 metrics,
                 ready::get,
                 api,
+                handshakes,
                 times);
     }
 
     /** A second port of the same server. */
+    final TlsHandshakes handshakes = new TlsHandshakes(EventLog.NONE);
+
     AdminPort open(InetSocketAddress address) throws Exception {
-        return AdminPort.open(address, null, null, metrics, ready::get, api);
+        return AdminPort.open(address, null, null, metrics, ready::get, api, handshakes);
     }
 
     record Reply(int status, String head, String body) {}

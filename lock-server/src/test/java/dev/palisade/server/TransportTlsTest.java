@@ -10,6 +10,7 @@ import dev.palisade.contract.grpc.TlsUnusable;
 import dev.palisade.pki.TestAuthority;
 import dev.palisade.pki.TestCertificate;
 import dev.palisade.server.core.Limits;
+import dev.palisade.server.metrics.Listener;
 import io.grpc.ChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -32,11 +33,13 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509TrustManager;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,7 +55,8 @@ class TransportTlsTest {
     private static final TestCertificate WORKER = CLIENTS.client("worker");
 
     private final Transport transport = Transport.own();
-    private final ConnectionLimit connections = new ConnectionLimit(100, EventLog.NONE);
+    private final List<String> events = new CopyOnWriteArrayList<>();
+    private final ConnectionLimit connections = new ConnectionLimit(100, new EventLog(events::add, () -> 0, 10));
     private final List<ManagedChannel> channels = new ArrayList<>();
 
     @TempDir
@@ -89,6 +93,18 @@ class TransportTlsTest {
     void aClientInPlaintextIsRefused() throws Exception {
         start(null);
         assertRefused(InsecureChannelCredentials.create());
+        Awaitility.await().until(() -> connections.handshakes().failed(Listener.LOCKS) > 0);
+        Awaitility.await()
+                .untilAsserted(() -> assertThat(events)
+                        .anyMatch(line -> line.contains("event=tls_handshake_failed listener=locks peer=/127.0.0.1:")
+                                && line.contains("not an SSL/TLS record")));
+    }
+
+    @Test
+    void handshakeThatSucceedsIsNotCounted() throws Exception {
+        start(null);
+        assertThat(call(client(AUTHORITY, null))).isEqualTo(ServingStatus.SERVING);
+        assertThat(connections.handshakes().failed(Listener.LOCKS)).isZero();
     }
 
     @Test

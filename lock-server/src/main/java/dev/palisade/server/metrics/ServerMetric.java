@@ -171,6 +171,14 @@ public enum ServerMetric {
             new Label("listener", Listener.class),
             "End of the certificate that the server presents, in seconds since 1970. NaN without TLS.",
             "Less than a week ahead: renew the certificate. A new file is used without a restart."),
+    TLS_HANDSHAKES_FAILED(
+            "palisade.tls.handshakes.failed",
+            Meter.Type.COUNTER,
+            null,
+            new Label("listener", Listener.class),
+            "TLS handshakes that failed. Clients that only connect and hang up are not in it.",
+            "A rise: clients have other authorities, certificates of another issuer, or no TLS. The log has the peer and the"
+                    + " cause: `tls_handshake_failed`."),
     LOG_LINES_DROPPED(
             "palisade.log.lines.dropped",
             Meter.Type.COUNTER,

@@ -33,6 +33,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,8 +76,12 @@ public final class ServerMetrics implements AutoCloseable {
      *
      * @param isUsable whether the content of now is in use
      * @param certificateEnd of what the server presents; empty without TLS
+     * @param handshakesFailed TLS handshakes at a port
      */
-    public record Credentials(Predicate<CredentialFile> isUsable, Supplier<Optional<Instant>> certificateEnd) {}
+    public record Credentials(
+            Predicate<CredentialFile> isUsable,
+            Supplier<Optional<Instant>> certificateEnd,
+            ToLongFunction<Listener> handshakesFailed) {}
 
     /** Shows the state of a running server from now on. */
     public void observe(LockEngine engine, Readings readings, Credentials credentials) {
@@ -87,6 +92,10 @@ public final class ServerMetrics implements AutoCloseable {
                     () -> credentials.isUsable().test(file) ? 0 : 1);
         }
         for (Listener listener : Listener.values()) {
+            counter(
+                    ServerMetric.TLS_HANDSHAKES_FAILED,
+                    listener,
+                    () -> credentials.handshakesFailed().applyAsLong(listener));
             Gauge.builder(
                             ServerMetric.CERTIFICATE_EXPIRY.meter(),
                             () -> credentials

@@ -222,8 +222,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                     answer(
                             call,
                             engine.release(new Release(
-                                    ProtoCodec.lock(call.getRelease().getLock()),
-                                    grant,
+                                            ProtoCodec.lock(call.getRelease().getLock()),
+                                            grant,
                                             ProtoCodec.token(call.getRelease().getToken()),
                                             attached.id()))
                                     .thenApply(caller::counted),

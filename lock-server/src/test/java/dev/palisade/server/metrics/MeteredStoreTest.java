@@ -236,7 +236,8 @@ class MeteredStoreTest {
                 new ServerMetrics.Readings(() -> 1, () -> 2, () -> 3, () -> 4, () -> 5),
                 new ServerMetrics.Credentials(
                         file -> file != CredentialFile.POLICY,
-                        () -> Optional.of(Instant.ofEpochSecond(1_800_000_000))));
+                        () -> Optional.of(Instant.ofEpochSecond(1_800_000_000)),
+                        listener -> 7));
         var unused = granted(acquire(1, 0));
         System.gc(); // What is only weakly held is lost by it.
         engine.rejections().count(new Rejection(Reason.QUEUE_FULL, "as the test wants"));
