@@ -81,6 +81,8 @@ final class FunctionCall implements Call.Listener {
 
     @Override
     public void refused(Wire wire, String error) {
+        reply.from(wire);
+        reply.error(error);
         refused.refused(this, wire, error);
     }
 

@@ -7,8 +7,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
-/** The text of the function library, from the files in {@code resources/redis}. */
+/** The texts of the function libraries, from the files in {@code resources/redis}. */
 final class Library {
     /** In the order in which they build on each other. */
     static final List<String> FILES = List.of(
@@ -35,22 +36,31 @@ final class Library {
             "barrier",
             "domain");
 
+    /** Of the log's own library, in the same way. */
+    static final List<String> LOG_FILES = List.of("log/library", "clock", "log/log", "log/claim", "log/append");
+
     private static final Pattern VERSION = Pattern.compile("^local VERSION = (\\d+)$", Pattern.MULTILINE);
 
     private Library() {}
 
     static FunctionLibrary load() {
-        StringBuilder code = new StringBuilder();
-        FILES.forEach(file -> code.append(file(file)));
-        return of(code.toString());
+        return of("palisade", text(FILES));
     }
 
-    static FunctionLibrary of(String code) {
+    static FunctionLibrary loadLog() {
+        return of("palisade_log", text(LOG_FILES));
+    }
+
+    private static String text(List<String> files) {
+        return files.stream().map(Library::file).collect(Collectors.joining());
+    }
+
+    static FunctionLibrary of(String name, String code) {
         Matcher version = VERSION.matcher(code);
         if (!version.find()) {
-            throw new IllegalStateException("library.lua does not name its version");
+            throw new IllegalStateException("library " + name + " does not name its version");
         }
-        return new FunctionLibrary("palisade", Long.parseLong(version.group(1)), code);
+        return new FunctionLibrary(name, Long.parseLong(version.group(1)), code);
     }
 
     static String file(String name) {

@@ -92,6 +92,32 @@ final class RedisLink implements AutoCloseable {
         return found;
     }
 
+    /**
+     * Asks something that is no function over the connection that gave {@code earlier}, and over no other.
+     *
+     * @return completes on the link's thread; fails with {@link Refusal}, also if that connection is no more
+     */
+    CompletableFuture<List<Object>> ask(Reply earlier, String... words) {
+        CompletableFuture<List<Object>> asked = new CompletableFuture<>();
+        onLoop(
+                () -> {
+                    Wire wire = earlier.from();
+                    if (wire == null) {
+                        asked.completeExceptionally(Refusal.of("Redis has not answered"));
+                        return;
+                    }
+                    var unused = wire.ask(words).whenComplete((answer, failure) -> {
+                        if (failure == null) {
+                            asked.complete(answer);
+                        } else {
+                            asked.completeExceptionally(failure);
+                        }
+                    });
+                },
+                () -> asked.completeExceptionally(Refusal.of("the link to Redis is closed")));
+        return asked;
+    }
+
     /** Whether more than a minority says that the linked primary is it: only then a new epoch may begin there. */
     boolean isConfirmed() {
         return primaries.isConfirmed();

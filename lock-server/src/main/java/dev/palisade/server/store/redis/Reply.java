@@ -6,11 +6,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a function will have answered: a list of {@link Long}, {@code byte[]}, null and lists of such; the answer itself in a list
- * of one if it is no list. Ends with {@link dev.palisade.server.store.StoreFailure} otherwise. It remembers who answered.
+ * of one if it is no list. Ends with {@link dev.palisade.server.store.StoreFailure} otherwise. It remembers who answered, also if with an
+ * error.
  */
 final class Reply extends CompletableFuture<List<Object>> {
     /** Set before it ends, on the loop. */
     private volatile @Nullable Wire from;
+    /** The last error that Redis answered; as {@code from}. */
+    private volatile @Nullable String error;
 
     private final int slot;
 
@@ -29,5 +32,15 @@ final class Reply extends CompletableFuture<List<Object>> {
 
     void from(Wire wire) {
         from = wire;
+    }
+
+    void error(String line) {
+        error = line;
+    }
+
+    /** Whether Redis said that the call did not run, and that asking elsewhere or again changes nothing. */
+    boolean isRefused() {
+        String last = error;
+        return last != null && ErrorReply.of(last).fate() == ErrorReply.Fate.REFUSED;
     }
 }

@@ -74,7 +74,8 @@ class LibraryTest {
     @Test
     void everyFileIsLoadedAndEveryCommandHasOne() throws IOException {
         try (Stream<Path> files = Files.list(FILES)) {
-            assertThat(files.map(file -> file.getFileName().toString()))
+            assertThat(files.filter(Files::isRegularFile)
+                            .map(file -> file.getFileName().toString()))
                     .containsExactlyInAnyOrderElementsOf(
                             Library.FILES.stream().map(name -> name + ".lua").toList());
         }
@@ -116,6 +117,17 @@ class LibraryTest {
         FunctionLibrary library = Library.load();
         assertThat(library.code()).startsWith("#!lua name=palisade\n");
         assertThat(library.version()).isPositive();
+    }
+
+    @Test
+    void everyFileOfTheLogIsLoaded() throws IOException {
+        try (Stream<Path> files = Files.list(FILES.resolve("log"))) {
+            assertThat(files.map(file -> "log/" + file.getFileName().toString().replace(".lua", "")))
+                    .containsExactlyInAnyOrderElementsOf(Library.LOG_FILES.stream()
+                            .filter(file -> file.startsWith("log/"))
+                            .toList());
+        }
+        assertThat(Library.loadLog().code()).startsWith("#!lua name=palisade_log\n");
     }
 
     /** By command, what its header says. */

@@ -26,6 +26,16 @@ final class TestLibrary {
                 + resource("testing");
     }
 
+    /** The library of a log with the clock of tests, under its own name: for a Redis of the test's own. */
+    static String log() {
+        return Library.LOG_FILES.stream()
+                        .map(file -> file.equals("clock")
+                                ? resource("log-virtual-clock")
+                                : throughTheClock(Library.file(file)))
+                        .collect(Collectors.joining())
+                + resource("log-testing");
+    }
+
     static String named(String name, String code) {
         return code.replace("name=palisade", "name=" + name).replace("palisade_", name + "_");
     }

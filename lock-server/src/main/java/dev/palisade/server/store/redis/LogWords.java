@@ -1,0 +1,106 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.server.ownership.AppendRequest;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.ClaimRequest;
+import dev.palisade.server.ownership.Position;
+import dev.palisade.server.ownership.WriterId;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Arguments and answers of the functions of a log, in the order of their headers in {@code resources/redis/log}. */
+final class LogWords {
+    static final String CHECK = "palisade_log_check";
+    static final String CLAIM = "palisade_log_claim";
+    static final String APPEND = "palisade_log_append";
+    static final String APPEND_FREEING = "palisade_log_append_freeing";
+
+    private LogWords() {}
+
+    static List<byte[]> claim(ClaimRequest request, long claimMillis, long settleMillis) {
+        List<byte[]> words = new ArrayList<>();
+        words.add(Call.bytes(request.writer().toString()));
+        words.add(Call.bytes(request.server()));
+        words.add(Call.bytes(request.address()));
+        words.add(flag(request.returning()));
+        words.add(flag(request.init()));
+        words.add(number(request.recoveryMillis()));
+        words.add(number(claimMillis));
+        words.add(number(settleMillis));
+        words.add(number(request.past().term()));
+        words.add(flag(request.past().resumes()));
+        add(words, request.past().confirmed());
+        add(words, request.past().unconfirmed());
+        request.past().earlier().forEach(position -> add(words, position));
+        return words;
+    }
+
+    private static void add(List<byte[]> words, Position position) {
+        words.add(Call.bytes(position.writer().toString()));
+        words.add(number(position.seq()));
+    }
+
+    /** Null if the log cannot be used: then the second word says why. */
+    static @Nullable ClaimReply reply(ClaimRequest request, List<Object> answer) {
+        return switch (text(answer, 0)) {
+            case "held" -> new ClaimReply.Held(text(answer, 1), text(answer, 2), number(answer, 3));
+            case "settling" -> new ClaimReply.Settling(number(answer, 1));
+            case "claimed" ->
+                new ClaimReply.Claimed(
+                        request.writer(),
+                        number(answer, 1) == 1,
+                        number(answer, 2) == 1,
+                        new Position(WriterId.parse(text(answer, 3)), number(answer, 4)),
+                        Long.parseLong(text(answer, 5)),
+                        number(answer, 6),
+                        number(answer, 7),
+                        number(answer, 8));
+            default -> null;
+        };
+    }
+
+    /** Generation of the records of a log that was claimed. */
+    static long generation(List<Object> claimed) {
+        return number(claimed, 9);
+    }
+
+    /** Replicas that were connected when the log was claimed. */
+    static long replicas(List<Object> claimed) {
+        return number(claimed, 10);
+    }
+
+    /** Without the batch's records, which follow. */
+    static List<byte[]> append(AppendRequest request, long claimMillis) {
+        List<byte[]> words = new ArrayList<>();
+        words.add(Call.bytes(request.writer().toString()));
+        words.add(number(request.seq()));
+        words.add(number(request.tokensBefore()));
+        words.add(number(request.tokensAfter() - request.tokensBefore()));
+        words.add(flag(request.yields()));
+        words.add(flag(request.switches()));
+        words.add(number(claimMillis));
+        return words;
+    }
+
+    static boolean isStored(List<Object> answer) {
+        return text(answer, 0).equals("stored");
+    }
+
+    static byte[] number(long number) {
+        return Call.bytes(Long.toString(number));
+    }
+
+    private static byte[] flag(boolean set) {
+        return Call.bytes(set ? "1" : "0");
+    }
+
+    static String text(List<Object> answer, int at) {
+        return new String((byte[]) answer.get(at), StandardCharsets.UTF_8);
+    }
+
+    static long number(List<Object> answer, int at) {
+        return (Long) answer.get(at);
+    }
+}

@@ -1,0 +1,63 @@
+package dev.palisade.server.store.redis;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+
+/**
+ * Batch of records for a log in Redis: what the next append writes into which of its {@value #HASHES} hashes. A part of a record is a
+ * field {@code <id>:<index>}. Used by one thread at a time.
+ */
+final class RecordBatch {
+    static final int HASHES = 256;
+
+    private final NavigableMap<Integer, Hash> hashes = new TreeMap<>();
+
+    private static final class Hash {
+        final Map<String, byte[]> written = new LinkedHashMap<>();
+        final List<String> deleted = new ArrayList<>();
+    }
+
+    void put(long id, int index, byte[] body) {
+        hashOf(id).written.put(field(id, index), body);
+    }
+
+    /** @param updates how many updates the record has had */
+    void delete(long id, int updates) {
+        Hash hash = hashOf(id);
+        for (int index = 0; index <= updates; index++) {
+            String field = field(id, index);
+            hash.written.remove(field);
+            hash.deleted.add(field);
+        }
+    }
+
+    private Hash hashOf(long id) {
+        return hashes.computeIfAbsent((int) (id % HASHES), number -> new Hash());
+    }
+
+    private static String field(long id, int index) {
+        return id + ":" + index;
+    }
+
+    /** Numbers of the hashes, in the order of {@link #addTo}. */
+    Iterable<Integer> hashes() {
+        return hashes.keySet();
+    }
+
+    /** Adds the words of {@code append.lua}. */
+    void addTo(List<byte[]> args) {
+        for (Hash hash : hashes.values()) {
+            args.add(LogWords.number(2L * hash.written.size()));
+            args.add(LogWords.number(hash.deleted.size()));
+            hash.written.forEach((field, body) -> {
+                args.add(Call.bytes(field));
+                args.add(body);
+            });
+            hash.deleted.forEach(field -> args.add(Call.bytes(field)));
+        }
+    }
+}

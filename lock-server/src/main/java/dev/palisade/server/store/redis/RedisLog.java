@@ -1,0 +1,402 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.server.ownership.AppendRequest;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.ClaimRequest;
+import dev.palisade.server.ownership.Past;
+import dev.palisade.server.ownership.Position;
+import dev.palisade.server.ownership.WriterId;
+import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.FencedLog;
+import dev.palisade.server.store.log.LogFailure;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The log of records that several lock servers share in Redis. A batch is one call of one function, which stores it only for the log's
+ * owner. After a call without a reply, the next claim locates the primary again. All but {@link #send} block; not for the thread of the
+ * link.
+ */
+public final class RedisLog implements FencedLog {
+    /** Hashes that are read at one time. */
+    private static final int READS = 32;
+    /** Records handed over between two looks at the claim. */
+    private static final int RECORDS_PER_PROGRESS = 10_000;
+
+    private static final long CONFIRM_MILLIS = 500;
+
+    private final RedisLogConfig config;
+    private final RedisLink link;
+    private final RandomGenerator random;
+    private final EventLog events;
+    private final String server;
+    private final RedisLogKeys keys;
+    private WriterId writer = WriterId.NONE;
+    private long seq;
+    private long storedTokens;
+    private long generation = 1;
+    private long nextId = 1;
+    private boolean owned;
+    private boolean begun;
+    private boolean frees;
+    private RecordBatch batch = new RecordBatch();
+    /** Of the last claim that was granted. */
+    private @Nullable Reply granted;
+    /** Of a call after which the primary has to be located again. */
+    private @Nullable Reply suspected;
+
+    /** One part of a record, as it was read. */
+    private record Part(long id, int index, ByteBuffer body) {}
+
+    private RedisLog(RedisLogConfig config, RedisLink link, RandomGenerator random, EventLog events) {
+        this.config = config;
+        this.link = link;
+        this.random = random;
+        this.events = events;
+        this.server = freshId().toString();
+        this.keys = new RedisLogKeys(config.prefix());
+    }
+
+    /**
+     * Connects. Blocks meanwhile; not for {@code loop}.
+     *
+     * @param loop the link's thread; it outlives the log
+     * @param random of good quality: owners are compared by what it draws
+     * @throws StoreUnusable if Redis cannot be reached, may not be used, or has keys that are not this log's
+     */
+    public static RedisLog open(RedisLogConfig config, Loop loop, RandomGenerator random, EventLog events)
+            throws StoreUnusable, InterruptedException {
+        return open(config, Library.loadLog(), loop, random, events);
+    }
+
+    static RedisLog open(
+            RedisLogConfig config, FunctionLibrary library, Loop loop, RandomGenerator random, EventLog events)
+            throws StoreUnusable, InterruptedException {
+        RedisLink link = RedisLink.open(config.link(), library, loop, events);
+        RedisLog log = new RedisLog(config, link, random, events);
+        boolean opened = false;
+        try {
+            log.refuseUnusable();
+            opened = true;
+            return log;
+        } finally {
+            if (!opened) {
+                log.close();
+            }
+        }
+    }
+
+    private void refuseUnusable() throws StoreUnusable {
+        try {
+            List<Object> answer = await(link.call(LogWords.CHECK, keys.shared(), List.of(Call.bytes(config.prefix()))));
+            if (!LogWords.text(answer, 0).equals("ok")) {
+                throw unusable(LogWords.text(answer, 1));
+            }
+        } catch (LogFailure e) {
+            throw new StoreUnusable(e.line(), e);
+        }
+    }
+
+    private StoreUri uri() {
+        return config.link().uri();
+    }
+
+    private WriterId freshId() {
+        return new WriterId(random.nextLong(), random.nextLong());
+    }
+
+    @Override
+    public String kind() {
+        return "redis";
+    }
+
+    @Override
+    public String where() {
+        return uri() + ", keys " + config.prefix() + ":*";
+    }
+
+    @Override
+    public boolean isShared() {
+        return true;
+    }
+
+    @Override
+    public StoreUnusable lost() {
+        return unusable("has lost records of the log under " + keys.head()
+                + "; restore its data from a copy, or delete the log's keys (starting empty forgets who holds what)");
+    }
+
+    private StoreUnusable unusable(String what) {
+        return new StoreUnusable("Redis " + uri() + " " + what);
+    }
+
+    @Override
+    public boolean isBegun() {
+        return begun;
+    }
+
+    // ---- claims
+
+    @Override
+    public ClaimReply claim(Past past) throws LogFailure {
+        locate();
+        ClaimRequest request = new ClaimRequest(
+                freshId(), past, server, config.address(), !owned, config.init(), config.recoveryMillis());
+        Reply reply = link.call(
+                LogWords.CLAIM, keys.shared(), LogWords.claim(request, config.claimMillis(), config.settleMillis()));
+        List<Object> answer = await(reply);
+        ClaimReply read = LogWords.reply(request, answer);
+        if (read == null) {
+            throw LogFailure.unknown("Redis " + uri() + " " + LogWords.text(answer, 1));
+        }
+        if (read instanceof ClaimReply.Claimed claimed) {
+            if (!claimed.mine() && LogWords.replicas(answer) > 0) {
+                confirm(reply);
+            }
+            generation = LogWords.generation(answer);
+            granted = reply;
+            owns(claimed, past);
+        }
+        return read;
+    }
+
+    /** Asks anew who is the primary, and connects to it, if a call before had no reply. */
+    private void locate() throws LogFailure {
+        Reply suspect = suspected;
+        if (suspect == null) {
+            return;
+        }
+        try {
+            link.findPrimary(suspect).get(config.link().timeout().toMillis(), TimeUnit.MILLISECONDS);
+            suspected = null;
+        } catch (ExecutionException e) {
+            throw LogFailure.unknown(line(e));
+        } catch (TimeoutException e) {
+            throw LogFailure.unknown("Redis " + uri() + " does not say within "
+                    + Refusal.text(config.link().timeout().toNanos()) + " who is the primary");
+        } catch (InterruptedException e) {
+            throw interrupted();
+        }
+    }
+
+    private void owns(ClaimReply.Claimed claimed, Past past) {
+        Position found = claimed.position();
+        writer = claimed.writer();
+        seq = 0;
+        storedTokens = claimed.tokens();
+        owned = true;
+        begun = !found.equals(Position.NONE);
+        if (begun && found.equals(past.unconfirmed())) {
+            batch = new RecordBatch();
+        }
+    }
+
+    /** A takeover is known to a replica, so that its promotion does not bring the former owner back. */
+    private void confirm(Reply claim) throws LogFailure {
+        long millis = Math.min(CONFIRM_MILLIS, config.link().timeout().toMillis() / 2);
+        try {
+            List<Object> replicas =
+                    link.ask(claim, "WAIT", "1", Long.toString(millis)).get();
+            if (LogWords.number(replicas, 0) == 0) {
+                events.tell(
+                        "store_warning",
+                        "message",
+                        "no replica of Redis " + uri() + " confirmed within " + millis
+                                + " ms that this lock server is the active one; a failover now can bring back the former one");
+            }
+        } catch (ExecutionException e) {
+            suspected = claim;
+            throw LogFailure.unknown(line(e));
+        } catch (InterruptedException e) {
+            throw interrupted();
+        }
+    }
+
+    // ---- reading
+
+    @Override
+    public void load(Loader loader) throws StoreUnusable, LogFailure {
+        batch = new RecordBatch();
+        List<Part> parts = new ArrayList<>();
+        for (int from = 0; from < RecordBatch.HASHES; from += READS) {
+            read(from, parts);
+            loader.progress();
+        }
+        parts.sort(Comparator.comparingLong(Part::id).thenComparingInt(Part::index));
+        nextId = 1;
+        int handed = 0;
+        for (Part part : parts) {
+            loader.record(part.id(), part.index(), part.body());
+            nextId = part.id() + 1;
+            if (++handed % RECORDS_PER_PROGRESS == 0) {
+                loader.progress();
+            }
+        }
+    }
+
+    /** Over the connection that claimed: what another primary has is another log. */
+    private void read(int from, List<Part> parts) throws StoreUnusable, LogFailure {
+        Reply claim = granted;
+        if (claim == null) {
+            throw new IllegalStateException("no claim was granted");
+        }
+        List<CompletableFuture<List<Object>>> reads = new ArrayList<>();
+        for (int hash = from; hash < from + READS; hash++) {
+            reads.add(link.ask(claim, "HGETALL", keys.records(generation, hash)));
+        }
+        for (int i = 0; i < READS; i++) {
+            String key = keys.records(generation, from + i);
+            List<Object> fields = fields(key, claim, reads.get(i));
+            for (int at = 0; at < fields.size(); at += 2) {
+                parts.add(part(key, LogWords.text(fields, at), (byte[]) fields.get(at + 1)));
+            }
+        }
+    }
+
+    private List<Object> fields(String key, Reply claim, CompletableFuture<List<Object>> read)
+            throws StoreUnusable, LogFailure {
+        try {
+            return read.get();
+        } catch (ExecutionException e) {
+            String error = Refusal.of(e).error();
+            if (error != null && error.startsWith("WRONGTYPE")) {
+                throw unusable("has a key " + key + " that is no hash; restore it, or use another --store-prefix");
+            }
+            suspected = claim;
+            throw LogFailure.unknown(line(e));
+        } catch (InterruptedException e) {
+            throw interrupted();
+        }
+    }
+
+    private Part part(String key, String field, byte[] body) throws StoreUnusable {
+        int colon = field.indexOf(':');
+        try {
+            long id = Long.parseLong(field, 0, Math.max(0, colon), 10);
+            int index = Integer.parseInt(field.substring(colon + 1));
+            if (id > 0 && index >= 0) {
+                return new Part(id, index, ByteBuffer.wrap(body));
+            }
+        } catch (NumberFormatException e) {
+            // Told below.
+        }
+        throw unusable("has a field '" + field + "' in " + key
+                + " that is no record; delete it, or restore the data from a copy");
+    }
+
+    // ---- writing
+
+    @Override
+    public long add(byte[] body) {
+        batch.put(nextId, 0, body);
+        return nextId++;
+    }
+
+    @Override
+    public void update(long id, int index, byte[] body) {
+        batch.put(id, index, body);
+    }
+
+    @Override
+    public void delete(long id, int updates) {
+        batch.delete(id, updates);
+    }
+
+    @Override
+    public void frees(boolean only) {
+        frees = only;
+    }
+
+    @Override
+    public void sync(long tokens) throws LogFailure {
+        append(tokens, false);
+    }
+
+    @Override
+    public void endClaim() throws LogFailure {
+        append(storedTokens, true);
+    }
+
+    @Override
+    public void send(long tokens, Sent sent) {
+        AppendRequest request = next(tokens, false);
+        Reply reply = call(request);
+        var unused = reply.whenComplete((answer, failure) ->
+                sent.replied(failure == null ? outcome(request, reply, answer) : failure(reply, failure)));
+    }
+
+    private void append(long tokens, boolean yields) throws LogFailure {
+        AppendRequest request = next(tokens, yields);
+        Reply reply = call(request);
+        LogFailure failure = outcome(request, reply, await(reply));
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private AppendRequest next(long tokens, boolean yields) {
+        return new AppendRequest(writer, seq + 1, storedTokens, Math.max(tokens, storedTokens), yields, false);
+    }
+
+    private Reply call(AppendRequest request) {
+        List<byte[]> words = LogWords.append(request, config.claimMillis());
+        batch.addTo(words);
+        return link.call(frees ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.of(generation, batch), words);
+    }
+
+    /** What Redis answered to an append: null if the batch is stored. */
+    private @Nullable LogFailure outcome(AppendRequest request, Reply reply, List<Object> answer) {
+        if (!LogWords.isStored(answer)) {
+            suspected = reply;
+            return LogFailure.unknown("Redis " + uri() + " did not store a batch: " + LogWords.text(answer, 1));
+        }
+        seq = request.seq();
+        storedTokens = request.tokensAfter();
+        batch = new RecordBatch();
+        return null;
+    }
+
+    /** The link lets no call wait for ever. */
+    private List<Object> await(Reply reply) throws LogFailure {
+        try {
+            return reply.get();
+        } catch (ExecutionException e) {
+            throw failure(reply, e);
+        } catch (InterruptedException e) {
+            throw interrupted();
+        }
+    }
+
+    /** Of a call that Redis refused, or whose outcome is not known: then the primary is located again before the next claim. */
+    private LogFailure failure(Reply reply, Throwable failure) {
+        if (reply.isRefused()) {
+            return LogFailure.refused(line(failure));
+        }
+        suspected = reply;
+        return LogFailure.unknown(line(failure));
+    }
+
+    private static LogFailure interrupted() {
+        Thread.currentThread().interrupt();
+        return LogFailure.unknown("interrupted while Redis was asked");
+    }
+
+    private static String line(Throwable failure) {
+        Throwable cause = failure instanceof ExecutionException ? failure.getCause() : failure;
+        return String.valueOf(cause == null ? failure.getMessage() : cause.getMessage());
+    }
+
+    @Override
+    public void close() {
+        link.close();
+    }
+}

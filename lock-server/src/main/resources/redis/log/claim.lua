@@ -1,0 +1,161 @@
+-- function: claim
+-- args: writer, server, address, returning, init, recovery, claim, settle, term, resumes, then positions as writer and seq: confirmed,
+--   unconfirmed, earlier ones
+-- answers: claimed, held, settling, unusable
+--
+-- Asks for the log. Also when memory is full: what frees some needs an owner.
+
+local NO_WRITER = '00000000000000000000000000000000'
+
+local function same_position(one, other)
+  return one.writer == other.writer and one.seq == other.seq
+end
+
+local function is_none(position)
+  return position.writer == NO_WRITER and position.seq == 0
+end
+
+local function position_of(head)
+  if not head then
+    return { writer = NO_WRITER, seq = 0 }
+  end
+  return head.seq == 0 and { writer = head.base, seq = head.base_seq } or { writer = head.writer, seq = head.seq }
+end
+
+local function read_past(args, from)
+  local past = { term = tonumber(args[from]), resumes = args[from + 1] == '1', all = {} }
+  for i = from + 2, #args, 2 do
+    past.all[#past.all + 1] = { writer = args[i], seq = tonumber(args[i + 1]) }
+  end
+  past.confirmed, past.unconfirmed = past.all[1], past.all[2]
+  return past
+end
+
+-- Whether a log at found holds all of memory, but for the unacknowledged batch at most.
+local function is_current(past, found)
+  return past.term > 0
+    and (same_position(found, past.confirmed) or (same_position(found, past.unconfirmed) and not is_none(found)))
+end
+
+-- Whether the history of a log at found is part of memory.
+local function covers(past, found)
+  if past.term == 0 then
+    return false
+  end
+  for _, position in ipairs(past.all) do
+    if found.writer == position.writer and found.seq <= position.seq then
+      return true
+    end
+  end
+  return is_none(found) or is_current(past, found)
+end
+
+-- Whether a log at found has lost batches that memory knows to have been stored.
+local function misses(past, found)
+  return covers(past, found) and not is_current(past, found)
+end
+
+-- Whether this process executed the last claim or append of the stored head.
+local function executed_last(last, writer, seq, id)
+  return last and last.writer == writer and last.seq == seq and last.instance == id
+end
+
+-- Whether the log lost nothing since its last append, as far as this process and the candidate can tell.
+local function is_whole(head, last, id, past, init)
+  if not head then
+    return init and not last and past.term == 0
+  end
+  local only_reloaded = not last and head.instance == id
+  return (executed_last(last, head.writer, head.seq, id) or only_reloaded)
+    and (head.seq > 0 or head.whole == '1')
+    and head.rewriting == 0
+    and not misses(past, position_of(head))
+end
+
+-- Whether the log's history is part of the candidate's memory, so that memory may be kept.
+local function is_mine(head, last, past, server, whole)
+  local found = position_of(head)
+  return covers(past, found)
+    and (whole or past.resumes)
+    and (not last or same_position(last.at, found) or covers(past, last.at))
+    and (not head or head.rewriting == 0 or head.server == server)
+end
+
+-- How long the candidate waits for the last owner of a log that is not whole, or for a better one; nothing if not. Then the wait,
+-- and whether the candidate is the best of those that asked.
+local function settle(before, found, past, now, millis)
+  local wait = { at = found, since = now, term = past.term }
+  if before and same_position(before.at, found) and before.since <= now then
+    wait = { at = found, since = before.since, term = math.max(before.term, past.term) }
+  end
+  local age = now - wait.since
+  local best = age < 2 * millis and past.term > 0 and past.term == wait.term
+  if age < millis then
+    return millis - age, wait, best
+  end
+  if age < 2 * millis and not best then
+    return 2 * millis - age, wait, best
+  end
+  return nil, wait, best
+end
+
+-- Replicas that are connected: a takeover is confirmed by one of them, if there are any.
+local function replicas()
+  return tonumber(string.match(redis.call('INFO', 'replication'), 'connected_slaves:(%d+)') or '0')
+end
+
+redis.register_function({
+  function_name = 'palisade_log_claim',
+  flags = { 'allow-oom' },
+  callback = function(keys, args)
+    local writer, server, address, returning, init = args[1], args[2], args[3], args[4] == '1', args[5] == '1'
+    local recovery, claim, settle_millis = tonumber(args[6]), tonumber(args[7]), tonumber(args[8])
+    local past = read_past(args, 9)
+    local key, now = keys[1], now_millis()
+    local head, tokens, unusable = read_log(keys)
+    if unusable then
+      return { 'unusable', unusable }
+    end
+    local id, last, found = current_instance(now), seen[key], position_of(head)
+    local whole = is_whole(head, last, id, past, init)
+    local mine = is_mine(head, last, past, server, whole)
+    local best = false
+    if not whole then
+      local remaining, wait
+      remaining, wait, best = settle(settling[key], found, past, now, settle_millis)
+      if remaining then
+        settling[key] = wait
+        return { 'settling', remaining }
+      end
+    end
+    if head and not mine and not best and not (returning and address == head.address) then
+      -- Later than that, the clock was set back: written, because an end that is only computed never comes.
+      local ends = math.min(head['until'], now + claim)
+      if ends > now then
+        if ends ~= head['until'] then
+          redis.call('HSET', key, 'until', as_text(ends))
+        end
+        return { 'held', head.server, head.address, ends - now }
+      end
+    end
+    local recovering = head and head.recovering > now and head.recovering or 0
+    if not mine and not whole then
+      recovering = math.max(recovering, now + recovery)
+    end
+    local generation = head and head.generation or 1
+    local rewriting = 0
+    if mine and misses(past, found) then
+      rewriting = math.max(generation, head and head.rewriting or 0) + 1
+    end
+    local term = 1 + math.max(head and head.term or 0, past.term)
+    redis.call('HSET', key, 'writer', writer, 'seq', '0', 'base', found.writer, 'base_seq', as_text(found.seq),
+      'whole', whole and '1' or '0', 'term', as_text(term), 'server', server, 'address', address,
+      'until', as_text(now + claim), 'instance', id, 'generation', as_text(generation), 'rewriting', as_text(rewriting),
+      'recovering', as_text(recovering), 'format', as_text(FORMAT))
+    seen[key] = { writer = writer, seq = 0, at = found, instance = id }
+    settling[key] = nil
+    return {
+      'claimed', mine and 1 or 0, whole and 1 or 0, found.writer, found.seq, tokens, recovering, term, now, generation, replicas(),
+    }
+  end,
+})

@@ -1,0 +1,129 @@
+-- What is stored of a log but its records, and what only this process knows.
+
+-- By head key, what this process executed last: writer, seq, at (the position after it), instance. Deliberately not kept in a key.
+local seen = {}
+-- By head key, the wait of a log that is not whole: at, since, term. Not kept in a key either.
+local settling = {}
+
+local function as_text(number)
+  return string.format('%.0f', number)
+end
+
+local instance, instance_millis
+
+-- The identity of the process's history: another one after a start or a promotion. Read again whenever the millisecond has changed.
+local function current_instance(now)
+  if instance_millis ~= now then
+    instance = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+    instance_millis = now
+  end
+  return instance
+end
+
+-- Keys of every function but append: head, count of tokens, and two that a server of --machine functions keeps.
+
+local function as_whole_number(text)
+  return text and #text <= 16 and string.match(text, '^%d+$') and tonumber(text)
+end
+
+local HEAD_NUMBERS = { 'seq', 'base_seq', 'term', 'until', 'generation', 'rewriting', 'recovering' }
+local HEAD_TEXTS = { 'writer', 'base', 'whole', 'server', 'address', 'instance' }
+
+-- The head, or nothing in an empty log; then why it cannot be used, if so.
+local function read_head(key)
+  local flat = redis.pcall('HGETALL', key)
+  if flat.err then
+    return nil, 'has a key ' .. key .. ' that is no hash (' .. flat.err .. '); restore it, or use another --store-prefix'
+  end
+  if #flat == 0 then
+    return nil
+  end
+  local head = {}
+  for i = 1, #flat, 2 do
+    head[flat[i]] = flat[i + 1]
+  end
+  local format = as_whole_number(head.format)
+  if format and format > FORMAT then
+    return nil, 'has a log of a later release under ' .. key .. ' (format ' .. head.format .. ', not ' .. FORMAT .. '); use that release'
+  end
+  for _, field in ipairs(HEAD_NUMBERS) do
+    head[field] = as_whole_number(head[field]) or false
+  end
+  for _, fields in ipairs({ HEAD_NUMBERS, HEAD_TEXTS }) do
+    for _, field in ipairs(fields) do
+      if not format or not head[field] then
+        return nil, 'has a key ' .. key .. ' whose field ' .. (format and field or 'format')
+          .. ' cannot be read; restore it, or use another --store-prefix'
+      end
+    end
+  end
+  return head
+end
+
+-- Head, count of tokens as text, and why the keys cannot be used, if so.
+local function read_log(keys)
+  if redis.call('EXISTS', keys[3], keys[4]) > 0 then
+    return nil, nil, 'has locks of a server with --machine functions (' .. keys[3] .. '); use another --store-prefix'
+  end
+  local head, unusable = read_head(keys[1])
+  local tokens = redis.pcall('GET', keys[2]) or '0'
+  if not unusable and (type(tokens) ~= 'string' or not as_whole_number(tokens)) then
+    unusable = 'has a key ' .. keys[2] .. ' that is no count of tokens; restore it, or use another --store-prefix'
+  end
+  return head, tokens, unusable
+end
+
+-- function: check
+-- args: prefix
+-- answers: ok, unusable
+--
+-- Whether the log can be kept here by this user. Asked once, at the start.
+
+local function missing_rights(key)
+  local missing = {}
+  local needed = {
+    { 'TIME' }, { 'INFO', 'replication' }, { 'EXISTS', key }, { 'TYPE', key }, { 'GET', key }, { 'INCRBY', key, '1' },
+    { 'HGETALL', key }, { 'HMGET', key, 'h' }, { 'HLEN', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
+    { 'WAIT', '1', '1' },
+  }
+  for _, call in ipairs(needed) do
+    if not redis.acl_check_cmd(unpack(call)) then
+      missing[#missing + 1] = '+' .. string.lower(call[1])
+    end
+  end
+  return missing
+end
+
+redis.register_function({
+  function_name = 'palisade_log_check',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    local missing = missing_rights(keys[1])
+    if #missing > 0 then
+      return { 'unusable', 'does not let this user do ' .. table.concat(missing, ' ') .. '; give it these rights on the keys '
+        .. args[1] .. ':*' }
+    end
+    local head, _, unusable = read_log(keys)
+    local records = args[1] .. ':{0}:log:' .. as_text(head and head.generation or 1) .. ':'
+    for i = 0, unusable and -1 or HASHES - 1 do
+      local kind = redis.call('TYPE', records .. i).ok
+      if kind ~= 'hash' and kind ~= 'none' then
+        unusable = 'has a key ' .. records .. i .. ' that is no hash but a ' .. kind
+          .. '; restore it, or use another --store-prefix'
+      end
+    end
+    return unusable and { 'unusable', unusable } or { 'ok' }
+  end,
+})
+
+-- function: version
+-- args:
+-- answers: the number of this library
+
+redis.register_function({
+  function_name = 'palisade_log_version',
+  flags = { 'no-writes', 'allow-stale' },
+  callback = function()
+    return VERSION
+  end,
+})

@@ -1,0 +1,231 @@
+package dev.palisade.server.store.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.palisade.server.ownership.AppendFailure;
+import dev.palisade.server.ownership.ClaimReply.Claimed;
+import dev.palisade.server.ownership.ClaimReply.Held;
+import dev.palisade.server.ownership.Past;
+import dev.palisade.server.ownership.Position;
+import dev.palisade.server.store.embedded.Journals;
+import dev.palisade.server.store.redis.RedisLogs;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What every log of records does, whatever it is made of. */
+class FencedLogContractTest {
+    private static final long START = 1_800_000_000_000L;
+
+    @TempDir
+    Path directory;
+
+    private final List<AutoCloseable> opened = new ArrayList<>();
+    private final AtomicLong millis = new AtomicLong(START);
+    private final MemoryLogServer memory = new MemoryLogServer(millis);
+    private @Nullable RedisLogs redis;
+
+    enum Kind {
+        MEMORY,
+        FILES,
+        REDIS
+    }
+
+    private FencedLog open(Kind kind, String address) throws Exception {
+        FencedLog log = switch (kind) {
+            case MEMORY -> new MemoryLog(memory, address, true, 10_000);
+            case FILES -> Journals.open(directory);
+            case REDIS -> {
+                RedisLogs started = redis;
+                if (started == null) {
+                    started = new RedisLogs(START);
+                    opened.add(started);
+                    redis = started;
+                }
+                yield started.open(address);
+            }
+        };
+        opened.add(log);
+        return log;
+    }
+
+    /** As its owner, with all records read. */
+    private FencedLog owned(Kind kind, String address) throws Exception {
+        FencedLog log = open(kind, address);
+        assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(records(log)).isEmpty();
+        log.sync(0);
+        return log;
+    }
+
+    private FencedLog again(Kind kind, FencedLog before) throws Exception {
+        before.endClaim();
+        before.close();
+        opened.remove(before);
+        FencedLog log = open(kind, "b:1");
+        assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        return log;
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        for (int i = opened.size() - 1; i >= 0; i--) {
+            opened.get(i).close();
+        }
+    }
+
+    private void pass(long more) {
+        millis.addAndGet(more);
+        RedisLogs started = redis;
+        if (started != null) {
+            started.pass(more);
+        }
+    }
+
+    private static byte[] body(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** By id, the parts in the order in which they came. */
+    private static Map<Long, List<String>> records(FencedLog log) throws Exception {
+        Map<Long, List<String>> records = new TreeMap<>();
+        log.load(new FencedLog.Loader() {
+            @Override
+            public void record(long id, int index, ByteBuffer body) {
+                List<String> parts = records.computeIfAbsent(id, fresh -> new ArrayList<>());
+                assertThat(parts).hasSize(index);
+                parts.add(StandardCharsets.UTF_8.decode(body).toString());
+            }
+
+            @Override
+            public void deleted(long id) {
+                records.remove(id);
+            }
+        });
+        return records;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatWasSyncedIsReadAgain(Kind kind) throws Exception {
+        FencedLog log = owned(kind, "a:1");
+        List<Long> ids = new ArrayList<>();
+        for (int i = 0; i < 600; i++) {
+            ids.add(log.add(body("r" + i)));
+        }
+        assertThat(ids).doesNotContain(0L).isSorted().doesNotHaveDuplicates();
+        log.sync(0);
+        for (int index = 1; index <= 12; index++) {
+            log.update(ids.get(3), index, body("u" + index));
+        }
+        log.update(ids.get(4), 1, body(""));
+        log.sync(0);
+        for (int i = 5; i < 600; i++) {
+            log.delete(ids.get(i), 0);
+        }
+        log.sync(0);
+        FencedLog next = again(kind, log);
+        Map<Long, List<String>> records = records(next);
+        assertThat(records).containsOnlyKeys(ids.subList(0, 5));
+        assertThat(records.get(ids.get(3)))
+                .hasSize(13)
+                .startsWith("r3", "u1", "u2")
+                .endsWith("u12");
+        assertThat(records.get(ids.get(4))).containsExactly("r4", "");
+        next.sync(0);
+        assertThat(next.add(body("later"))).isGreaterThan(ids.get(4));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aDeletedRecordLeavesNothingBehind(Kind kind) throws Exception {
+        FencedLog log = owned(kind, "a:1");
+        long old = log.add(body("old"));
+        log.update(old, 1, body("u"));
+        log.sync(0);
+        log.update(old, 2, body("in the same batch"));
+        log.delete(old, 2);
+        long brief = log.add(body("brief"));
+        log.delete(brief, 0);
+        log.sync(0);
+        assertThat(records(again(kind, log))).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anEmptyBatchIsSynced(Kind kind) throws Exception {
+        FencedLog log = owned(kind, "a:1");
+        log.sync(0);
+        log.sync(0);
+        assertThat(records(again(kind, log))).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MEMORY", "REDIS"})
+    void onlyOneOwnsASharedLog(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        long kept = a.add(body("kept"));
+        a.sync(64);
+        FencedLog b = open(kind, "b:1");
+        assertThat(b.claim(Past.NONE)).isInstanceOfSatisfying(Held.class, held -> {
+            assertThat(held.address()).isEqualTo("a:1");
+            assertThat(held.remainingMillis()).isEqualTo(2_000);
+        });
+        pass(2_000);
+        Claimed claimed = (Claimed) b.claim(Past.NONE);
+        assertThat(claimed.whole()).isTrue();
+        assertThat(claimed.tokens()).isEqualTo(64);
+        assertThat(claimed.nowMillis()).isEqualTo(START + 2_000);
+        a.add(body("of a former owner"));
+        assertThat(catchThrowableOfType(LogFailure.class, () -> a.sync(64)).kind())
+                .isEqualTo(AppendFailure.UNKNOWN);
+        assertThat(a.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(records(b)).isEqualTo(Map.of(kept, List.of("kept")));
+        b.sync(128);
+        assertThat(b.isBegun()).isTrue();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MEMORY", "REDIS"})
+    void aBatchThatWasStoredIsForgottenByTheClaimAndSentAgainIfNot(Kind kind) throws Exception {
+        FencedLog log = open(kind, "a:1");
+        Claimed first = (Claimed) log.claim(Past.NONE);
+        assertThat(records(log)).isEmpty();
+        long id = log.add(body("one"));
+        log.sync(32);
+        log.update(id, 1, body("two"));
+        Position at = new Position(first.writer(), 1);
+        Past past = new Past(1, false, at, new Position(first.writer(), 2), List.of());
+        Claimed again = (Claimed) log.claim(past);
+        assertThat(again.mine()).isTrue();
+        assertThat(again.position()).isEqualTo(at);
+        log.sync(64); // The same batch, under the new claim.
+        log.update(id, 2, body("never sent: the log is said to hold it"));
+        Claimed third = (Claimed) log.claim(new Past(2, false, at, new Position(again.writer(), 1), List.of()));
+        assertThat(third.mine()).isTrue();
+        assertThat(third.tokens()).isEqualTo(64);
+        log.sync(64);
+        assertThat(records(again(kind, log))).isEqualTo(Map.of(id, List.of("one", "two")));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MEMORY", "REDIS"})
+    void readingForgetsABatchThatWasNotSynced(Kind kind) throws Exception {
+        FencedLog log = owned(kind, "a:1");
+        log.add(body("not synced"));
+        assertThat(records(log)).isEmpty();
+        log.sync(0);
+        assertThat(records(again(kind, log))).isEmpty();
+    }
+}

@@ -1,0 +1,223 @@
+package dev.palisade.server.store.log;
+
+import static dev.palisade.server.store.log.Asking.acquire;
+import static dev.palisade.server.store.log.Asking.name;
+import static dev.palisade.server.store.log.Asking.release;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.Reason;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Renew;
+import dev.palisade.server.ownership.OwnershipMachine;
+import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.redis.RedisLogs;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two lock servers over one log in a real Redis, whose clocks are in the test's hand. */
+class RedisSharedStoreTest {
+    private static final Duration TRY = Duration.ZERO;
+    private static final Duration MINUTE = Duration.ofMinutes(1);
+
+    private final AtomicLong nanos = new AtomicLong(5_000_000_000L);
+    private final AtomicInteger epochs = new AtomicInteger();
+    private RedisLogs redis;
+    private LoggedStore a;
+    private LoggedStore b;
+
+    @BeforeEach
+    void aIsActive() throws Exception {
+        redis = new RedisLogs(Asking.START);
+        a = server("a:7400");
+        b = server("b:7400");
+        a.takeTurn();
+        assertThat(a.status().up()).isTrue();
+    }
+
+    @AfterEach
+    void close() {
+        a.close();
+        b.close();
+        redis.close();
+    }
+
+    private LoggedStore server(String address) throws Exception {
+        LoggedStore store = LoggedStore.share(
+                LoggedStoreConfig.DEFAULTS,
+                Limits.DEFAULTS,
+                redis.open(address),
+                new OwnershipMachine.Settings(RedisLogs.CLAIM_MILLIS, 2_000, false),
+                nanos::get,
+                () -> epochs.incrementAndGet() * 7919,
+                why -> {
+                    throw new AssertionError("fatal: " + why);
+                });
+        store.listenInTurns(new LockStore.Listener() {
+            @Override
+            public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {}
+
+            @Override
+            public void told() {}
+        });
+        return store;
+    }
+
+    private void pass(long millis) {
+        nanos.addAndGet(millis * 1_000_000);
+        redis.pass(millis);
+    }
+
+    private void live(LoggedStore server, long millis) {
+        for (long passed = 0; passed < millis; passed += 50) {
+            pass(50);
+            server.takeTurn();
+        }
+    }
+
+    private static Answer ask(LoggedStore server, Command command) {
+        CompletableFuture<Answer> reply = server.execute(command).toCompletableFuture();
+        await().pollInterval(Duration.ofMillis(1)).until(() -> {
+            server.takeTurn();
+            return reply.isDone();
+        });
+        return reply.join();
+    }
+
+    private static Grant granted(LoggedStore server, String lock, long session, long request) {
+        return ((Answer.Granted) ask(server, acquire(lock, session, request, TRY))).grant();
+    }
+
+    private static LockState described(LoggedStore server, String lock) {
+        return ((Answer.Described) ask(server, new Describe(name(lock)))).state();
+    }
+
+    @Test
+    void anotherServerTakesOverWhenTheClaimHasEnded() {
+        Grant held = granted(a, "l", 1, 1);
+        ask(a, acquire("l", 2, 1, MINUTE));
+        b.takeTurn();
+        assertThat(b.status().up()).isFalse();
+        live(b, 2_500);
+        assertThat(b.status().up()).isTrue();
+        assertThat(described(b, "l").holders().get(0).id()).isEqualTo(held.id());
+        assertThat(described(b, "l").waiters()).hasSize(1);
+        ask(b, release(name("l"), held));
+        assertThat(described(b, "l").offers().get(0).token().value())
+                .isGreaterThan(held.token().value() + FencingToken.PER_GRANT - 1);
+
+        CompletableFuture<Answer> late = a.execute(new Renew(
+                        name("l"), held.id(), held.token(), held.request().id().session()))
+                .toCompletableFuture();
+        await().until(() -> {
+            a.takeTurn();
+            return !a.status().up();
+        });
+        assertThat(late.isDone() && !late.isCompletedExceptionally())
+                .as("renewed by a former owner")
+                .isFalse();
+    }
+
+    @Test
+    void aStoppedServerLeavesTheLogToTheNextAtOnce() {
+        Grant held = granted(a, "l", 1, 1);
+        a.close();
+        b.takeTurn();
+        assertThat(b.status().up()).isTrue();
+        assertThat(ask(b, release(name("l"), held))).isInstanceOf(Answer.Released.class);
+    }
+
+    @Test
+    void aBrokenConnectionCostsTheActiveServerNothing() {
+        Grant held = granted(a, "l", 1, 1);
+        redis.cut();
+        CompletableFuture<Answer> asked = a.execute(acquire("m", 2, 1, TRY)).toCompletableFuture();
+        await().until(() -> {
+            pass(20);
+            a.takeTurn();
+            return asked.isDone();
+        });
+        assertThat(asked.join()).isInstanceOf(Answer.Granted.class);
+        assertThat(described(a, "l").holders().get(0).id()).isEqualTo(held.id());
+        b.takeTurn();
+        assertThat(b.status().up()).isFalse();
+        assertThat(granted(a, "n", 3, 1).token().value())
+                .isGreaterThan(held.token().value());
+    }
+
+    @Test
+    void aFlushedRedisOpensARecoveryWindow() {
+        Grant held = granted(a, "l", 1, 1);
+        redis.redis.ask("FLUSHALL");
+        live(a, 3_000);
+        assertThat(a.status().up()).isTrue();
+        assertThat(((Answer.Refused) ask(a, acquire("m", 2, 1, TRY)))
+                        .rejection()
+                        .reason())
+                .isEqualTo(Reason.RECOVERING);
+        assertThat(ask(a, new Reclaim(name("l"), held.request(), held.token()))).isInstanceOf(Answer.Resumed.class);
+        live(a, 11_000);
+        assertThat(granted(a, "m", 2, 2).token().value())
+                .isGreaterThan(held.token().value());
+    }
+
+    /** 2.21 */
+    @Test
+    void theNextOwnerHonoursTheRecoveryWindow() {
+        granted(a, "l", 1, 1);
+        redis.redis.ask("FLUSHALL");
+        live(a, 3_000);
+        assertThat(a.status().up()).isTrue();
+        live(b, 3_000);
+        assertThat(b.status().up()).isTrue();
+        assertThat(((Answer.Refused) ask(b, acquire("m", 2, 1, TRY)))
+                        .rejection()
+                        .reason())
+                .isEqualTo(Reason.RECOVERING);
+    }
+
+    @Test
+    void aRestartedRedisThatKeptItsDataIsNotWhole() {
+        Grant held = granted(a, "l", 1, 1);
+        redis.set("b1", true);
+        live(a, 3_000);
+        assertThat(a.status().up()).isTrue();
+        assertThat(((Answer.Refused) ask(a, acquire("m", 2, 1, TRY)))
+                        .rejection()
+                        .reason())
+                .isEqualTo(Reason.RECOVERING);
+        assertThat(described(a, "l").holders().get(0).id()).isEqualTo(held.id());
+    }
+
+    @Test
+    void aFullRedisStillFreesLocks() {
+        Grant held = granted(a, "l", 1, 1);
+        redis.redis.ask("CONFIG", "SET", "maxmemory", "1");
+        CompletableFuture<Answer> refused = a.execute(acquire("m", 2, 1, TRY)).toCompletableFuture();
+        live(a, 4_000);
+        assertThat(refused).isCompletedExceptionally();
+        assertThat(ask(a, release(name("l"), held))).isInstanceOf(Answer.Released.class);
+        assertThat(((Answer.Refused) ask(a, acquire("m", 2, 2, TRY)))
+                        .rejection()
+                        .reason())
+                .isEqualTo(Reason.STORE_UNAVAILABLE);
+        redis.redis.ask("CONFIG", "SET", "maxmemory", "0");
+        live(a, 1_000);
+        assertThat(granted(a, "m", 2, 3).token().value())
+                .isGreaterThan(held.token().value());
+    }
+}

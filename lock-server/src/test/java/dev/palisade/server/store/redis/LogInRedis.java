@@ -1,0 +1,189 @@
+package dev.palisade.server.store.redis;
+
+import static dev.palisade.server.store.redis.Linked.all;
+import static dev.palisade.server.store.redis.Linked.get;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.server.ownership.AppendRequest;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.ClaimRequest;
+import dev.palisade.server.ownership.LogState;
+import dev.palisade.server.ownership.Position;
+import dev.palisade.server.ownership.WriterId;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/** The functions of a log in a Redis of the test's own, with time, process and errors in the test's hand. */
+final class LogInRedis implements AutoCloseable {
+    static final String PREFIX = "p";
+    static final long CLAIM_MILLIS = 2_000;
+    static final long SETTLE_MILLIS = 1_000;
+
+    final RedisProcess redis;
+    final RedisLogKeys keys = new RedisLogKeys(PREFIX);
+    private final RedisLink link;
+
+    LogInRedis(RedisProcess redis, String code) throws Exception {
+        this.redis = redis;
+        redis.ask("FUNCTION", "FLUSH");
+        redis.ask("FLUSHALL");
+        link = RedisLink.open(
+                new RedisLinkConfig(StoreUri.parse(redis.uri()), Linked.TIMEOUT),
+                Library.of("palisade_log", code),
+                Linked.LOOP,
+                EventLog.NONE);
+    }
+
+    /** @param failsAt an error comes at which call of Redis; 0 for none */
+    void set(long now, String instance, boolean forgets, int failsAt) {
+        var unused = link.call(
+                "palisade_log_test_set",
+                keys.shared(),
+                all(Long.toString(now), instance, forgets ? "1" : "0", Integer.toString(failsAt)));
+    }
+
+    ClaimReply claim(ClaimRequest request) throws Exception {
+        List<Object> answer = get(claiming(request));
+        ClaimReply reply = LogWords.reply(request, answer);
+        return Objects.requireNonNull(reply, () -> LogWords.text(answer, 1));
+    }
+
+    Future<List<Object>> claiming(ClaimRequest request) {
+        return link.call(LogWords.CLAIM, keys.shared(), LogWords.claim(request, CLAIM_MILLIS, SETTLE_MILLIS));
+    }
+
+    boolean append(AppendRequest request, RecordBatch batch) throws Exception {
+        return LogWords.isStored(get(appending(request, batch)));
+    }
+
+    Future<List<Object>> appending(AppendRequest request, RecordBatch batch) {
+        List<byte[]> words = LogWords.append(request, CLAIM_MILLIS);
+        batch.addTo(words);
+        return link.call(LogWords.APPEND, keys.of(1, batch), words);
+    }
+
+    /** Whether the function raised. */
+    static boolean raised(Future<List<Object>> called) throws Exception {
+        try {
+            get(called);
+            return false;
+        } catch (ExecutionException e) {
+            return true;
+        }
+    }
+
+    /** Everything but the records. */
+    LogState state(String instance) throws Exception {
+        List<Object> dump = get(link.call("palisade_log_test_dump", keys.shared(), List.of()));
+        List<Object> seen = list(dump, 2);
+        List<Object> settling = list(dump, 3);
+        return new LogState(
+                head(list(dump, 0)),
+                Long.parseLong(LogWords.text(dump, 1)),
+                instance,
+                seen.isEmpty()
+                        ? null
+                        : new LogState.Seen(
+                                WriterId.parse(LogWords.text(seen, 0)),
+                                LogWords.number(seen, 1),
+                                position(seen, 2),
+                                LogWords.text(seen, 4)),
+                settling.isEmpty()
+                        ? null
+                        : new LogState.Settling(
+                                position(settling, 0), LogWords.number(settling, 2), LogWords.number(settling, 3)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private static List<Object> list(List<Object> from, int at) {
+        return (List<Object>) from.get(at);
+    }
+
+    private static Position position(List<Object> from, int at) {
+        return new Position(WriterId.parse(LogWords.text(from, at)), LogWords.number(from, at + 1));
+    }
+
+    private static LogState.@Nullable Head head(List<Object> flat) {
+        Map<String, String> head = new HashMap<>();
+        for (int i = 0; i < flat.size(); i += 2) {
+            head.put(LogWords.text(flat, i), LogWords.text(flat, i + 1));
+        }
+        return head.isEmpty()
+                ? null
+                : new LogState.Head(
+                        WriterId.parse(text(head, "writer")),
+                        number(head, "seq"),
+                        new Position(WriterId.parse(text(head, "base")), number(head, "base_seq")),
+                        text(head, "whole").equals("1"),
+                        number(head, "term"),
+                        text(head, "server"),
+                        text(head, "address"),
+                        number(head, "until"),
+                        text(head, "instance"),
+                        number(head, "generation"),
+                        number(head, "rewriting"),
+                        number(head, "recovering"));
+    }
+
+    private static String text(Map<String, String> head, String field) {
+        return Objects.requireNonNull(head.get(field), field);
+    }
+
+    private static long number(Map<String, String> head, String field) {
+        return Long.parseLong(text(head, field));
+    }
+
+    /** All records of the first generation, by field. */
+    Map<String, String> records() {
+        Map<String, String> records = new TreeMap<>();
+        for (int hash = 0; hash < RecordBatch.HASHES; hash++) {
+            String[] lines = redis.ask("HGETALL", keys.records(1, hash)).split("\n", -1);
+            for (int i = 0; i + 1 < lines.length; i += 2) {
+                records.put(lines[i], lines[i + 1]);
+            }
+        }
+        return records;
+    }
+
+    /** A copy of head and count of tokens, for {@link #restore}. */
+    List<String> image() {
+        return List.of(redis.ask("HGETALL", keys.head()), redis.ask("GET", keys.tokens()));
+    }
+
+    /** The data go back to an earlier image. */
+    void restore(List<String> image) {
+        flush();
+        String[] lines = image.get(0).split("\n", -1);
+        if (lines.length > 1) {
+            String[] words = new String[lines.length + 2];
+            words[0] = "HSET";
+            words[1] = keys.head();
+            System.arraycopy(lines, 0, words, 2, lines.length);
+            redis.ask(words);
+        }
+        if (!image.get(1).equals("nil")) {
+            redis.ask("SET", keys.tokens(), image.get(1));
+        }
+    }
+
+    void flush() {
+        redis.ask("DEL", keys.head(), keys.tokens());
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public void close() {
+        link.close();
+    }
+}

@@ -1,0 +1,288 @@
+package dev.palisade.server.store.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.redis.RedisSetup;
+import dev.palisade.server.ownership.AppendFailure;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.ClaimReply.Claimed;
+import dev.palisade.server.ownership.Past;
+import dev.palisade.server.ownership.Position;
+import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.FencedLog;
+import dev.palisade.server.store.log.LogFailure;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A log in a Redis that refuses, breaks, is not the primary any more, or has keys of something else. */
+class RedisLogTest {
+    private static final String HEAD = "p:{0}:log:head";
+    private static final String TOKENS = "p:{0}:log:token";
+    private static final String RECORDS_OF_1 = "p:{0}:log:1:1";
+
+    private RedisLogs logs;
+    private RedisProcess redis;
+    private FencedLog log;
+    private Claimed claimed;
+
+    @BeforeEach
+    void claim() throws Exception {
+        logs = new RedisLogs(1_800_000_000_000L);
+        redis = logs.redis;
+        log = logs.open("a:1");
+        claimed = (Claimed) log.claim(Past.NONE);
+    }
+
+    @AfterEach
+    void close() {
+        log.close();
+        logs.close();
+    }
+
+    private static byte[] body(String text) {
+        return LogInRedis.bytes(text);
+    }
+
+    private LogFailure failure() {
+        return catchThrowableOfType(LogFailure.class, () -> log.sync(64));
+    }
+
+    /** What is stored, without a look at the owner. */
+    private Map<Long, String> records() throws Exception {
+        Map<Long, String> records = new TreeMap<>();
+        log.load(new FencedLog.Loader() {
+            @Override
+            public void record(long id, int index, ByteBuffer part) {
+                records.merge(id, StandardCharsets.UTF_8.decode(part).toString(), String::concat);
+            }
+
+            @Override
+            public void deleted(long id) {
+                throw new AssertionError("deleted " + id);
+            }
+        });
+        return records;
+    }
+
+    private Past past(long stored, long unconfirmed) {
+        return new Past(
+                claimed.term(),
+                false,
+                stored == 0 ? Position.NONE : new Position(claimed.writer(), stored),
+                unconfirmed == 0 ? Position.NONE : new Position(claimed.writer(), unconfirmed),
+                List.of());
+    }
+
+    // ---- refusals
+
+    @ParameterizedTest
+    @CsvSource({
+        "maxmemory, 1, 0, has no memory for writes",
+        "min-replicas-to-write, 1, 0, has fewer replicas than its min-replicas-to-write",
+    })
+    void aDefiniteRefusalLeavesTheBatchToBeSentAgain(String setting, String bad, String good, String says)
+            throws Exception {
+        long id = log.add(body("r"));
+        redis.ask("CONFIG", "SET", setting, bad);
+        assertThat(failure().kind()).isEqualTo(AppendFailure.REFUSED);
+        assertThat(failure().line()).contains(says);
+        redis.ask("CONFIG", "SET", setting, good);
+        log.sync(64);
+        assertThat(records()).isEqualTo(Map.of(id, "r"));
+    }
+
+    @Test
+    void aFullRedisTakesWhatFrees() throws Exception {
+        long id = log.add(body("r"));
+        log.sync(64);
+        redis.ask("CONFIG", "SET", "maxmemory", "1");
+        log.delete(id, 0);
+        assertThat(failure().kind()).isEqualTo(AppendFailure.REFUSED);
+        log.frees(true);
+        log.sync(64);
+        assertThat(records()).isEmpty();
+        log.frees(false);
+        assertThat(failure().kind()).isEqualTo(AppendFailure.REFUSED);
+        assertThat(log.claim(past(2, 0))).as("a claim when memory is full").isInstanceOf(Claimed.class);
+    }
+
+    @Test
+    void aUserWithoutTheRightsIsRefusedAtTheStart() {
+        redis.ask("ACL", "SETUSER", "u", "on", ">x", "~*", "&*", "+@all", "-hdel", "-incrby");
+        assertThatThrownBy(() -> logs.open(
+                        redis.uri().replace("redis://", "redis://u:x@"),
+                        "b:1",
+                        Duration.ofSeconds(2),
+                        TestLibrary.log()))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("does not let this user do +incrby +hdel; give it these rights on the keys p:*");
+        assertThat(redis.ask("ACL", "SETUSER", "u", "+hdel", "+incrby", "-fcall"))
+                .isEqualTo("OK");
+        assertThatThrownBy(() -> logs.open(
+                        redis.uri().replace("redis://", "redis://u:x@"),
+                        "b:1",
+                        Duration.ofSeconds(2),
+                        TestLibrary.log()))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("refuses a right that this user needs");
+    }
+
+    // ---- keys of something else
+
+    @ParameterizedTest
+    @CsvSource({HEAD + ", hash", TOKENS + ", count of tokens", RECORDS_OF_1 + ", hash"})
+    void aKeyOfAnotherTypeIsNamedAndNothingIsWritten(String key, String says) throws Exception {
+        log.add(body("one")); // Of record 1.
+        log.add(body("two"));
+        redis.ask("DEL", key);
+        redis.ask("RPUSH", key, "something else");
+        LogFailure failure = failure();
+        assertThat(failure.kind()).isEqualTo(AppendFailure.UNKNOWN);
+        assertThat(failure.line()).contains("WRONGTYPE");
+        assertThat(redis.ask("EXISTS", "p:{0}:log:1:2")).as("the other record").isEqualTo("0");
+        assertThatThrownBy(() -> logs.open("b:1"))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("has a key " + key + " that is no " + says);
+        if (key.equals(RECORDS_OF_1)) {
+            assertThat(log.claim(past(0, 1))).isInstanceOf(Claimed.class);
+            assertThatThrownBy(this::records)
+                    .isInstanceOf(StoreUnusable.class)
+                    .hasMessageContaining("has a key " + key + " that is no hash");
+        } else {
+            assertThatThrownBy(() -> log.claim(past(0, 1)))
+                    .isInstanceOf(LogFailure.class)
+                    .hasMessageContaining("has a key " + key + " that is no " + says);
+        }
+        assertThat(redis.ask("LRANGE", key, "0", "-1")).isEqualTo("something else");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"p:{0}:token", "p:{0}:epoch"})
+    void keysOfTheFunctionsAreRefused(String key) {
+        redis.ask("SET", key, "1");
+        assertThatThrownBy(() -> logs.open("b:1"))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("has locks of a server with --machine functions");
+        assertThatThrownBy(() -> log.claim(past(0, 1)))
+                .isInstanceOf(LogFailure.class)
+                .hasMessageContaining("use another --store-prefix");
+    }
+
+    @Test
+    void aLogOfALaterReleaseIsRefused() {
+        redis.ask("HSET", HEAD, "format", "2");
+        assertThatThrownBy(() -> logs.open("b:1"))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining(
+                        "has a log of a later release under " + HEAD + " (format 2, not 1); use that release");
+        assertThat(failure().line()).contains("the log is of a later release");
+        assertThatThrownBy(() -> log.claim(past(0, 1))).hasMessageContaining("use that release");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"seq, x", "term, -1", "until, 1e9", "format, ''"})
+    void aHeadThatCannotBeReadIsRefused(String field, String value) {
+        redis.ask("HSET", HEAD, field, value);
+        assertThatThrownBy(() -> log.claim(past(0, 1)))
+                .isInstanceOf(LogFailure.class)
+                .hasMessageContaining("has a key " + HEAD + " whose field " + field + " cannot be read");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"x", "1", "0:0", "1:x", "'1:-1'", "':1'"})
+    void aFieldThatIsNoRecordIsRefused(String field) {
+        redis.ask("HSET", RECORDS_OF_1, field, "r");
+        assertThatThrownBy(this::records)
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("has a field '" + field + "' in " + RECORDS_OF_1 + " that is no record");
+    }
+
+    // ---- connections
+
+    @Test
+    void aBatchThatWasStoredWithoutAReplyIsNotSentAgain() throws Exception {
+        log.close();
+        log = logs.open(redis.uri(), "a:1", Duration.ofMillis(200), TestLibrary.log());
+        claimed = (Claimed) log.claim(past(0, 0));
+        long id = log.add(body("r"));
+        redis.freeze();
+        assertThat(failure().kind()).isEqualTo(AppendFailure.UNKNOWN);
+        redis.thaw();
+        Claimed again = (Claimed) claimWithin(past(0, 1));
+        assertThat(again.mine()).isTrue();
+        assertThat(again.position()).isEqualTo(new Position(claimed.writer(), 1));
+        assertThat(again.tokens()).isEqualTo(64);
+        redis.ask("DEL", "p:{0}:log:1:" + id); // To see whether it is written again.
+        log.sync(64);
+        assertThat(records()).isEmpty();
+    }
+
+    @Test
+    void afterABrokenConnectionTheSameBatchIsStored() throws Exception {
+        long id = log.add(body("r"));
+        logs.cut();
+        LogFailure failure = failure(); // None if the next connection came first.
+        assertThat(failure == null || failure.kind() == AppendFailure.UNKNOWN).isTrue();
+        Claimed again = (Claimed) claimWithin(past(0, 1));
+        assertThat(again.mine()).isTrue();
+        log.sync(64);
+        assertThat(records()).isEqualTo(Map.of(id, "r"));
+    }
+
+    @Test
+    void aPrimaryThatWasDemotedStoresNothing() throws Exception {
+        log.add(body("r"));
+        redis.ask("REPLICAOF", "127.0.0.1", "1");
+        assertThat(failure().kind()).isEqualTo(AppendFailure.UNKNOWN);
+        assertThatThrownBy(() -> log.claim(past(0, 1)))
+                .isInstanceOf(LogFailure.class)
+                .hasMessageContaining("is a replica of 127.0.0.1:1");
+    }
+
+    private ClaimReply claimWithin(Past past) {
+        ClaimReply[] reply = {null};
+        await().atMost(Duration.ofSeconds(10)).until(() -> {
+            try {
+                reply[0] = log.claim(past);
+                return true;
+            } catch (LogFailure e) {
+                return false;
+            }
+        });
+        return reply[0];
+    }
+
+    /** With the shipped library: the clock of tests knows no replicas. */
+    @Test
+    void aTakeoverIsConfirmedByAReplicaOrWarnedOf() throws Exception {
+        try (RedisProcess replica = new RedisSetup().replicaOf(redis).start()) {
+            redis.ask("FUNCTION", "FLUSH");
+            redis.ask("FLUSHALL");
+            log.close();
+            log = logs.open(
+                    redis.uri(), "a:1", Duration.ofSeconds(2), Library.loadLog().code());
+            await().until(() -> replica.info("master_link_status").equals("up")
+                    && redis.info("slave0").contains("state=online"));
+            assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
+            assertThat(logs.events).noneMatch(event -> event.contains("no replica"));
+            assertThat(replica.ask("HGET", HEAD, "address")).isEqualTo("a:1");
+            log.endClaim();
+            replica.freeze();
+            assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
+            assertThat(logs.events).anyMatch(event -> event.contains("no replica of Redis"));
+        }
+    }
+}
