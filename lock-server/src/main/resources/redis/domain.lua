@@ -148,7 +148,8 @@ redis.register_function({
 -- args: prefix
 -- answers: rights
 --
--- What this user may not do and the functions will. Asked once, at the start: an ACL is better found wrong then than by an acquire.
+-- What this user may not do and the functions will, and whether other lock servers keep a log here. Asked once, at the start: an ACL is
+-- better found wrong then than by an acquire.
 
 redis.register_function({
   function_name = 'palisade_rights',
@@ -167,7 +168,8 @@ redis.register_function({
         missing[#missing + 1] = '+' .. string.lower(call[1])
       end
     end
-    return { 'rights', now_millis(), missing }
+    local is_log = #missing == 0 and redis.pcall('HGET', args[1] .. ':{0}:log:head', 'format')
+    return { 'rights', now_millis(), missing, is_log and 1 or 0 }
   end,
 })
 

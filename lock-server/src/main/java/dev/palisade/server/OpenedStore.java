@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.server.core.Limits;
+import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.Durability;
@@ -12,6 +13,8 @@ import dev.palisade.server.store.log.LoggedStore;
 import dev.palisade.server.store.log.LoggedStoreConfig;
 import dev.palisade.server.store.redis.Loop;
 import dev.palisade.server.store.redis.RedisLinkConfig;
+import dev.palisade.server.store.redis.RedisLog;
+import dev.palisade.server.store.redis.RedisLogConfig;
 import dev.palisade.server.store.redis.RedisStore;
 import dev.palisade.server.store.redis.RedisStoreConfig;
 import dev.palisade.server.store.redis.StoreUri;
@@ -40,7 +43,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
         try {
             return config.store == null
                     ? embedded(config, limits, random, events, fatal)
-                    : redis(config, config.store, limits, random, timer, events);
+                    : redis(config, config.store, limits, random, timer, events, fatal);
         } catch (StoreUnusable e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         } catch (InterruptedException e) {
@@ -95,33 +98,81 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
             Limits limits,
             SecureRandom random,
             ScheduledExecutorService timer,
-            EventLog events)
+            EventLog events,
+            Consumer<String> fatal)
             throws StoreUnusable, InterruptedException, CannotStart {
-        StoreUri parsed = storeUri(uri);
-        long startMillis = System.currentTimeMillis();
-        long startNanos = System.nanoTime();
+        RedisLinkConfig link = new RedisLinkConfig(storeUri(uri), config.storeTimeout);
         Loop loop = new Loop();
         boolean opened = false;
         try {
-            RedisStore store = RedisStore.open(
-                    new RedisStoreConfig(
-                            new RedisLinkConfig(parsed, config.storeTimeout),
-                            config.storePrefix,
-                            config.failoverGrace.toMillis(),
-                            config.init),
-                    loop,
-                    limits,
-                    () -> startMillis + (System.nanoTime() - startNanos) / 1_000_000,
-                    timer,
-                    random,
-                    events);
+            String where = "store " + link.uri() + ", keys " + config.storePrefix + ":*";
+            OpenedStore store = config.machine == RedisMachine.LOG
+                    ? new OpenedStore(
+                            log(config, link, loop, limits, random, events, fatal),
+                            loop,
+                            where + ", a log; clients reach this server at " + config.advertised(),
+                            () -> true)
+                    : new OpenedStore(
+                            functions(config, link, loop, limits, random, timer, events), loop, where, () -> true);
             opened = true;
-            return new OpenedStore(store, loop, "store " + parsed + ", keys " + config.storePrefix + ":*", () -> true);
+            return store;
         } finally {
             if (!opened) {
                 loop.close();
             }
         }
+    }
+
+    private static RedisStore functions(
+            ServerCommand config,
+            RedisLinkConfig link,
+            Loop loop,
+            Limits limits,
+            SecureRandom random,
+            ScheduledExecutorService timer,
+            EventLog events)
+            throws StoreUnusable, InterruptedException {
+        long startMillis = System.currentTimeMillis();
+        long startNanos = System.nanoTime();
+        return RedisStore.open(
+                new RedisStoreConfig(link, config.storePrefix, config.failoverGrace.toMillis(), config.init),
+                loop,
+                limits,
+                () -> startMillis + (System.nanoTime() - startNanos) / 1_000_000,
+                timer,
+                random,
+                events);
+    }
+
+    private static LoggedStore log(
+            ServerCommand config,
+            RedisLinkConfig link,
+            Loop loop,
+            Limits limits,
+            SecureRandom random,
+            EventLog events,
+            Consumer<String> fatal)
+            throws StoreUnusable, InterruptedException {
+        RedisLog log = RedisLog.open(
+                new RedisLogConfig(
+                        link,
+                        config.storePrefix,
+                        config.advertised(),
+                        config.init,
+                        config.failoverGrace.toMillis(),
+                        config.claim.toMillis(),
+                        RedisLogConfig.SETTLE_MILLIS),
+                loop,
+                random,
+                events);
+        return LoggedStore.share(
+                LoggedStoreConfig.DEFAULTS.withLocksMax(config.locksMax),
+                limits,
+                log,
+                new OwnershipMachine.Settings(config.claim.toMillis(), config.storeTimeout.toMillis(), false),
+                System::nanoTime,
+                random::nextInt,
+                fatal);
     }
 
     private static StoreUri storeUri(String uri) throws CannotStart {

@@ -15,6 +15,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -45,6 +46,11 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         usageHelpAutoWidth = true)
 final class ServerCommand implements Callable<Integer> {
+    private static final Pattern ADDRESS = Pattern.compile(
+            "([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])");
+    private static final Duration CLAIM_MIN = Duration.ofSeconds(1);
+    private static final Duration CLAIM_MAX = Duration.ofSeconds(10);
+
     @Spec
     @Nullable
     CommandSpec spec;
@@ -120,6 +126,34 @@ final class ServerCommand implements Callable<Integer> {
             names = "--init",
             description = "This Redis is new to Palisade: what it does not know was never there, and needs no grace.")
     boolean init;
+
+    @Option(
+            names = "--machine",
+            paramLabel = "functions|log",
+            defaultValue = "functions",
+            description =
+                    "With --store, where locks are decided: functions, in functions of Redis that every server calls; log, in the "
+                            + "memory of one active server over a log in Redis, and the other servers are standbys. The same for all "
+                            + "servers. Default: ${DEFAULT-VALUE}")
+    RedisMachine machine = RedisMachine.FUNCTIONS;
+
+    @Option(
+            names = "--advertise",
+            paramLabel = "HOST:PORT",
+            description =
+                    "With --machine log: where clients reach this server; standbys name it to clients. Default: --host and --port")
+    @Nullable
+    String advertise;
+
+    @Option(
+            names = "--claim",
+            paramLabel = "TIME",
+            defaultValue = "2s",
+            converter = DurationOption.class,
+            description =
+                    "With --machine log: how long an active server that is not heard of stays the owner of the log. The same for all "
+                            + "servers. Default: ${DEFAULT-VALUE}")
+    Duration claim = Duration.ofSeconds(2);
 
     @Option(
             names = "--keyset",
@@ -255,6 +289,7 @@ final class ServerCommand implements Callable<Integer> {
                 "--failover-grace",
                 "is " + DurationOption.text(failoverGrace) + "; use 0s to 5m");
         check(store != null || !init, "--init", "is for a store in Redis; add --store, or leave it out");
+        checkMachine();
         StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
         RunningServer server = RunningServer.start(this);
         try {
@@ -263,6 +298,35 @@ final class ServerCommand implements Callable<Integer> {
             server.close();
         }
         return 0;
+    }
+
+    private void checkMachine() {
+        boolean log = machine == RedisMachine.LOG;
+        check(store != null || !log, "--machine", "log is for a store in Redis; add --store, or leave it out");
+        check(advertise == null || log, "--advertise", "is for --machine log; add that, or leave it out");
+        check(
+                advertise == null || ADDRESS.matcher(advertise).matches(),
+                "--advertise",
+                "is '" + advertise + "'; use HOST:PORT, [HOST]:PORT for IPv6");
+        check(
+                claim.compareTo(CLAIM_MIN) >= 0 && claim.compareTo(CLAIM_MAX) <= 0,
+                "--claim",
+                "is " + DurationOption.text(claim) + "; use 1s to 10s");
+        check(
+                !log || advertise != null || (port != 0 && !isWildcard(host)),
+                "--advertise",
+                "is needed, because clients cannot connect to " + host + ":" + port
+                        + "; name the HOST:PORT by which they reach this server");
+    }
+
+    private static boolean isWildcard(String address) {
+        InetSocketAddress resolved = new InetSocketAddress(address, 0);
+        return !resolved.isUnresolved() && resolved.getAddress().isAnyLocalAddress();
+    }
+
+    /** Where clients reach this server. */
+    String advertised() {
+        return advertise != null ? advertise : (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
     }
 
     /** An unresolved host is told later, and better, when the address is looked at. */

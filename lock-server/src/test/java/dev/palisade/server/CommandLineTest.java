@@ -44,6 +44,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -80,6 +81,12 @@ class CommandLineTest {
         Misuse with(String name, String value) {
             return new Misuse(exitCode, words, Map.of(name, value), arguments);
         }
+    }
+
+    private static Misuse log(String words, String... more) {
+        List<String> arguments = new ArrayList<>(List.of("server", "--store", "redis://h", "--machine", "log"));
+        arguments.addAll(List.of(more));
+        return Misuse.usage(words, arguments.toArray(new String[0]));
     }
 
     @Test
@@ -124,6 +131,14 @@ class CommandLineTest {
                             "0",
                             "--admin-port",
                             "" + taken.getLocalPort()),
+                    Misuse.usage("--machine log is for a store in Redis", "server", "--machine", "log"),
+                    Misuse.usage("--machine is 'magic'; use functions or log", "server", "--machine", "magic"),
+                    Misuse.usage("--advertise is for --machine log", "server", "--advertise", "a:1"),
+                    Misuse.usage("--claim is 900ms; use 1s to 10s", "server", "--claim", "900ms"),
+                    log("--advertise is 'here'; use HOST:PORT", "--advertise", "here"),
+                    log("--advertise is 'a:65536'; use HOST:PORT", "--advertise", "a:65536"),
+                    log("clients cannot connect to 127.0.0.1:0", "--port", "0"),
+                    log("clients cannot connect to 0.0.0.0:7600", "--host", "0.0.0.0", "--insecure"),
                     Misuse.usage("--allow-remote is now called --insecure", "server", "--allow-remote"),
                     Misuse.usage("--users needs --policy too", "server", "--users", "users"),
                     Misuse.usage(

@@ -88,6 +88,7 @@ class OneLoopTest {
         config.init = true;
         config.failoverGrace = Duration.ZERO;
         config.keyset = home.resolve("keys.json");
+        configure(config);
         server = RunningServer.start(config);
         channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()))
                 .eventLoopGroup(clients)
@@ -95,7 +96,12 @@ class OneLoopTest {
                 .directExecutor()
                 .usePlaintext()
                 .build();
+        await().ignoreExceptions()
+                .until(() -> locks().store(StoreRequest.getDefaultInstance()).getUp());
     }
+
+    /** For the same with another kind of store. */
+    void configure(ServerCommand config) {}
 
     /** Its own limit: what hangs is interrupted here, too. */
     @AfterEach

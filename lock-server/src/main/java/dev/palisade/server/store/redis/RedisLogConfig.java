@@ -16,6 +16,5 @@ public record RedisLogConfig(
         long recoveryMillis,
         long claimMillis,
         long settleMillis) {
-    public static final long CLAIM_MILLIS = 2_000;
     public static final long SETTLE_MILLIS = 1_000;
 }

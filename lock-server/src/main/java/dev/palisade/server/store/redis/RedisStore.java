@@ -124,7 +124,7 @@ public final class RedisStore implements LockStore {
         RedisStore store = new RedisStore(link, config, limits, nowMillis, timer, random, events);
         boolean opened = false;
         try {
-            store.refuseMissingRights(config);
+            store.refuseUnusable(config);
             store.epochs.openFirst(config.init()).get(OPEN_SECONDS, TimeUnit.SECONDS);
             opened = true;
             return store;
@@ -138,7 +138,7 @@ public final class RedisStore implements LockStore {
         }
     }
 
-    private void refuseMissingRights(RedisStoreConfig config)
+    private void refuseUnusable(RedisStoreConfig config)
             throws StoreUnusable, InterruptedException, ExecutionException, TimeoutException {
         List<Object> reply = link.call(
                         "palisade_rights",
@@ -153,6 +153,11 @@ public final class RedisStore implements LockStore {
                     + String.join(" ", missing)
                     + "; give it these rights on the keys " + config.prefix() + ":* and the channels " + config.prefix()
                     + ":*");
+        }
+        if (FunctionAnswer.number(reply.get(3)) == 1) {
+            throw new StoreUnusable(
+                    "Redis " + config.link().uri() + " has a log of servers with --machine log under the keys "
+                            + config.prefix() + ":*; use --machine log, or another --store-prefix");
         }
     }
 

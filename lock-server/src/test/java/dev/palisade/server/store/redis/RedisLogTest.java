@@ -17,6 +17,8 @@ import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -140,6 +142,30 @@ class RedisLogTest {
                 .hasMessageContaining("refuses a right that this user needs");
     }
 
+    /** As docs/guides/operate.md has it. */
+    @Test
+    void theRightsThatTheGuideNamesAreEnough() throws Exception {
+        String guide = Files.readString(Path.of("../docs/guides/operate.md"));
+        List<String> lines = guide.lines()
+                .filter(line -> line.startsWith("ACL SETUSER palisade-log "))
+                .toList();
+        assertThat(lines).as("the guide names them").isNotEmpty();
+        lines.forEach(line -> redis.ask(line.replace("~palisade:*", "~p:*").split(" ")));
+        log.endClaim();
+        log.close();
+        log = logs.open(
+                redis.uri().replace("redis://", "redis://palisade-log:SECRET@"),
+                "b:1",
+                Duration.ofSeconds(2),
+                TestLibrary.log());
+        assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(records()).isEmpty();
+        long kept = log.add(body("kept"));
+        log.delete(log.add(body("deleted")), 0);
+        log.sync(64);
+        assertThat(records()).isEqualTo(Map.of(kept, "kept"));
+    }
+
     // ---- keys of something else
 
     @ParameterizedTest
@@ -179,6 +205,13 @@ class RedisLogTest {
         assertThatThrownBy(() -> log.claim(past(0, 1)))
                 .isInstanceOf(LogFailure.class)
                 .hasMessageContaining("use another --store-prefix");
+    }
+
+    @Test
+    void theFunctionsRefuseThePrefixOfALog() {
+        assertThatThrownBy(() -> new OneOfSeveral(redis.uri(), RedisLogs.PREFIX, 0, true))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("has a log of servers with --machine log under the keys p:*");
     }
 
     @Test

@@ -1,0 +1,148 @@
+package dev.palisade.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.AcquireRequest;
+import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.Mode;
+import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.redis.RedisProcess;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.netty.NettyChannelBuilder;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two lock servers with {@code --machine log} over one Redis: one is active, the other a standby. */
+class SharedLogTest {
+    private static final ByteString SESSION =
+            ByteString.copyFrom(ByteBuffer.allocate(16).putLong(3).putLong(3).flip());
+
+    @TempDir
+    Path home;
+
+    private final RedisProcess redis = RedisProcess.start();
+    private final List<Started> started = new ArrayList<>();
+    private int requests;
+
+    /** A lock server, and a connection to it. */
+    private record Started(RunningServer server, ManagedChannel channel) {
+        LocksGrpc.LocksBlockingStub locks() {
+            return LocksGrpc.newBlockingStub(channel).withDeadlineAfter(60, TimeUnit.SECONDS);
+        }
+
+        ServingStatus health() {
+            return HealthGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(60, TimeUnit.SECONDS)
+                    .check(HealthCheckRequest.newBuilder()
+                            .setService(LocksGrpc.SERVICE_NAME)
+                            .build())
+                    .getStatus();
+        }
+    }
+
+    private Started start(String address) throws Exception {
+        ServerCommand config = new ServerCommand();
+        config.port = 0;
+        config.store = redis.uri();
+        config.machine = RedisMachine.LOG;
+        config.advertise = address;
+        config.init = true;
+        config.claim = Duration.ofSeconds(1);
+        config.keyset = home.resolve("keys.json");
+        RunningServer server = RunningServer.start(config);
+        Started one = new Started(
+                server,
+                NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()))
+                        .directExecutor()
+                        .usePlaintext()
+                        .build());
+        started.add(one);
+        return one;
+    }
+
+    @AfterEach
+    void stop() {
+        started.forEach(one -> one.channel().shutdownNow());
+        started.forEach(one -> one.server().close());
+        redis.close();
+    }
+
+    private AcquireReply acquire(Started server, String lock) {
+        return server.locks()
+                .acquire(AcquireRequest.newBuilder()
+                        .setLock(lock)
+                        .setMode(Mode.EXCLUSIVE)
+                        .setTtlMillis(60_000)
+                        .setRequestId(++requests)
+                        .setSessionId(SESSION)
+                        .build());
+    }
+
+    private static void release(Started server, String lock, Granted held) {
+        var unused = server.locks()
+                .release(ReleaseRequest.newBuilder()
+                        .setLock(lock)
+                        .setSessionId(SESSION)
+                        .setGrantId(held.getGrantId())
+                        .setToken(held.getToken())
+                        .build());
+    }
+
+    @Test
+    void oneServerIsActiveAndTheOtherTakesOverWhenItStops() throws Exception {
+        Started a = start("a.example:7600");
+        await().until(() -> a.health() == ServingStatus.SERVING);
+        Started b = start("b.example:7600");
+        Granted held = acquire(a, "orders/7").getGranted();
+
+        await().untilAsserted(() -> {
+            StatusRuntimeException refused =
+                    catchThrowableOfType(StatusRuntimeException.class, () -> acquire(b, "orders/8"));
+            assertThat(Rejections.ofThrowable(refused)).get().satisfies(rejection -> {
+                assertThat(rejection.reason()).isEqualTo(Reason.NOT_ACTIVE);
+                assertThat(rejection.toString()).contains("a.example:7600");
+            });
+        });
+        assertThat(b.health()).isEqualTo(ServingStatus.NOT_SERVING);
+
+        started.remove(a);
+        a.server().close();
+        a.channel().shutdownNow();
+        await().until(() -> b.health() == ServingStatus.SERVING);
+        release(b, "orders/7", held);
+        assertThat(acquire(b, "orders/7").getGranted().getToken()).isGreaterThan(held.getToken());
+    }
+
+    @Test
+    void theActiveServerStaysItWhenItsConnectionBreaks() throws Exception {
+        Started a = start("a.example:7600");
+        await().until(() -> a.health() == ServingStatus.SERVING);
+        Granted held = acquire(a, "orders/7").getGranted();
+        redis.ask("CLIENT", "KILL", "TYPE", "normal");
+        await().ignoreExceptions()
+                .untilAsserted(
+                        () -> assertThat(acquire(a, "orders/8").getGranted().getToken())
+                                .isGreaterThan(held.getToken()));
+        release(a, "orders/7", held);
+    }
+}
