@@ -298,6 +298,29 @@ class RedisLogTest {
         return reply[0];
     }
 
+    @Test
+    void aNodeOfAClusterKeepsALog() throws Exception {
+        try (RedisProcess node = RedisProcess.start("cluster-enabled yes")) {
+            node.ask("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+            await().until(() -> node.ask("CLUSTER", "INFO").contains("cluster_state:ok"));
+            log.close();
+            log = logs.open(
+                    node.uri().replace("redis://", "redis-cluster://"),
+                    "a:1",
+                    Duration.ofSeconds(2),
+                    Library.loadLog().code());
+            assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
+            assertThat(records()).isEmpty();
+            Map<Long, String> written = new TreeMap<>();
+            for (int i = 0; i < 300; i++) {
+                written.put(log.add(body("r" + i)), "r" + i);
+            }
+            log.sync(64);
+            assertThat(records()).isEqualTo(written);
+            assertThat(node.ask("GET", TOKENS)).isEqualTo("64");
+        }
+    }
+
     /** With the shipped library: the clock of tests knows no replicas. */
     @Test
     void aTakeoverIsConfirmedByAReplicaOrWarnedOf() throws Exception {
