@@ -12,6 +12,7 @@ import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -49,6 +50,7 @@ public final class RedisLog implements FencedLog {
     private boolean begun;
     private boolean frees;
     private RecordBatch batch = new RecordBatch();
+    private String lastTold = "";
     /** Of the last claim that was granted. */
     private @Nullable Reply granted;
     /** Of a call after which the primary has to be located again. */
@@ -156,17 +158,47 @@ public final class RedisLog implements FencedLog {
         List<Object> answer = await(reply);
         ClaimReply read = LogWords.reply(request, answer);
         if (read == null) {
-            throw LogFailure.unknown("Redis " + uri() + " " + LogWords.text(answer, 1));
+            String line = "Redis " + uri() + " " + LogWords.text(answer, 1);
+            tellOnce("log_unusable", "message", line);
+            throw LogFailure.unknown(line);
         }
-        if (read instanceof ClaimReply.Claimed claimed) {
+        if (read instanceof ClaimReply.Held held) {
+            tellOnce("standby", "active", held.address());
+        } else if (read instanceof ClaimReply.Settling) {
+            tellOnce("log_settles");
+        } else if (read instanceof ClaimReply.Claimed claimed) {
             if (!claimed.mine() && LogWords.replicas(answer) > 0) {
                 confirm(reply);
             }
             generation = LogWords.generation(answer);
             granted = reply;
             owns(claimed, past);
+            tell(claimed);
         }
         return read;
+    }
+
+    private void tell(ClaimReply.Claimed claimed) {
+        lastTold = "";
+        events.tell(
+                "log_claimed",
+                "term",
+                claimed.term(),
+                "memory",
+                claimed.mine() ? "kept" : "loaded",
+                "lost",
+                claimed.whole() ? "nothing" : "unknown",
+                "recovering_ms",
+                Math.max(0, claimed.recoveringUntilMillis() - claimed.nowMillis()));
+    }
+
+    /** Claims are repeated several times a second: what is as before is no news. */
+    private void tellOnce(String event, Object... pairs) {
+        String line = event + Arrays.toString(pairs);
+        if (!line.equals(lastTold)) {
+            lastTold = line;
+            events.tell(event, pairs);
+        }
     }
 
     /** Asks anew who is the primary, and connects to it, if a call before had no reply. */

@@ -243,6 +243,34 @@ class RedisLogTest {
                 .hasMessageContaining("has a field '" + field + "' in " + RECORDS_OF_1 + " that is no record");
     }
 
+    @Test
+    void eventsTellWhichServerIsActiveAndOnlyWhenItChanges() throws Exception {
+        FencedLog other = logs.open("b:1");
+        try {
+            for (int i = 0; i < 3; i++) {
+                assertThat(other.claim(Past.NONE)).isInstanceOf(ClaimReply.Held.class);
+            }
+            log.endClaim();
+            assertThat(other.claim(Past.NONE)).isInstanceOf(Claimed.class);
+            redis.ask("FLUSHALL");
+            for (int i = 0; i < 3; i++) {
+                assertThat(log.claim(Past.NONE)).isInstanceOf(ClaimReply.Settling.class);
+            }
+            logs.pass(RedisLogs.SETTLE_MILLIS * 2);
+            assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        } finally {
+            other.close();
+        }
+        assertThat(logs.events)
+                .filteredOn(line -> line.contains("event=log_") || line.contains("event=standby"))
+                .containsExactly(
+                        "event=log_claimed term=1 memory=loaded lost=nothing recovering_ms=0",
+                        "event=standby active=a:1",
+                        "event=log_claimed term=2 memory=loaded lost=nothing recovering_ms=0",
+                        "event=log_settles",
+                        "event=log_claimed term=1 memory=loaded lost=unknown recovering_ms=10000");
+    }
+
     // ---- connections
 
     @Test
