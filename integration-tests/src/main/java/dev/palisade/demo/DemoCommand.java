@@ -8,11 +8,15 @@ import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
 
 /** {@code palisade demo}. */
 @Command(
@@ -37,6 +41,13 @@ final class DemoCommand implements Callable<Integer> {
     boolean unguarded;
 
     @Option(
+            names = "--secure",
+            description =
+                    "The same with TLS, client certificates, a policy and sequencers signed with Ed25519; all made"
+                            + " in a temporary folder.")
+    boolean secure;
+
+    @Option(
             names = "--store",
             paramLabel = "URI",
             scope = ScopeType.INHERIT,
@@ -50,13 +61,21 @@ final class DemoCommand implements Callable<Integer> {
             description = "With --unguarded: still expect the refusal, and so fail. For the demo's own test.")
     boolean expectRefusal;
 
+    @Spec
+    private @Nullable CommandSpec spec;
+
     @Override
     public Integer call() throws CannotStart {
         Timeline timeline = new Timeline(System.out);
-        try (Installation installation = installation()) {
+        try (Installation installation = fresh()) {
             PauseRace race = new PauseRace(timeline);
+            if (secure) {
+                timeline.say(
+                        "files", "an authority, certificates, a policy and an Ed25519 keyset, in a temporary folder");
+                installation.secured("A", "B");
+            }
             Outcome outcome = race.run(installation, !unguarded);
-            boolean asExpected = verdict(outcome, race.tokens(), "demo");
+            boolean asExpected = verdict(outcome, race.tokens(), secure ? "demo --secure" : "demo");
             draw(race.scenes(), outcome);
             return asExpected ? 0 : 1;
         } catch (ScenarioFailed e) {
@@ -64,16 +83,25 @@ final class DemoCommand implements Callable<Integer> {
         }
     }
 
-    /** Fresh, and with the store that was asked for. */
+    /** For a subcommand: fresh, and with the store that was asked for. */
     Installation installation() {
+        if (secure) {
+            throw new ParameterException(
+                    Objects.requireNonNull(spec).commandLine(),
+                    "--secure is for 'palisade demo' alone, not its subcommands");
+        }
+        return fresh();
+    }
+
+    private Installation fresh() {
         Installation fresh = Installation.fresh();
         return store == null ? fresh : fresh.onStore(store, "palisade-demo");
     }
 
     /** The same file each time, so that a browser that shows it needs a reload only. */
     private void draw(Scenes scenes, Outcome outcome) throws CannotStart {
-        String name = unguarded ? "pause-race-unguarded" : "pause-race";
-        String title = "./palisade demo" + (unguarded ? " --unguarded" : "");
+        String name = "pause-race" + (secure ? "-secure" : "") + (unguarded ? "-unguarded" : "");
+        String title = "./palisade demo" + (secure ? " --secure" : "") + (unguarded ? " --unguarded" : "");
         try {
             Path file = PageFolder.find().resolve(name + ".html");
             Picture.write(title, scenes.events(), outcome.violations(), file);

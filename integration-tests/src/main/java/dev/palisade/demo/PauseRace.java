@@ -1,5 +1,8 @@
 package dev.palisade.demo;
 
+import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.RejectedException;
 import dev.palisade.picture.ShortTokens;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
@@ -69,7 +72,10 @@ final class PauseRace {
     /** @param options more options for {@code palisade objects} */
     Outcome run(Installation installation, boolean guard, String... options) {
         Service server = installation.server();
-        timeline.say("server", "palisade server on " + server.address() + ", " + installation.storeName());
+        timeline.say(
+                "server",
+                "palisade server on " + server.address() + ", " + installation.storeName()
+                        + (installation.isSecured() ? ", TLS, client certificates, policy" : ""));
         List<String> all = new ArrayList<>(List.of(options));
         all.addAll(List.of("--guard", guard ? "enforce" : "off"));
         Service objects = installation.objects(all.toArray(new String[0]));
@@ -78,6 +84,9 @@ final class PauseRace {
                 "palisade objects on " + objects.address() + (guard ? ", every write checked" : ", GUARD OFF"));
         try (Child a = installation.actor("A", server, objects);
                 Child b = installation.actor("B", server, objects)) {
+            if (installation.isSecured()) {
+                tryWithoutRight(installation, server);
+            }
             scenes.add("run", "run", "guard", guard ? "on" : "off");
             return race(a, b);
         } finally {
@@ -105,6 +114,25 @@ final class PauseRace {
             gateway.child().close();
             plain.child().close();
             server.child().close();
+        }
+    }
+
+    /** The policy allows A the locks below {@code stock/}. */
+    private void tryWithoutRight(Installation installation, Service server) {
+        try (PalisadeClient client = PalisadeClient.builder()
+                .servers(server.address())
+                .credentials(installation.credentials("A"))
+                .build()) {
+            client.describe("prices/42");
+            throw new ScenarioFailed("A may describe prices/42, although no line of the policy allows it");
+        } catch (RejectedException e) {
+            timeline.say("server", "refuses A the lock prices/42, of which the policy has no line: " + e.reason());
+            if (e.reason() != Reason.PERMISSION_DENIED) {
+                throw new ScenarioFailed("A was refused for another reason: " + e.getMessage());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ScenarioFailed("interrupted");
         }
     }
 

@@ -15,6 +15,7 @@ import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ObjectsGrpc;
 import dev.palisade.proto.v1.PutObjectRequest;
+import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -65,12 +66,13 @@ public final class Actor {
     public static void main(String[] args) throws IOException, InterruptedException {
         HttpTexts texts = args[2].startsWith("http:") ? new HttpTexts(args[2]) : null;
         // Without object storage the channel is never used.
-        ManagedChannel channel = Grpc.newChannelBuilder(
-                        texts == null ? args[2] : args[1], InsecureChannelCredentials.create())
+        ChannelCredentials credentials = SecuredHome.credentials(System.getenv());
+        ManagedChannel channel = Grpc.newChannelBuilder(texts == null ? args[2] : args[1], credentials)
                 .build();
         try (PalisadeClient client = PalisadeClient.builder()
                 .servers(args[1].split(","))
                 .owner(args[0])
+                .credentials(credentials)
                 .build()) {
             new Actor(args[1], client, channel, texts).run();
         } finally {

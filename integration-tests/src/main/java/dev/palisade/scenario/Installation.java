@@ -1,5 +1,6 @@
 package dev.palisade.scenario;
 
+import io.grpc.ChannelCredentials;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The jars of a checkout and a home of its own for one scenario: ports, data and keys that nothing else uses. */
 public final class Installation implements AutoCloseable {
@@ -26,6 +28,7 @@ public final class Installation implements AutoCloseable {
     private final Path home;
     private final boolean kept;
     private Map<String, String> store = Map.of();
+    private @Nullable SecuredHome secured;
 
     /** A process that listens. */
     public record Service(Child child, String address) {
@@ -79,6 +82,29 @@ public final class Installation implements AutoCloseable {
         return this;
     }
 
+    /**
+     * From now on lock servers and object storage listen with TLS and want client certificates, sequencers are signed for a
+     * guard group, and a policy allows each client {@code stock/*} alone. Actors have their certificate.
+     */
+    public Installation secured(String... clients) {
+        List<String> keys = Child.java("-jar", jar("lock-server/target/palisade-server.jar"), "keys");
+        secured = SecuredHome.make(home.resolve("secure"), keys, List.of(clients));
+        return this;
+    }
+
+    public boolean isSecured() {
+        return secured != null;
+    }
+
+    /** What that client shows to servers, in this process. */
+    public ChannelCredentials credentials(String client) {
+        return SecuredHome.credentials(environment(client));
+    }
+
+    private Map<String, String> environment(String client) {
+        return secured == null ? Map.of() : secured.environment(client);
+    }
+
     /** What lock servers keep their locks in, for people. */
     public String storeName() {
         return store.isEmpty() ? "embedded store" : "locks in Redis";
@@ -106,12 +132,20 @@ public final class Installation implements AutoCloseable {
         List<String> java = Child.java("-jar", jar("lock-server/target/palisade-server.jar"), "server");
         Map<String, String> all = new HashMap<>(store);
         all.putAll(environment);
-        return service("server", java, all, line -> {}, options);
+        return service(
+                "server", java, all, line -> {}, with(secured == null ? List.of() : secured.serverOptions(), options));
     }
 
     /** {@code palisade objects} with {@code options}; returns when it listens. */
     public Service objects(String... options) {
-        return service("objects", Child.java("-jar", jar("resource-guard/target/palisade-objects.jar")), options);
+        List<String> java = Child.java("-jar", jar("resource-guard/target/palisade-objects.jar"));
+        return service("objects", java, with(secured == null ? List.of() : secured.objectsOptions(), options));
+    }
+
+    private static String[] with(List<String> first, String... options) {
+        List<String> all = new ArrayList<>(first);
+        all.addAll(List.of(options));
+        return all.toArray(new String[0]);
     }
 
     /**
@@ -200,13 +234,13 @@ public final class Installation implements AutoCloseable {
         return client(main, name, server, objects, listener, arguments.toArray(new String[0]));
     }
 
-    private static Child client(
+    private Child client(
             Class<?> main, String name, Service server, Service objects, Consumer<String> listener, String... options) {
         List<String> command = Child.java(
                 "-Dlogback.configurationFile=logback-demo.xml", "-cp", jar(ClassArchives.DEMO), main.getName());
         command.addAll(List.of(name, server.address(), objects.address()));
         command.addAll(List.of(options));
-        Child client = Child.start(name, command, Map.of(), listener);
+        Child client = Child.start(name, command, environment(name), listener);
         client.await(line -> line.equals("ready"));
         return client;
     }

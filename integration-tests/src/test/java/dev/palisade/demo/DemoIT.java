@@ -69,6 +69,21 @@ class DemoIT {
     }
 
     @Test
+    void securedItIsTheSameAndThePolicyDenies() throws Exception {
+        DemoRun demo = DemoRun.of("--secure");
+
+        assertThat(demo.code()).as(demo.toString()).isZero();
+        List<String> tokens = tokens(demo.out());
+        assertThat(tokens).hasSize(2);
+        assertThat(demo.out())
+                .contains("TLS, client certificates, policy")
+                .contains("refuses A the lock prices/42, of which the policy has no line: PERMISSION_DENIED")
+                .contains("TOKEN_STALE, token ..." + tokens.get(0) + " presented, ..." + tokens.get(1) + " is the mark")
+                .contains("in stock: 39");
+        assertThat(page(demo.out())).contains("./palisade demo --secure", "\"violations\":[]");
+    }
+
+    @Test
     void withoutTheGuardTheLateWriteOverwritesTheObject() throws Exception {
         DemoRun demo = DemoRun.of("--unguarded");
 
