@@ -26,6 +26,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
@@ -61,12 +62,16 @@ final class AdminPort implements AutoCloseable {
     private static final int CHUNK_BYTES_MAX = 8 << 10;
 
     private final EventLoopGroup thread;
+    /** As configured: the channel of 0.0.0.0 gives the address of IPv6. */
+    private final InetAddress host;
+
     private final EventStreams streams;
     private final Channel listening;
     private final boolean isTls;
 
-    private AdminPort(EventLoopGroup thread, EventStreams streams, Channel listening, boolean isTls) {
+    private AdminPort(EventLoopGroup thread, InetAddress host, EventStreams streams, Channel listening, boolean isTls) {
         this.thread = thread;
+        this.host = host;
         this.streams = streams;
         this.listening = listening;
         this.isTls = isTls;
@@ -170,7 +175,7 @@ final class AdminPort implements AutoCloseable {
                     + (cause == null ? "no reason" : cause.getMessage())
                     + "); choose another with --admin-host and --admin-port");
         }
-        return new AdminPort(thread, streams, bound.channel(), tls != null);
+        return new AdminPort(thread, address.getAddress(), streams, bound.channel(), tls != null);
     }
 
     private static SslContext context(ReloadableTls tls) throws CannotStart {
@@ -201,9 +206,8 @@ final class AdminPort implements AutoCloseable {
 
     /** For people: the address of its page. */
     String shown() {
-        String host =
-                ((InetSocketAddress) listening.localAddress()).getAddress().getHostAddress();
-        return (isTls ? "https://" : "http://") + (host.contains(":") ? "[" + host + "]" : host) + ":" + port();
+        String text = host.getHostAddress();
+        return (isTls ? "https://" : "http://") + (text.contains(":") ? "[" + text + "]" : text) + ":" + port();
     }
 
     @Override

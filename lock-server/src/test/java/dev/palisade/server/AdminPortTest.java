@@ -17,6 +17,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What strangers send to the admin port, byte by byte. */
 class AdminPortTest {
@@ -150,6 +152,14 @@ class AdminPortTest {
         assertThat(silent.get(0).getInputStream().read()).as("the oldest").isEqualTo(-1);
         silent.get(1).getOutputStream().write(get("/health/live").getBytes(StandardCharsets.ISO_8859_1));
         assertThat(AdminServed.rest(silent.get(1))).as("the next").startsWith("HTTP/1.1 200 ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0.0.0.0", "127.0.0.1"})
+    void addressIsShownAsConfigured(String host) throws Exception {
+        try (AdminPort port = admin.open(new InetSocketAddress(host, 0))) {
+            assertThat(port.shown()).isEqualTo("http://" + host + ":" + port.port());
+        }
     }
 
     @Test

@@ -23,7 +23,10 @@ final class StoreText {
     private StoreText() {}
 
     static String shown(StoreReply store, Clock clock) {
-        StringBuilder text = new StringBuilder(store.getKind() + " at " + store.getWhere());
+        StringBuilder text = new StringBuilder(store.getKind());
+        if (!store.getWhere().isEmpty()) { // A Redis of which no primary was met has no address yet.
+            text.append(" at ").append(store.getWhere());
+        }
         if (!store.getDetail().isEmpty()) {
             text.append(" (").append(store.getDetail()).append(')');
         }

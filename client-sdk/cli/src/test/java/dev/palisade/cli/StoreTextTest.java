@@ -78,6 +78,13 @@ class StoreTextTest {
     }
 
     @Test
+    void aStoreThatWasNeverReachedHasNoAddress() {
+        StoreReply store = store("redis", "", "", false, NOW.minusSeconds(3), "refused", 256, List.of());
+        assertThat(StoreText.shown(store, CLOCK))
+                .isEqualTo("redis: DOWN since 3.0 s ago (2026-11-21T12:00:27Z): refused\n");
+    }
+
+    @Test
     void epochsThatBeganTogetherAreOneRow() {
         List<Epoch> epochs = new ArrayList<>();
         IntStream.range(0, 4)

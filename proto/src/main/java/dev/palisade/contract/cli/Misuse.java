@@ -35,7 +35,7 @@ final class Misuse {
         if (misuse.getArgSpec() != null && misuse.getValue() != null) {
             return value(misuse);
         }
-        return misuse instanceof UnknownSettings unknown ? unknown.told() : shortened(misuse.getMessage());
+        return misuse instanceof WrongSettings wrong ? wrong.told() : shortened(misuse.getMessage());
     }
 
     private static String unmatched(UnmatchedArgumentException misuse) {

@@ -76,7 +76,7 @@ public final class Settings implements IDefaultValueProvider {
      * Gives {@code commandLine}'s command its settings.
      *
      * @throws ParameterException in one line, when the file cannot be read, or when file or environment name settings that do not
-     *     exist (up to ten are named), or when a value that counts is of the wrong kind
+     *     exist, or have a value that counts and is of the wrong kind (up to ten of both are named)
      */
     public static void apply(CommandLine commandLine, String[] args, Map<String, String> environment) {
         boolean own = commandLine.getCommand() instanceof OwnConfigFile;
@@ -87,9 +87,12 @@ public final class Settings implements IDefaultValueProvider {
         } catch (SettingsFile.Unreadable e) {
             throw new ParameterException(commandLine, e.getMessage());
         }
-        refuseUnknown(commandLine, file, environment);
         Settings settings = new Settings(file, environment);
-        settings.refuseWrongKinds(commandLine, args);
+        List<String> problems = unknown(commandLine, file, environment);
+        problems.addAll(settings.ofWrongKinds(commandLine, args));
+        if (!problems.isEmpty()) {
+            throw new WrongSettings(commandLine, problems);
+        }
         commandLine.setDefaultValueProvider(settings);
     }
 
@@ -132,7 +135,8 @@ public final class Settings implements IDefaultValueProvider {
     }
 
     /** The parser tells of a value that is no number, but not where it stands. */
-    private void refuseWrongKinds(CommandLine commandLine, String[] args) {
+    private List<String> ofWrongKinds(CommandLine commandLine, String[] args) {
+        List<String> problems = new ArrayList<>();
         for (OptionSpec option : commandLine.getCommandSpec().options()) {
             Value value = option.longestName().equals(CONFIG) || isGiven(option, args) ? null : value(option);
             if (value == null) {
@@ -149,9 +153,10 @@ public final class Settings implements IDefaultValueProvider {
                         .setCaseInsensitiveEnumValuesAllowed(true)
                         .parseArgs(option.longestName(), value.text());
             } catch (ParameterException e) {
-                throw new ParameterException(commandLine, value.from() + ": " + Misuse.shortened(e.getMessage()));
+                problems.add(value.from() + ": " + Misuse.shortened(e.getMessage()));
             }
         }
+        return problems;
     }
 
     private static boolean isGiven(OptionSpec option, String[] args) {
@@ -187,7 +192,7 @@ public final class Settings implements IDefaultValueProvider {
     }
 
     /** A setting of another command is for that one to judge; one of ours that no option has, or of no command, is a typo. */
-    private static void refuseUnknown(CommandLine commandLine, SettingsFile file, Map<String, String> environment) {
+    private static List<String> unknown(CommandLine commandLine, SettingsFile file, Map<String, String> environment) {
         CommandSpec spec = commandLine.getCommandSpec();
         TreeSet<String> known = keys(spec).collect(Collectors.toCollection(TreeSet::new));
         List<String> problems = new ArrayList<>(SettingVariables.misspelt(environment, spec.name(), known));
@@ -201,9 +206,7 @@ public final class Settings implements IDefaultValueProvider {
                         + SettingVariables.advice(nearest(key, spec.name(), known), "remove"));
             }
         });
-        if (!problems.isEmpty()) {
-            throw new UnknownSettings(commandLine, problems);
-        }
+        return problems;
     }
 
     private static String command(String key) {

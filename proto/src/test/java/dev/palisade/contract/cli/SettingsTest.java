@@ -296,6 +296,19 @@ class SettingsTest {
                 .doesNotContain("\n");
     }
 
+    @Test
+    void everyValueOfTheWrongKindIsToldAtOnce() throws Exception {
+        Path file = file("server.prot=80\nserver.port=many\nserver.allow-remote=perhaps\n");
+        assertThatThrownBy(() -> parse(Map.of(), "--config=" + file))
+                .hasMessageContaining(file + ":1: ")
+                .hasMessageContaining(file + ":2: ")
+                .hasMessageContaining("many")
+                .hasMessageContaining(file + ":3: ")
+                .hasMessageContaining("perhaps")
+                .message()
+                .doesNotContain("\n");
+    }
+
     private static String named(Map<String, String> environment, String... args) {
         CommandLine line = new CommandLine(new Server());
         Settings.apply(line, args, environment);

@@ -1,7 +1,10 @@
 package dev.palisade.gateway;
 
+import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.TerminalEscape;
 import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -12,11 +15,18 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code palisade gateway check}: prints what a config file would guard, or each of its mistakes. Opens nothing else.
+ * {@code palisade gateway check}: prints what a config file would guard, or each of its mistakes, and each file that it names
+ * and a start could not use. Listens nowhere and calls nothing.
  */
 @Command(
         name = "check",
-        description = "Prints what a gateway with this file would guard by which lock, or what is wrong with the file.")
+        description = "Prints what a gateway with this file would guard by which lock, what is wrong with the file, and"
+                + " which keysets, tokens and certificates that it names cannot be used.",
+        footer = {
+            "",
+            "Exit codes: 0 a gateway could start, 2 wrong usage or a mistake in the file, 3 a file that it names"
+                    + " cannot be used."
+        })
 final class CheckCommand implements Callable<Integer> {
     @SuppressWarnings("UnusedVariable")
     @Option(
@@ -35,8 +45,10 @@ final class CheckCommand implements Callable<Integer> {
     public Integer call() {
         CommandSpec command = Objects.requireNonNull(spec);
         try {
-            print(ConfigFile.read(file), command.commandLine().getOut());
-            return 0;
+            GatewayConfig config = ConfigFile.read(file);
+            print(config, command.commandLine().getOut());
+            List<String> unusable = NamedFiles.problems(config, Instant.now());
+            return unusable.isEmpty() ? 0 : new ConfigRefused(unusable).report(command, Commands.CANNOT_START);
         } catch (ConfigRefused e) {
             return e.report(command);
         }

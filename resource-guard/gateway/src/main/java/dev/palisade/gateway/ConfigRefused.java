@@ -24,9 +24,14 @@ final class ConfigRefused extends Exception {
 
     /** Prints the lines on the standard error of {@code command} and returns its exit code. */
     int report(CommandSpec command) {
+        return report(command, Commands.USAGE);
+    }
+
+    /** The same, with another exit code. */
+    int report(CommandSpec command, int exitCode) {
         PrintWriter err = command.commandLine().getErr();
         lines.forEach(line -> err.println(command.qualifiedName() + ": " + TerminalEscape.text(line)));
         err.flush();
-        return Commands.USAGE;
+        return exitCode;
     }
 }

@@ -140,7 +140,7 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
         return CompositeChannelCredentials.create(connection, token);
     }
 
-    private static GuardKeys keys(GatewayConfig settings) throws IOException {
+    static GuardKeys keys(GatewayConfig settings) throws IOException {
         if (Files.notExists(settings.keyset())) {
             throw new IOException("signing keyset " + settings.keyset()
                     + " does not exist; copy it from the lock server, or name it with keyset");

@@ -100,6 +100,14 @@ record RegisterConfig(
                 : new RegisterInRedis(redis, user, password(), name, lease);
     }
 
+    /** @throws IOException in one line, when a file cannot be read */
+    void readFiles() throws IOException {
+        var unusedPassword = password();
+        if (redis != null) {
+            var unusedSsl = RegisterInRedis.ssl(redis);
+        }
+    }
+
     private String password() throws IOException {
         if (passwordFile == null) {
             return "";

@@ -107,7 +107,8 @@ final class RegisterInRedis implements OpenRegister {
         return uri;
     }
 
-    private static SslOptions ssl(RedisAddress address) throws IOException {
+    /** @throws IOException in one line, when a file cannot be read */
+    static SslOptions ssl(RedisAddress address) throws IOException {
         SslOptions.Builder ssl = SslOptions.builder().jdkSslProvider();
         Path authorities = readable(address.authorities(), "ca");
         if (authorities != null) {

@@ -3,6 +3,7 @@ package dev.palisade.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.palisade.contract.crypto.KeysetFile;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -428,7 +429,9 @@ class ConfigFileTest {
                   - path: /{rest*}
                     methods: GET
                     access: unguarded
+                keyset: keys.json
                 """);
+        KeysetFile.openOrCreate(directory.resolve("keys.json"));
         StringWriter out = new StringWriter();
         int code =
                 new CommandLine(new CheckCommand()).setOut(new PrintWriter(out)).execute(file.toString());
@@ -442,6 +445,31 @@ class ConfigFileTest {
                         "5     any           /items/{id}  GET,HEAD  POST,PUT,PATCH,DELETE  items/{id}",
                         "7     shop.example  /search      POST      -                      shop/{header.X-Shop}",
                         "12    any           /{rest*}     -         -                      NOT GUARDED: GET");
+    }
+
+    @Test
+    void checkNamesEachFileThatAStartCannotUse() throws Exception {
+        Files.writeString(directory.resolve("empty"), "");
+        Path file = file(LEAST + """
+                keyset: none.json
+                tls: {cert: none.pem, key: none.key}
+                lock-server-tls: {ca: empty}
+                lock-server-token-file: none-token
+                register: {redis: 'rediss://db?ca=none-ca.pem', password-file: none-password}
+                """);
+        StringWriter err = new StringWriter();
+        int code =
+                new CommandLine(new CheckCommand()).setErr(new PrintWriter(err)).execute(file.toString());
+        assertThat(code).isEqualTo(3);
+        assertThat(err.toString().lines())
+                .hasSize(5)
+                .satisfiesExactly(
+                        line -> assertThat(line).contains("keyset " + directory.resolve("none.json")),
+                        line -> assertThat(line).contains(directory.resolve("none.pem") + " does not exist"),
+                        line -> assertThat(line)
+                                .contains(directory.resolve("empty").toString()),
+                        line -> assertThat(line).contains("token file " + directory.resolve("none-token")),
+                        line -> assertThat(line).contains("password-file " + directory.resolve("none-password")));
     }
 
     @Test

@@ -5,14 +5,14 @@ import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** A refusal of misspelt names of settings, all in one line. Each name is cut to a length, so the line is told whole. */
-final class UnknownSettings extends ParameterException {
+/** A refusal of misspelt names and unusable values of settings, all in one line. Each is cut to a length, so the line is told whole. */
+final class WrongSettings extends ParameterException {
     private static final long serialVersionUID = 1L;
 
     /** A file that is no settings file has thousands. */
     private static final int SHOWN_MAX = 10;
 
-    UnknownSettings(CommandLine command, List<String> problems) {
+    WrongSettings(CommandLine command, List<String> problems) {
         super(command, joined(problems));
     }
 
