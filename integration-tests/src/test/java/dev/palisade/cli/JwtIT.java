@@ -12,19 +12,11 @@ import io.grpc.InsecureChannelCredentials;
 import io.grpc.Metadata;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.math.BigInteger;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.KeyPair;
-import java.security.KeyPairGenerator;
-import java.security.Signature;
-import java.security.interfaces.ECPublicKey;
-import java.security.spec.ECGenParameterSpec;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Base64;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -42,49 +34,10 @@ class JwtIT {
     @TempDir
     Path folder;
 
-    private final KeyPair keys = keys();
-
-    private static KeyPair keys() {
-        try {
-            KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
-            generator.initialize(new ECGenParameterSpec("secp256r1"));
-            return generator.generateKeyPair();
-        } catch (java.security.GeneralSecurityException e) {
-            throw new AssertionError(e);
-        }
-    }
-
-    private static String base64(byte[] bytes) {
-        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-    }
-
-    private static String base64(String text) {
-        return base64(text.getBytes(StandardCharsets.UTF_8));
-    }
-
-    private static String coordinate(BigInteger number) {
-        byte[] bytes = number.toByteArray();
-        byte[] fixed = new byte[32];
-        int length = Math.min(bytes.length, 32);
-        System.arraycopy(bytes, bytes.length - length, fixed, 32 - length, length);
-        return base64(fixed);
-    }
-
-    private String jwks() {
-        ECPublicKey key = (ECPublicKey) keys.getPublic();
-        return "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":\"k\",\"x\":\""
-                + coordinate(key.getW().getAffineX()) + "\",\"y\":\""
-                + coordinate(key.getW().getAffineY()) + "\"}]}";
-    }
+    private final TestJwts jwts = new TestJwts();
 
     private String token(Instant expiresAt) throws Exception {
-        String signed = base64("{\"alg\":\"ES256\",\"kid\":\"k\"}") + "."
-                + base64("{\"iss\":\"https://issuer\",\"aud\":[\"locks\"],\"sub\":\"web\",\"exp\":"
-                        + expiresAt.getEpochSecond() + "}");
-        Signature signature = Signature.getInstance("SHA256withECDSAinP1363Format");
-        signature.initSign(keys.getPrivate());
-        signature.update(signed.getBytes(StandardCharsets.US_ASCII));
-        return signed + "." + base64(signature.sign());
+        return jwts.token(expiresAt, "locks");
     }
 
     /** Reads the file for each call; {@code BearerTokenFile} would use what it read for 5 s more than this test lasts. */
@@ -147,7 +100,7 @@ class JwtIT {
     @Test
     void aLeaseAndAWaitOutliveTheirToken() throws Exception {
         Path policy = Files.writeString(folder.resolve("policy"), "allow jwt:web * *\n");
-        Path jwks = Files.writeString(folder.resolve("jwks.json"), jwks());
+        Path jwks = Files.writeString(folder.resolve("jwks.json"), jwts.jwks());
         String lasting = token(Instant.now().plusSeconds(3_600));
         Path other = Files.writeString(folder.resolve("other"), lasting + "\n");
         try (Shell shell = new Shell(
@@ -176,7 +129,7 @@ class JwtIT {
                                         .code()
                                 == 5);
                 Shell.Ran refused = shell.here("list", "--token-file", old.toString());
-                assertThat(refused.err()).singleElement().asString().contains("Expired JWT");
+                assertThat(refused.err()).last().asString().contains("Expired JWT");
                 // By now the stream of the old token has ended, or ends within a second.
                 held.release();
                 assertThat(waiting.get(2, TimeUnit.MINUTES).isValid()).isTrue();
