@@ -12,6 +12,7 @@ import dev.palisade.scenario.Installation.Service;
 import dev.palisade.scenario.PlainHttpService;
 import io.grpc.CompositeChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -20,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -51,12 +53,17 @@ class TokenIT {
     void start() throws Exception {
         policy = Files.writeString(
                 folder.resolve("policy.conf"), "allow web acquire,describe orders/*\nallow ops * *\n");
-        web = Files.writeString(folder.resolve("web-token"), WEB + "\n");
-        ops = Files.writeString(folder.resolve("ops-token"), OPS + "\n");
+        web = secret("web-token", WEB);
+        ops = secret("ops-token", OPS);
         Path users = Files.write(
                 folder.resolve("users"), List.of(user("web", WEB), user("ops", OPS), user("gateway", GATEWAY)));
-        Files.setPosixFilePermissions(users, java.nio.file.attribute.PosixFilePermissions.fromString("rw-------"));
+        Files.setPosixFilePermissions(users, PosixFilePermissions.fromString("rw-------"));
         shell = new Shell("--policy", policy.toString(), "--users", users.toString());
+    }
+
+    private Path secret(String name, String token) throws IOException {
+        Path file = Files.writeString(folder.resolve(name), token + "\n");
+        return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
     }
 
     @AfterEach
@@ -81,6 +88,9 @@ class TokenIT {
         assertDenied(
                 "PERMISSION_DENIED: web may not force-release 'orders/1'",
                 shell.run(asWeb, "force-release", "orders/1", "--all", "--why", "late"));
+        assertDenied(
+                "PERMISSION_DENIED: web may not force-release 'orders/free'",
+                shell.here("force-release", "orders/free", "--why", "late", "--token-file", web.toString()));
         assertDenied("UNAUTHENTICATED: the call has neither a token nor", shell.run("list"));
         Shell.Ran none =
                 shell.run("list", "--token-file", folder.resolve("none").toString());
@@ -89,8 +99,20 @@ class TokenIT {
                 .singleElement()
                 .asString()
                 .endsWith("token file " + folder.resolve("none") + " does not exist");
+        assertWarnsOfReaders();
         Files.writeString(web, "palisade_" + "C".repeat(43));
         assertDenied("UNAUTHENTICATED: the token is not one of a user", shell.run(asWeb, "list"));
+    }
+
+    private void assertWarnsOfReaders() throws IOException {
+        String warning =
+                "palisade list: warning: token file " + web + " can be read by other users (rw-r-----); chmod 600 it";
+        assertThat(shell.here("list", "--token-file", web.toString()).err()).containsExactly("no lock is in use");
+        Files.setPosixFilePermissions(web, PosixFilePermissions.fromString("rw-r-----"));
+        Shell.Ran ran = shell.here("list", "--token-file", web.toString());
+        assertThat(ran.code()).isZero();
+        assertThat(ran.err()).containsExactly(warning, "no lock is in use");
+        Files.setPosixFilePermissions(web, PosixFilePermissions.fromString("rw-------"));
     }
 
     /** A gateway is a client too: it registers its name, and asks for the first mark of a resource. */

@@ -4,6 +4,7 @@ import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
+import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.proto.v1.DescribeReply;
@@ -77,6 +78,7 @@ final class ForceReleaseCommand extends OperatorCommand {
     }
 
     private int end(LockServers servers, ForceReleaseRequest.Builder request) throws Failed {
+        requireRight(servers, request.build());
         DescribeReply lock = servers.reach(request.getLock());
         minimumHoldMillis = lock.getHoldersTotal() == 0 ? lock.getMinimumHoldRemainingMillis() : 0;
         Long named = token;
@@ -104,5 +106,12 @@ final class ForceReleaseCommand extends OperatorCommand {
                             e.message() + "; the lease may have been released: see palisade history")
                     : e;
         }
+    }
+
+    /** A caller without the right is refused before it learns of holders: no lease has this token, so nothing is ended. */
+    private static void requireRight(LockServers servers, ForceReleaseRequest request) throws Failed {
+        ForceReleaseRequest none =
+                request.toBuilder().setToken(FencingToken.MAX).build();
+        var unused = servers.call(stub -> stub.forceRelease(none));
     }
 }

@@ -4,12 +4,18 @@ import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Settings;
+import dev.palisade.contract.cli.TerminalEscape;
 import dev.palisade.contract.grpc.BearerTokenFile;
 import io.grpc.ChannelCredentials;
 import io.grpc.CompositeChannelCredentials;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -57,6 +63,9 @@ public final class Service {
     @Nullable
     Path config;
 
+    /** Of a token file that others can read: once, however many calls follow. */
+    private boolean warned;
+
     /** As it was given. */
     public String address() {
         return address;
@@ -84,7 +93,26 @@ public final class Service {
         } catch (IOException e) {
             throw new Failed(ExitCodes.USAGE, "", String.valueOf(e.getMessage()));
         }
+        if (!warned) {
+            warned = true;
+            warnOfReaders(command, tokenFile, token);
+        }
         return CompositeChannelCredentials.create(connection, token);
+    }
+
+    private static void warnOfReaders(CommandSpec command, Path file, BearerTokenFile token) {
+        Set<PosixFilePermission> mode;
+        try {
+            mode = Files.getPosixFilePermissions(file);
+        } catch (IOException | UnsupportedOperationException e) {
+            return; // Unknown here, as on file systems without POSIX permissions.
+        }
+        if (mode.contains(PosixFilePermission.GROUP_READ) || mode.contains(PosixFilePermission.OTHERS_READ)) {
+            PrintWriter err = command.commandLine().getErr();
+            err.println(command.qualifiedName() + ": warning: " + TerminalEscape.text(token.toString())
+                    + " can be read by other users (" + PosixFilePermissions.toString(mode) + "); chmod 600 it");
+            err.flush();
+        }
     }
 
     /** @param patience how long one call may take */
