@@ -52,7 +52,7 @@ class DoorSearchTest {
 
     @Test
     void equalCallsThatRunAtOnceWhileAnOlderDrainsAreFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             private final Set<GrantId> seen = new HashSet<>();
 
             @Override
@@ -74,7 +74,7 @@ class DoorSearchTest {
 
     @Test
     void aRetryAfterDrainingThatRunsAtOnceIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, X33, X33_READ), (saved, now, until) -> new Mutant(saved, now, until) {
             private final Set<GrantId> drained = new HashSet<>();
 
             @Override
@@ -93,7 +93,7 @@ class DoorSearchTest {
 
     @Test
     void aDoorThatComparesOnceIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(S32, X33, S35), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             void compareAgain(Visit visit) {}
         });
@@ -101,7 +101,7 @@ class DoorSearchTest {
 
     @Test
     void aVolatileMarkIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(S32, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             boolean isSaved(Visit visit) {
                 return true;
@@ -111,7 +111,7 @@ class DoorSearchTest {
 
     @Test
     void aRefusalForAMarkThatIsNotDurableIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(S32, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             boolean isSaved(Visit visit) {
                 return visit.isRefused() || super.isSaved(visit);
@@ -121,7 +121,7 @@ class DoorSearchTest {
 
     @Test
     void readsThatDoNotRaiseTheMarkAreFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, X34_READ, X36), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             void raise(Mark next, Visit by) {
                 if (by.access() == Access.WRITE) {
@@ -133,7 +133,7 @@ class DoorSearchTest {
 
     @Test
     void checkThenWriteIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             boolean isBlocked(Visit visit) {
                 return false;
@@ -143,12 +143,12 @@ class DoorSearchTest {
 
     @Test
     void aRestartWithoutQuarantineIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, now));
+        assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, now));
     }
 
     @Test
     void aRestartThatLetsTheGrantThatWasInPassIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             boolean isBlocked(Visit visit) {
                 boolean same =
@@ -160,7 +160,7 @@ class DoorSearchTest {
 
     @Test
     void aLostCallThatIsTakenForEndedIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             public void outcomeUnknown(Visit visit, long untilNanos) {
                 ended(visit, untilNanos - 10);
@@ -170,7 +170,7 @@ class DoorSearchTest {
 
     @Test
     void aHolderThatPassesItsOwnLostWriteIsFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             private final Set<GrantId> lost = new HashSet<>();
 
             @Override
@@ -189,7 +189,7 @@ class DoorSearchTest {
 
     @Test
     void readersThatDoNotWaitForAWriterAreFound() {
-        assertFound((saved, now, until) -> new Mutant(saved, now, until) {
+        assertFound(List.of(X33, S35, S35), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
             boolean isBlocked(Visit visit) {
                 return super.isBlocked(visit) && visit.sequencer().mode() == Mode.EXCLUSIVE;
@@ -216,10 +216,13 @@ class DoorSearchTest {
         return share;
     }
 
-    private static void assertFound(Maker wrong) {
-        Optional<String> found = combinations(3).parallelStream()
-                .flatMap(specs -> new DoorSearch(wrong, true, true).violation(specs).stream())
-                .findAny();
+    /** By these calls, which are tried first because most others take longer to find it, or do not; else by any three. */
+    private static void assertFound(List<Spec> first, Maker wrong) {
+        Optional<String> found = new DoorSearch(wrong, true, true)
+                .violation(first)
+                .or(() -> combinations(3).parallelStream()
+                        .flatMap(specs -> new DoorSearch(wrong, true, true).violation(specs).stream())
+                        .findAny());
         assertThat(found).as("the planted bug").isPresent();
     }
 
