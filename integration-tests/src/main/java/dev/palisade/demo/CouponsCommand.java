@@ -122,15 +122,16 @@ final class CouponsCommand implements Callable<Integer> {
             System.out.println(
                     sale.oversold()
                             ? "Without a guard " + sale.holders() + " customers have one of " + coupons
-                                    + " coupons, and the list does not show it. Now run: ./palisade demo coupons"
+                                    + " coupons, and the list does not show it. Now run: " + Installation.launcher()
+                                    + " demo coupons"
                             : "UNEXPECTED: no more were issued than there are.");
             return sale.oversold();
         }
         sale.faults().forEach(fault -> System.out.println("FAILED: " + fault + "."));
         if (sale.faults().isEmpty()) {
-            System.out.println(
-                    "Exactly " + coupons + " coupons were issued. Each late write was refused, and its customer asked"
-                            + " again. To see it without the guard: ./palisade demo coupons --unguarded");
+            System.out.println("Exactly " + coupons
+                    + " coupons were issued. Each late write was refused, and its customer asked"
+                    + " again. To see it without the guard: " + Installation.launcher() + " demo coupons --unguarded");
         }
         return sale.faults().isEmpty();
     }

@@ -101,7 +101,8 @@ final class DemoCommand implements Callable<Integer> {
     /** The same file each time, so that a browser that shows it needs a reload only. */
     private void draw(Scenes scenes, Outcome outcome) throws CannotStart {
         String name = "pause-race" + (secure ? "-secure" : "") + (unguarded ? "-unguarded" : "");
-        String title = "./palisade demo" + (secure ? " --secure" : "") + (unguarded ? " --unguarded" : "");
+        String title =
+                Installation.launcher() + " demo" + (secure ? " --secure" : "") + (unguarded ? " --unguarded" : "");
         try {
             Path file = PageFolder.find().resolve(name + ".html");
             Picture.write(title, scenes.events(), outcome.violations(), file);
@@ -117,8 +118,8 @@ final class DemoCommand implements Callable<Integer> {
         if (unguarded && !expectRefusal) {
             System.out.println(
                     outcome.overwritten()
-                            ? "Without a guard the late write went through: 38 in stock, and B's sale is lost. Now run: ./palisade "
-                                    + command
+                            ? "Without a guard the late write went through: 38 in stock, and B's sale is lost. Now run: "
+                                    + Installation.launcher() + " " + command
                             : "UNEXPECTED: the unguarded write was not applied over B's.");
             return outcome.overwritten();
         }
@@ -126,7 +127,8 @@ final class DemoCommand implements Callable<Integer> {
                 outcome.guarded()
                         ? "The late write was refused: token " + tokens.of(outcome.tokenA()) + " is older than "
                                 + tokens.of(outcome.tokenB())
-                                + ". The object is B's, and A knows that it must read again and redo its sale. To see it without the guard: ./palisade "
+                                + ". The object is B's, and A knows that it must read again and redo its sale. To see it without the guard: "
+                                + Installation.launcher() + " "
                                 + command + " --unguarded"
                         : "FAILED: the late write was not refused as it must be.");
         return outcome.guarded();

@@ -168,10 +168,11 @@ public final class FaultsCommand implements Callable<Integer> {
     }
 
     private String again(Path directory, long chosen) {
-        return System.lineSeparator() + "  again:   ./palisade chaos run --seed " + chosen + " --seconds " + seconds
+        return System.lineSeparator() + "  again:   " + Installation.launcher() + " chaos run --seed " + chosen
+                + " --seconds " + seconds
                 + " --clients " + clients + " --guard " + guard
                 + (store == null ? "" : " --store " + (store.equals(OWN) ? OWN : "URI")) + System.lineSeparator()
-                + "  explain: ./palisade chaos explain " + directory + System.lineSeparator()
+                + "  explain: " + Installation.launcher() + " chaos explain " + directory + System.lineSeparator()
                 + "  picture: file://"
                 + directory.resolve("timeline.html").toUri().getRawPath();
     }

@@ -2,6 +2,7 @@ package dev.palisade.incidents;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.redis.RedisBinary;
+import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -119,8 +120,8 @@ public final class IncidentsCommand implements Callable<Integer> {
         try {
             return Verdict.tell(new IncidentRun(directory, System.out, state).run());
         } catch (ScenarioFailed | IllegalStateException | UncheckedIOException e) {
-            throw new CannotStart("the run was aborted: " + e.getMessage()
-                    + "; continue: ./palisade chaos redis --resume " + directory);
+            throw new CannotStart("the run was aborted: " + e.getMessage() + "; continue: " + Installation.launcher()
+                    + " chaos redis --resume " + directory);
         }
     }
 

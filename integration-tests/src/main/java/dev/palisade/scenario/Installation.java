@@ -308,6 +308,15 @@ public final class Installation implements AutoCloseable {
         throw new ScenarioFailed(built + " is not built; run: mvn package");
     }
 
+    /** How a user calls the command that runs this process: {@code ./palisade} in a checkout, {@code palisade} where it is installed. */
+    public static String launcher() {
+        return launcher(Path.of(root()));
+    }
+
+    static String launcher(Path root) {
+        return Files.exists(root.resolve("pom.xml")) ? "./palisade" : "palisade";
+    }
+
     /** Removes a fresh home. */
     @Override
     public void close() {
