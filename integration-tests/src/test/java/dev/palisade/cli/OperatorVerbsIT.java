@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** The verbs that call a lock server, by the packaged jar. */
+/** The verbs that call a lock server: each once by the packaged jar, and for all else that it says in this process. */
 @Execution(ExecutionMode.CONCURRENT)
 class OperatorVerbsIT {
     private static final String LOCK = "job/1";
@@ -29,8 +29,8 @@ class OperatorVerbsIT {
         shell.close();
     }
 
-    private JsonObject json(String... arguments) throws Exception {
-        Shell.Ran ran = shell.run(arguments);
+    private JsonObject json(String... arguments) {
+        Shell.Ran ran = shell.here(arguments);
         assertThat(ran.code()).isZero();
         assertThat(ran.out()).hasSize(1);
         return JsonParser.parseString(ran.out().get(0)).getAsJsonObject();
@@ -92,13 +92,13 @@ class OperatorVerbsIT {
                 PalisadeClient two = shell.client("two")) {
             one.tryAcquire(LOCK, shared);
             two.tryAcquire(LOCK, shared);
-            Shell.Ran ran = shell.run("force-release", LOCK, "--why", "stuck");
+            Shell.Ran ran = shell.here("force-release", LOCK, "--why", "stuck");
             assertThat(ran.code()).isEqualTo(2);
             assertThat(ran.err())
                     .singleElement()
                     .asString()
                     .contains(LOCK + " has 2 holders; choose one with --token N");
-            assertThat(shell.run("force-release", LOCK, "--why", "stuck", "--all")
+            assertThat(shell.here("force-release", LOCK, "--why", "stuck", "--all")
                             .out())
                     .isEqualTo(List.of("ended 2 leases of " + LOCK));
         }
@@ -111,29 +111,29 @@ class OperatorVerbsIT {
         Shell.Ran again = shell.run("run", LOCK, "--wait", "0s", "--", "true");
         assertThat(again.code()).isEqualTo(120);
         assertThat(again.err()).last().asString().contains("is taken: in its minimum hold time");
-        assertThat(shell.run("describe", LOCK).out().get(0)).startsWith(LOCK + ": free, in its minimum hold time for");
+        assertThat(shell.here("describe", LOCK).out().get(0)).startsWith(LOCK + ": free, in its minimum hold time for");
         assertThat(json("describe", LOCK, "--json").get("minimum_hold_millis").getAsLong())
                 .isBetween(1L, 3_600_000L);
-        Shell.Ran busy = shell.run("acquire", LOCK, "--wait", "0s");
+        Shell.Ran busy = shell.here("acquire", LOCK, "--wait", "0s");
         assertThat(busy.code()).isEqualTo(1);
         assertThat(busy.err())
                 .singleElement()
                 .asString()
                 .startsWith(LOCK + " is not available yet: in its minimum hold time");
-        Shell.Ran careful = shell.run("force-release", LOCK, "--why", "again");
+        Shell.Ran careful = shell.here("force-release", LOCK, "--why", "again");
         assertThat(careful.code()).isEqualTo(1);
         assertThat(careful.out()).singleElement().asString().endsWith("which --all ends");
-        assertThat(shell.run("force-release", LOCK, "--why", "again", "--all").out())
+        assertThat(shell.here("force-release", LOCK, "--why", "again", "--all").out())
                 .isEqualTo(List.of("ended the minimum hold time of " + LOCK));
-        assertThat(shell.run("history", LOCK).out())
+        assertThat(shell.here("history", LOCK).out())
                 .last()
                 .asString()
                 .contains("FORCE_RELEASED")
                 .endsWith(": again");
-        assertThat(shell.run("acquire", LOCK, "--wait", "0s", "--at-least-for", "1m")
+        assertThat(shell.here("acquire", LOCK, "--wait", "0s", "--at-least-for", "1m")
                         .code())
                 .isZero();
-        assertThat(shell.run("describe", LOCK).out()).anyMatch(line -> line.startsWith("minimum hold time: another "));
+        assertThat(shell.here("describe", LOCK).out()).anyMatch(line -> line.startsWith("minimum hold time: another "));
     }
 
     @Test
@@ -144,10 +144,10 @@ class OperatorVerbsIT {
                 .singleElement()
                 .asString()
                 .startsWith("palisade describe: no reply from the lock server at 127.0.0.1:1 (connection refused)");
-        Shell.Ran foreign = shell.run("check", "AAAA");
+        Shell.Ran foreign = shell.here("check", "AAAA");
         assertThat(foreign.code()).isEqualTo(5);
         assertThat(foreign.err()).singleElement().asString().startsWith("palisade check: SEQUENCER_INVALID");
-        Shell.Ran json = shell.run("check", "AAAA", "--json");
+        Shell.Ran json = shell.here("check", "AAAA", "--json");
         assertThat(json.out()).isEmpty();
         JsonObject error = JsonParser.parseString(json.err().get(0)).getAsJsonObject();
         assertThat(error.get("exit_code").getAsInt()).isEqualTo(5);
@@ -160,9 +160,9 @@ class OperatorVerbsIT {
         String lease = acquired.get("lease").getAsString();
         assertThat(acquired.get("acquired").getAsBoolean()).isTrue();
         assertThat(acquired.get("remaining_millis").getAsLong()).isBetween(1L, 300_000L);
-        assertThat(shell.run("check", acquired.get("sequencer").getAsString()).code())
+        assertThat(shell.here("check", acquired.get("sequencer").getAsString()).code())
                 .isZero();
-        assertThat(shell.run("describe", LOCK).out())
+        assertThat(shell.here("describe", LOCK).out())
                 .anyMatch(line -> line.contains("dump")
                         && line.contains(acquired.get("token").getAsString()));
 
@@ -170,7 +170,7 @@ class OperatorVerbsIT {
         assertThat(busy.code()).isEqualTo(1);
         assertThat(busy.out()).isEmpty();
         assertThat(busy.err()).singleElement().asString().startsWith(LOCK + " is held by ");
-        Shell.Ran late = shell.run("acquire", LOCK, "--wait", "100ms", "--json");
+        Shell.Ran late = shell.here("acquire", LOCK, "--wait", "100ms", "--json");
         assertThat(late.code()).isEqualTo(1);
         assertThat(late.out()).containsExactly("{\"lock\":\"" + LOCK + "\",\"acquired\":false}");
 
@@ -180,8 +180,8 @@ class OperatorVerbsIT {
         // Two servers, one of which is away.
         Shell.Ran released = shell.run("release", lease, "--server", "127.0.0.1:1," + shell.serverAddress());
         assertThat(released.out()).containsExactly("released " + LOCK);
-        assertThat(shell.run("renew", lease).code()).isEqualTo(1);
-        assertThat(shell.run("describe", LOCK).out()).startsWith(LOCK + ": free");
+        assertThat(shell.here("renew", lease).code()).isEqualTo(1);
+        assertThat(shell.here("describe", LOCK).out()).startsWith(LOCK + ": free");
     }
 
     @Test
@@ -190,20 +190,20 @@ class OperatorVerbsIT {
         Child waiting = shell.start("acquire", LOCK, "--ttl", "2m", "--json");
         Awaitility.await()
                 .atMost(Shell.PATIENCE)
-                .until(() -> shell.run("describe", LOCK).out().stream().anyMatch(line -> line.startsWith("1 ")));
-        assertThat(shell.run("release", first.get("lease").getAsString()).code())
+                .until(() -> shell.here("describe", LOCK).out().stream().anyMatch(line -> line.startsWith("1 ")));
+        assertThat(shell.here("release", first.get("lease").getAsString()).code())
                 .isZero();
         JsonObject second = JsonParser.parseString(waiting.await(line -> line.startsWith("{")))
                 .getAsJsonObject();
         assertThat(second.get("token").getAsLong())
                 .isGreaterThan(first.get("token").getAsLong());
         assertThat(waiting.awaitExit()).isZero();
-        assertThat(shell.run("force-release", LOCK, "--why", "next").code()).isZero();
-        Shell.Ran ended = shell.run("release", second.get("lease").getAsString(), "--json");
+        assertThat(shell.here("force-release", LOCK, "--why", "next").code()).isZero();
+        Shell.Ran ended = shell.here("release", second.get("lease").getAsString(), "--json");
         assertThat(ended.code()).isEqualTo(1);
         assertThat(ended.out()).singleElement().asString().contains("\"released\":false,\"reason\":\"LEASE_EXPIRED\"");
 
-        Shell.Ran text = shell.run("acquire", "it's", "--shared", "--wait", "0s");
+        Shell.Ran text = shell.here("acquire", "it's", "--shared", "--wait", "0s");
         Process sh = new ProcessBuilder(
                         "sh", "-c", "eval \"$1\"; echo \"$PALISADE_LOCK\"", "sh", String.join("\n", text.out()))
                 .start();
@@ -221,12 +221,12 @@ class OperatorVerbsIT {
         Child waiting = shell.start("acquire", LOCK, "--wait", "5m", "--json");
         Awaitility.await()
                 .atMost(Shell.PATIENCE)
-                .until(() -> shell.run("describe", LOCK).out().stream().anyMatch(line -> line.startsWith("1 ")));
+                .until(() -> shell.here("describe", LOCK).out().stream().anyMatch(line -> line.startsWith("1 ")));
         shell.server().child().kill();
         Child restarted =
                 shell.installation().server("--port", shell.server().port()).child();
         try {
-            assertThat(shell.run("release", first.get("lease").getAsString()).code())
+            assertThat(shell.here("release", first.get("lease").getAsString()).code())
                     .isZero();
             assertThat(waiting.await(line -> line.startsWith("{"))).contains("\"acquired\":true");
         } finally {
@@ -241,7 +241,7 @@ class OperatorVerbsIT {
         JsonObject acquired = json("acquire", LOCK, "--json");
         assertThat(watch.await(line -> line.contains(": held by ")))
                 .contains("token " + acquired.get("token").getAsString());
-        assertThat(shell.run("release", acquired.get("lease").getAsString()).code())
+        assertThat(shell.here("release", acquired.get("lease").getAsString()).code())
                 .isZero();
         assertThat(watch.await(line -> line.endsWith(": free"))).isNotEmpty();
         assertThat(watch.awaitExit()).isZero();
@@ -251,7 +251,7 @@ class OperatorVerbsIT {
     void stoppedServerIsGivenUpAtTheTimeout() throws Exception {
         shell.server().child().pause();
         try {
-            Shell.Ran ran = shell.run("status", "--timeout", "500ms");
+            Shell.Ran ran = shell.here("status", "--timeout", "500ms");
             assertThat(ran.code()).isEqualTo(3);
             assertThat(ran.err())
                     .containsExactly("palisade status: no reply from the lock server at " + shell.serverAddress()

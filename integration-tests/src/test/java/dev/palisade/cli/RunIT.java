@@ -52,7 +52,7 @@ class RunIT {
         assertThat(ran.out()).hasSize(3).first().isEqualTo(LOCK);
         assertThat(Long.parseLong(ran.out().get(1))).isPositive();
         assertThat(ran.err()).isEmpty();
-        Shell.Ran check = shell.run("check", ran.out().get(2));
+        Shell.Ran check = shell.here("check", ran.out().get(2));
         assertThat(check.code()).as("alive after the release").isEqualTo(1);
         assertThat(shell.run("run", LOCK, "--", "sh", "-c", line("check")).code())
                 .isZero();
@@ -83,7 +83,7 @@ class RunIT {
     void aCommandThatIsNotThereIsToldBeforeTheLockIsAskedFor() throws Exception {
         assertThat(shell.run("run", LOCK, "--", "no-such-command").code()).isEqualTo(127);
         assertThat(shell.run("run", LOCK, "--", "/etc/passwd").code()).isEqualTo(126);
-        assertThat(shell.run("history", LOCK, "--json").out()).isEmpty();
+        assertThat(shell.here("history", LOCK, "--json").out()).isEmpty();
     }
 
     @Test
@@ -150,7 +150,7 @@ class RunIT {
             assertThat(ran.code()).isEqualTo(119);
             assertThat(ran.out()).isEmpty();
             assertThat(ran.err()).last().asString().startsWith("palisade run: ");
-            Shell.Ran acquire = shell.run("acquire", LOCK);
+            Shell.Ran acquire = shell.here("acquire", LOCK);
             assertThat(acquire.code()).isEqualTo(5);
             assertThat(acquire.err()).singleElement().asString().startsWith("palisade acquire: QUEUE_FULL: ");
         }

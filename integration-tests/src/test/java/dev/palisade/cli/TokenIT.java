@@ -24,6 +24,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -83,17 +84,16 @@ class TokenIT {
         assertThat(ran.err()).isEmpty();
         assertThat(ran.out()).containsExactly("orders/1");
         assertThat(shell.run(asWeb, "list").code()).isZero();
-        assertThat(shell.run("status", "--token-file", ops.toString()).code()).isZero();
-        assertDenied("PERMISSION_DENIED: web may not operate", shell.run(asWeb, "status"));
+        assertThat(as(ops, "status").code()).isZero();
+        assertDenied("PERMISSION_DENIED: web may not operate", as(web, "status"));
         assertDenied(
                 "PERMISSION_DENIED: web may not force-release 'orders/1'",
-                shell.run(asWeb, "force-release", "orders/1", "--all", "--why", "late"));
+                as(web, "force-release", "orders/1", "--all", "--why", "late"));
         assertDenied(
                 "PERMISSION_DENIED: web may not force-release 'orders/free'",
-                shell.here("force-release", "orders/free", "--why", "late", "--token-file", web.toString()));
-        assertDenied("UNAUTHENTICATED: the call has neither a token nor", shell.run("list"));
-        Shell.Ran none =
-                shell.run("list", "--token-file", folder.resolve("none").toString());
+                as(web, "force-release", "orders/free", "--why", "late"));
+        assertDenied("UNAUTHENTICATED: the call has neither a token nor", shell.here("list"));
+        Shell.Ran none = as(folder.resolve("none"), "list");
         assertThat(none.code()).isEqualTo(2);
         assertThat(none.err())
                 .singleElement()
@@ -101,15 +101,22 @@ class TokenIT {
                 .endsWith("token file " + folder.resolve("none") + " does not exist");
         assertWarnsOfReaders();
         Files.writeString(web, "palisade_" + "C".repeat(43));
-        assertDenied("UNAUTHENTICATED: the token is not one of a user", shell.run(asWeb, "list"));
+        assertDenied("UNAUTHENTICATED: the token is not one of a user", as(web, "list"));
+    }
+
+    /** In this process: what is called with which token, and not how it starts. */
+    private Shell.Ran as(Path token, String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(List.of("--token-file", token.toString()));
+        return shell.here(all.toArray(new String[0]));
     }
 
     private void assertWarnsOfReaders() throws IOException {
         String warning =
                 "palisade list: warning: token file " + web + " can be read by other users (rw-r-----); chmod 600 it";
-        assertThat(shell.here("list", "--token-file", web.toString()).err()).containsExactly("no lock is in use");
+        assertThat(as(web, "list").err()).containsExactly("no lock is in use");
         Files.setPosixFilePermissions(web, PosixFilePermissions.fromString("rw-r-----"));
-        Shell.Ran ran = shell.here("list", "--token-file", web.toString());
+        Shell.Ran ran = as(web, "list");
         assertThat(ran.code()).isZero();
         assertThat(ran.err()).containsExactly(warning, "no lock is in use");
         Files.setPosixFilePermissions(web, PosixFilePermissions.fromString("rw-------"));
