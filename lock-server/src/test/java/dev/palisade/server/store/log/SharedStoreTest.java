@@ -175,7 +175,8 @@ class SharedStoreTest {
     /** Ids of the records that are not epochs: each owner begins an epoch of its own. */
     private static List<Long> locks(NavigableMap<Long, NavigableMap<Integer, byte[]>> records) {
         return records.entrySet().stream()
-                .filter(record -> !Asking.isEpoch(Objects.requireNonNull(record.getValue().get(0))))
+                .filter(record ->
+                        !Asking.isEpoch(Objects.requireNonNull(record.getValue().get(0))))
                 .map(Map.Entry::getKey)
                 .toList();
     }
