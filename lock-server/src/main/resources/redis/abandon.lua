@@ -1,5 +1,5 @@
 -- command: abandon
--- args: settings, floor, grant, gen
+-- args: settings, floor, grant, gen, detail
 -- answers: Abandoned
 -- refuses:
 
@@ -8,6 +8,6 @@ command('abandon', FREES, nil, function(step, args)
   if not held or held[GEN] > tonumber(args[4]) then
     return { 'Abandoned', 0 }
   end
-  end_grant(step, held, 'ABANDONED')
+  end_grant(step, held, 'ABANDONED', args[5]) -- A server of before gives no detail.
   return { 'Abandoned', 1 }
 end)

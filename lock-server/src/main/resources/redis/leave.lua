@@ -1,5 +1,5 @@
 -- command: leave
--- args: settings, floor, request, gen
+-- args: settings, floor, request, gen, detail
 -- answers: Left
 -- refuses:
 
@@ -11,7 +11,7 @@ command('leave', FREES, by_request, function(step, args)
   local held = find(step.lock.holders, REQUEST, request)
   if held then
     if held[GEN] <= gen then
-      end_grant(step, held, gen == BY_CLIENT and 'RELEASED' or 'ABANDONED')
+      end_grant(step, held, gen == BY_CLIENT and 'RELEASED' or 'ABANDONED', gen ~= BY_CLIENT and args[5] or '')
     end
     return { 'Left', 0 }
   end

@@ -79,6 +79,9 @@ final class HistoryCommand implements Callable<Integer> {
         json.addProperty("grant", HexFormat.of().formatHex(entry.getGrantId().toByteArray()));
         json.addProperty("owner", entry.getOwner());
         json.addProperty("detail", entry.getDetail());
+        if (!entry.getCause().isEmpty()) {
+            json.addProperty("cause", entry.getCause());
+        }
         return json;
     }
 

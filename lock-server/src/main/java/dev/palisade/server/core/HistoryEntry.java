@@ -1,6 +1,7 @@
 package dev.palisade.server.core;
 
 import dev.palisade.contract.GrantId;
+import java.util.Optional;
 
 /**
  * One line of a lock's past, for people.
@@ -8,11 +9,17 @@ import dev.palisade.contract.GrantId;
  * @param atMillis the store's time
  * @param token 0 when the request had none yet, and of a minimum hold time that was ended after its lease
  * @param owner whose request
- * @param detail who did it and why, when a person did; the purpose of what was granted or queued; else empty
+ * @param detail who did it and why, when a person did; the purpose of what was granted or queued; the cause of an abandoned lease;
+ *     else empty
  */
 public record HistoryEntry(long atMillis, What what, long token, GrantId grant, String owner, String detail) {
     /** Entries of one lock that are told. */
     public static final int LISTED_MAX = 50;
+
+    /** Why the lease was abandoned; empty: it was not, or the server that ended it did not say. */
+    public Optional<EndCause> cause() {
+        return what == What.ABANDONED ? EndCause.of(End.ABANDONED, detail) : Optional.empty();
+    }
 
     /** What happened. Renewals, signs of life and tries that were busy are too many to be told. */
     public enum What {

@@ -11,10 +11,15 @@ import java.util.Optional;
  *
  * @param sessionGen the stream on whose behalf; a request that a newer stream speaks for stays. {@link #BY_CLIENT} when the client
  *     itself asks
+ * @param cause why a lease is abandoned
  */
-public record Leave(LockName lock, RequestId request, long sessionGen) implements Command {
+public record Leave(LockName lock, RequestId request, long sessionGen, EndCause cause) implements Command {
     /** Above every generation of a stream. */
     public static final long BY_CLIENT = Long.MAX_VALUE;
+
+    public Leave(LockName lock, RequestId request, long sessionGen) {
+        this(lock, request, sessionGen, EndCause.CONNECTION_BROKE);
+    }
 
     @Override
     public Answer decide(Step step) {
@@ -22,7 +27,11 @@ public record Leave(LockName lock, RequestId request, long sessionGen) implement
         Optional<Grant> held = state.holder(request);
         if (held.isPresent()) {
             if (!superseded(held.get().request())) {
-                step.endGrant(held.get(), sessionGen == BY_CLIENT ? End.RELEASED : End.ABANDONED);
+                if (sessionGen == BY_CLIENT) {
+                    step.endGrant(held.get(), End.RELEASED);
+                } else {
+                    step.endGrant(held.get(), End.ABANDONED, cause.words());
+                }
             }
             return new Answer.Left(false);
         }

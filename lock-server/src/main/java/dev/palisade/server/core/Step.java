@@ -113,7 +113,7 @@ final class Step {
         endGrant(grant, end, "");
     }
 
-    /** @param detail who ended it and why, when a person did */
+    /** @param detail who ended it and why, when a person did; the cause of an abandoned one */
     void endGrant(Grant grant, End end, String detail) {
         long delay = end.closesTheLock() ? grant.request().lockDelayMillis() : 0;
         long from = end == End.EXPIRED ? grant.expiresAtMillis() : nowMillis;

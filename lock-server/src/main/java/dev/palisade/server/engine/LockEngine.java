@@ -20,6 +20,7 @@ import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
@@ -179,9 +180,9 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
-    /** The stream broke or ended. */
-    public void detach(Session session) {
-        sessions.detach(session);
+    /** The stream broke or ended, and why. */
+    public void detach(Session session, EndCause cause) {
+        sessions.detach(session, cause);
     }
 
     /**
@@ -285,7 +286,7 @@ public final class LockEngine implements LockStore.Listener {
         }
         if (!session.holds(asked.grant())) {
             // Given up, or told lost, while it was on its way back.
-            var unused = execute(new Abandon(held.lock(), asked.grant(), asked.sessionGen()));
+            var unused = execute(new Abandon(held.lock(), asked.grant(), asked.sessionGen(), EndCause.GIVEN_UP));
         } else if (session.isAbandoned()) {
             sessions.abandon(session, asked.grant(), held.lock());
         }
@@ -477,8 +478,8 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /** Takes back what a caller was given or kept, and may not have; its lock-delay follows. */
-    public void takeBack(LockName lock, Grant grant) {
-        var unused = execute(new Abandon(lock, grant.id(), grant.request().sessionGen()));
+    public void takeBack(LockName lock, Grant grant, EndCause cause) {
+        var unused = execute(new Abandon(lock, grant.id(), grant.request().sessionGen(), cause));
         givenUp(grant.request().id().session(), session -> session.holdsNoMore(grant.id()));
     }
 
@@ -890,17 +891,17 @@ public final class LockEngine implements LockStore.Listener {
             return; // Its client asked for it; the history has it.
         }
         String event = "lease_" + ended.end().name().toLowerCase(Locale.ROOT);
-        Object[] pairs = {
-            "lock", lock,
-            "token", ended.token(),
-            "grant", ended.grant(),
-            "session", ended.request().session().shortened(),
-            "detail", ended.detail()
-        };
+        List<Object> pairs = new ArrayList<>(List.of(
+                "lock", lock,
+                "token", ended.token(),
+                "grant", ended.grant(),
+                "session", ended.request().session().shortened(),
+                "detail", ended.detail()));
+        EndCause.of(ended.end(), ended.detail()).ifPresent(cause -> Collections.addAll(pairs, "cause", cause));
         if (forced) {
-            events.tellAlways(event, pairs);
+            events.tellAlways(event, pairs.toArray());
         } else {
-            events.tell(event, pairs);
+            events.tell(event, pairs.toArray());
         }
     }
 

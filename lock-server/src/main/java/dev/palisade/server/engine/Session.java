@@ -3,12 +3,14 @@ package dev.palisade.server.engine;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.SessionId;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One stream of a client process: what was granted to, resumed on and waited for on it. A reconnect makes a new one with
@@ -33,6 +35,7 @@ public final class Session {
 
     private volatile boolean connected = true;
     private volatile boolean abandoned;
+    private volatile @Nullable EndCause endCause;
 
     /** @param grant as it was when it was granted to or resumed on this stream: what it takes to reclaim it */
     record Held(LockName lock, Grant grant) {}
@@ -93,6 +96,17 @@ public final class Session {
 
     void markDisconnected() {
         connected = false;
+    }
+
+    /** The first that is told stays: what follows from it is not the cause. */
+    synchronized void endsBy(EndCause cause) {
+        endCause = endCause == null ? cause : endCause;
+    }
+
+    /** Why the stream ended, and its leases with it. */
+    EndCause endCause() {
+        EndCause told = endCause;
+        return told == null ? EndCause.CONNECTION_BROKE : told;
     }
 
     boolean isAbandoned() {

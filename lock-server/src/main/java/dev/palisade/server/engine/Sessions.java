@@ -10,12 +10,14 @@ import dev.palisade.contract.SessionId;
 import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.store.AFew;
 import dev.palisade.server.store.LockStore;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -93,6 +95,7 @@ final class Sessions {
         }
         tell(attached.gen() == 1 ? "session_opened" : "session_resumed", attached, "generation", attached.gen());
         for (Session session : older) {
+            session.endsBy(EndCause.NOT_RESUMED);
             session.peer().superseded();
             abandonAfterGrace(session);
         }
@@ -117,18 +120,25 @@ final class Sessions {
     }
 
     /** The stream broke or ended. One that had nothing is forgotten at once: there is nothing to come back for. */
-    void detach(Session session) {
+    void detach(Session session, EndCause cause) {
         boolean[] broke = {false};
         newest.computeIfPresent(session.id(), (same, current) -> {
             if (current != session || !session.isConnected()) {
                 return current;
             }
             broke[0] = true;
+            session.endsBy(cause);
             session.markDisconnected();
             return session.size() == 0 ? forgotten(session) : session;
         });
         if (broke[0] && !freesNothing) {
-            tell(session.size() == 0 ? "session_closed" : "session_broken", session, "grace_ms", config.graceMillis());
+            tell(
+                    session.size() == 0 ? "session_closed" : "session_broken",
+                    session,
+                    "grace_ms",
+                    config.graceMillis(),
+                    "cause",
+                    session.endCause());
         }
         if (broke[0]) {
             abandonAfterGrace(session);
@@ -255,13 +265,15 @@ final class Sessions {
                                 .thenAccept(answer -> count(answer, ended))))
                 .thenAccept(all -> {
                     if (left.get() + ended.get() > 0) {
-                        tell(
-                                "session_abandoned",
-                                session,
+                        tellOf(
                                 ended.get(),
                                 left.get(),
+                                "session_abandoned",
+                                session,
                                 "keeps_leases",
-                                session.keepsLeasesOnDisconnect());
+                                session.keepsLeasesOnDisconnect(),
+                                "cause",
+                                session.endCause());
                     }
                 });
     }
@@ -281,7 +293,9 @@ final class Sessions {
 
     private CompletionStage<Answer> leave(Session session, Session.Waiting waiting, long during) {
         RequestId request = new RequestId(session.id(), waiting.requestNumber());
-        return freesNothing ? KEPT : insist(new Leave(waiting.lock(), request, session.gen()), during);
+        return freesNothing
+                ? KEPT
+                : insist(new Leave(waiting.lock(), request, session.gen(), session.endCause()), during);
     }
 
     /** Frees one lease, unless its client wants leases kept: also one that the stream got when the rest was freed already. */
@@ -294,27 +308,23 @@ final class Sessions {
             return KEPT;
         }
         lastFrames.put(grant, session);
-        return insist(new Abandon(lock, grant, session.gen()), during);
+        return insist(new Abandon(lock, grant, session.gen(), session.endCause()), during);
     }
 
-    private void tell(String event, Session session, String key, Object value) {
+    private void tell(String event, Session session, Object... more) {
         SessionPage.Listed now = session.listed();
-        tell(event, session, now.leases(), now.waiting(), key, value);
+        tellOf(now.leases(), now.waiting(), event, session, more);
     }
 
-    private void tell(String event, Session session, int leases, int waiting, String key, Object value) {
-        events.tell(
-                event,
-                "session",
-                session.id().shortened(),
-                "owner",
-                session.listed().owner(),
-                "leases",
-                leases,
-                "waiting",
-                waiting,
-                key,
-                value);
+    private void tellOf(int leases, int waiting, String event, Session session, Object... more) {
+        List<Object> pairs = new ArrayList<>(List.of(
+                "session", session.id().shortened(), "owner", session.listed().owner()));
+        if (!session.principal().isEmpty()) {
+            Collections.addAll(pairs, "principal", session.principal());
+        }
+        Collections.addAll(pairs, "leases", leases, "waiting", waiting);
+        Collections.addAll(pairs, more);
+        events.tell(event, pairs.toArray());
     }
 
     /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */

@@ -278,7 +278,8 @@ final class Answers {
                     .setToken(entry.token())
                     .setGrantId(ByteString.copyFrom(entry.grant().toBytes()))
                     .setOwner(entry.owner())
-                    .setDetail(entry.detail()));
+                    .setDetail(entry.detail())
+                    .setCause(entry.cause().map(Enum::name).orElse("")));
         }
         return reply.build();
     }

@@ -13,6 +13,7 @@ import dev.palisade.server.access.JwtIdentity;
 import dev.palisade.server.access.Rights;
 import dev.palisade.server.access.Verb;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.LockQuota;
@@ -165,35 +166,45 @@ final class Caller {
      * rights or its tokens may be gone.
      */
     Optional<Rejection> denied(Mode mode, LockName lock) {
-        return denied(mode, lock, GIVEN_AFTER_EXPIRY);
+        return withdrawal(mode, lock, GIVEN_AFTER_EXPIRY).map(Withdrawal::rejection);
     }
 
     /** The same, of a call that waits and has no stream that its client could open again. */
     Optional<Rejection> deniedWaiting(Mode mode, LockName lock) {
-        return denied(mode, lock, Duration.ZERO);
+        return withdrawal(mode, lock, Duration.ZERO).map(Withdrawal::rejection);
     }
 
-    private Optional<Rejection> denied(Mode mode, LockName lock, Duration afterExpiry) {
+    private Optional<Withdrawal> withdrawal(Mode mode, LockName lock, Duration afterExpiry) {
         if (access == null) {
             return Optional.empty();
         }
         if (isWithdrawn(access)) {
-            return Optional.of(new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn"));
+            return Optional.of(tokensWithdrawn());
         }
         if (isKeyWithdrawn(access)) {
-            return Optional.of(new Rejection(
-                    Reason.UNAUTHENTICATED,
-                    "the key of the JWT of " + principal + " was withdrawn; call again with a new one"));
+            return Optional.of(new Withdrawal(
+                    EndCause.KEY_WITHDRAWN,
+                    new Rejection(
+                            Reason.UNAUTHENTICATED,
+                            "the key of the JWT of " + principal + " was withdrawn; call again with a new one")));
         }
         if (isExpired(access, afterExpiry)) {
-            return Optional.of(new Rejection(
-                    Reason.UNAUTHENTICATED,
-                    "the JWT of " + principal + " expired while it waited; call again with a new one"));
+            return Optional.of(new Withdrawal(
+                    EndCause.JWT_EXPIRED,
+                    new Rejection(
+                            Reason.UNAUTHENTICATED,
+                            "the JWT of " + principal + " expired while it waited; call again with a new one")));
         }
         Verb verb = mode == Mode.SHARED ? Verb.ACQUIRE_SHARED : Verb.ACQUIRE;
         return access.rights(principal).may(verb, lock.value())
                 ? Optional.empty()
-                : Optional.of(denied(verb.word(), lock.value()));
+                : Optional.of(new Withdrawal(EndCause.RIGHTS_WITHDRAWN, denied(verb.word(), lock.value())));
+    }
+
+    private Withdrawal tokensWithdrawn() {
+        return new Withdrawal(
+                EndCause.TOKENS_WITHDRAWN,
+                new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn"));
     }
 
     /**
@@ -215,13 +226,13 @@ final class Caller {
         if (access == null || grant == null) {
             return counted(answer);
         }
-        Optional<Rejection> denied = denied(grant.request().mode(), lock);
+        Optional<Withdrawal> denied = withdrawal(grant.request().mode(), lock, GIVEN_AFTER_EXPIRY);
         if (denied.isEmpty()) {
             engine.counted(principal, lock, grant);
             return answer;
         }
-        engine.takeBack(lock, grant);
-        return new Answer.Refused(denied.get());
+        engine.takeBack(lock, grant, denied.get().cause());
+        return new Answer.Refused(denied.get().rejection());
     }
 
     private static @Nullable Grant given(Answer answer) {
@@ -288,31 +299,38 @@ final class Caller {
 
     /** Why a stream of the caller must end: the files changed, or its JWT expired; null when it need not. */
     @Nullable
-    Rejection withdrawn() {
+    Withdrawal withdrawn() {
         if (access == null) {
             return null;
         }
         if (isWithdrawn(access)) {
-            return new Rejection(Reason.UNAUTHENTICATED, "the tokens of " + principal + " were withdrawn");
+            return tokensWithdrawn();
         }
         if (isExpired(access, Duration.ZERO)) {
             // Not UNAUTHENTICATED, at which a client gives up its waits: it may have a new token.
-            return new Rejection(
-                    Reason.SESSION_UNKNOWN,
-                    "the JWT of " + principal + " expired; open a newer stream with a new one and resume");
+            return new Withdrawal(
+                    EndCause.JWT_EXPIRED,
+                    new Rejection(
+                            Reason.SESSION_UNKNOWN,
+                            "the JWT of " + principal + " expired; open a newer stream with a new one and resume"));
         }
         if (isKeyWithdrawn(access)) {
-            return new Rejection(
-                    Reason.SESSION_UNKNOWN,
-                    "the key of the JWT of " + principal
-                            + " was withdrawn; open a newer stream with a new JWT and resume");
+            return new Withdrawal(
+                    EndCause.KEY_WITHDRAWN,
+                    new Rejection(
+                            Reason.SESSION_UNKNOWN,
+                            "the key of the JWT of " + principal
+                                    + " was withdrawn; open a newer stream with a new JWT and resume"));
         }
         Rights now = access.rights(principal);
         if (now.equals(rights)) {
             return null;
         }
         rights = now;
-        return new Rejection(
-                Reason.SESSION_UNKNOWN, "the rights of " + principal + " changed; open a newer stream and resume");
+        return new Withdrawal(
+                EndCause.RIGHTS_CHANGED,
+                new Rejection(
+                        Reason.SESSION_UNKNOWN,
+                        "the rights of " + principal + " changed; open a newer stream and resume"));
     }
 }

@@ -24,6 +24,7 @@ import dev.palisade.proto.v1.Welcome;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Release;
@@ -37,6 +38,7 @@ import io.grpc.stub.StreamObserver;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +66,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final Caller caller = Caller.KEY.get();
     // Only set by the transport's thread of this stream.
     private volatile @Nullable Session session;
+    /** The first that comes stays: to end the call closes it, too. */
+    private final AtomicReference<@Nullable EndCause> endCause = new AtomicReference<>();
 
     SessionStream(
             LockEngine engine,
@@ -110,7 +114,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             engine.together(() -> take(asking, frame));
             flush();
         } catch (RejectedException e) {
-            end(e.rejection());
+            end(e.rejection(), EndCause.STREAM_REFUSED);
         }
     }
 
@@ -158,7 +162,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         session = attached;
         streams.isNotNobodys(this);
         if (outbox.isEnded()) {
-            engine.detach(attached); // Ended meanwhile, by somebody who saw no session to detach.
+            detach(EndCause.CONNECTION_BROKE); // Ended meanwhile, by somebody who saw no session to detach.
         }
         return attached;
     }
@@ -346,7 +350,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void onCompleted() {
-        detach();
+        detach(EndCause.CLIENT_CLOSED);
         // Before the end, which may be now: a client that says no more and does not read what is left must not stay.
         streams.isNobodys(this);
         outbox.halfClose();
@@ -355,15 +359,16 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     /** However the call ended. */
     private void broke() {
         outbox.closed();
-        detach();
+        detach(EndCause.CONNECTION_BROKE);
         streams.closed(this);
     }
 
-    private void detach() {
+    private void detach(EndCause cause) {
         traces.close();
+        endCause.compareAndSet(null, cause);
         Session attached = session;
         if (attached != null) {
-            engine.detach(attached);
+            engine.detach(attached, Objects.requireNonNull(endCause.get()));
         }
     }
 
@@ -423,12 +428,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void superseded() {
-        end(new Rejection(Reason.SESSION_UNKNOWN, "a newer stream of this session has taken over"));
+        end(
+                new Rejection(Reason.SESSION_UNKNOWN, "a newer stream of this session has taken over"),
+                EndCause.NOT_RESUMED);
     }
 
     @Override
     public void deposed(Rejection why) {
-        end(why);
+        end(why, EndCause.SERVER_STOPPED);
     }
 
     private static LostEvent lostEvent(LockName name, GrantId grant, End end, String detail) {
@@ -455,7 +462,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                         : new Rejection(
                                 Reason.STORE_UNAVAILABLE,
                                 "what was answered was not read within " + Streams.LOOK_MILLIS
-                                        + " ms; ask again on another stream"));
+                                        + " ms; ask again on another stream"),
+                EndCause.NOT_READ);
     }
 
     /** Bytes that wait to be sent. */
@@ -465,18 +473,19 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     /** Ends if its client's rights changed. */
     void accessChanged() {
-        Rejection withdrawn = caller.withdrawn();
+        Withdrawal withdrawn = caller.withdrawn();
         if (withdrawn != null) {
-            end(withdrawn);
+            end(withdrawn.rejection(), withdrawn.cause());
         }
     }
 
     /** Says no more, and lets the session go into its grace. */
-    void end(Rejection rejection) {
+    void end(Rejection rejection, EndCause cause) {
+        endCause.compareAndSet(null, cause);
         if (outbox.end(Rejections.toStatus(answers.noted(rejection)))) {
             ReplyBudget.reset(context);
         }
         streams.isNotNobodys(this);
-        detach();
+        detach(cause);
     }
 }

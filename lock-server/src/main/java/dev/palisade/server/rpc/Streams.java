@@ -2,6 +2,7 @@ package dev.palisade.server.rpc;
 
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.engine.Timer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -53,7 +54,7 @@ final class Streams {
     void opened(SessionStream stream) {
         open.add(stream);
         if (stopping) {
-            stream.end(STOPPING);
+            stream.end(STOPPING, EndCause.SERVER_STOPPED);
         } else {
             isNobodys(stream);
         }
@@ -73,10 +74,13 @@ final class Streams {
             }
         }
         if (longest != null) {
-            longest.end(new Rejection(
-                    Reason.LIMIT_EXCEEDED,
-                    "streamsMax is " + max + ", of streams without a session; say hello at once, or use another server",
-                    Map.of(Rejection.LIMIT, "streamsMax", Rejection.APPLIED, "no")));
+            longest.end(
+                    new Rejection(
+                            Reason.LIMIT_EXCEEDED,
+                            "streamsMax is " + max
+                                    + ", of streams without a session; say hello at once, or use another server",
+                            Map.of(Rejection.LIMIT, "streamsMax", Rejection.APPLIED, "no")),
+                    EndCause.STREAM_REFUSED);
         }
     }
 
@@ -115,11 +119,13 @@ final class Streams {
             if (most == null) {
                 return;
             }
-            most.end(new Rejection(
-                    Reason.LIMIT_EXCEEDED,
-                    "unsentBytesMax is " + unsentBytesMax + " for all streams together, and this one has " + bytes
-                            + "; read what was answered, and open a newer stream",
-                    Map.of(Rejection.LIMIT, "unsentBytesMax", Rejection.APPLIED, "unknown")));
+            most.end(
+                    new Rejection(
+                            Reason.LIMIT_EXCEEDED,
+                            "unsentBytesMax is " + unsentBytesMax + " for all streams together, and this one has "
+                                    + bytes + "; read what was answered, and open a newer stream",
+                            Map.of(Rejection.LIMIT, "unsentBytesMax", Rejection.APPLIED, "unknown")),
+                    EndCause.NOT_READ);
         }
     }
 
@@ -164,7 +170,7 @@ final class Streams {
         stopping = true;
         for (SessionStream stream : open) {
             stream.flush();
-            stream.end(STOPPING);
+            stream.end(STOPPING, EndCause.SERVER_STOPPED);
         }
     }
 }

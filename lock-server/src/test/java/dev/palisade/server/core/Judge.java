@@ -527,6 +527,10 @@ final class Judge {
         if (tombstone.end() == End.FORCE_RELEASED && command instanceof ForceRelease forced) {
             detail = "by " + forced.by() + ": " + forced.why();
             forcedNow++;
+        } else if (tombstone.end() == End.ABANDONED) {
+            detail = command instanceof Abandon abandon
+                    ? abandon.cause().words()
+                    : ((Leave) command).cause().words();
         }
         assertThat(tombstone.detail()).isEqualTo(detail);
         queue.remove(k);

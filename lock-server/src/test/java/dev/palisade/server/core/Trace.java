@@ -179,7 +179,7 @@ public final class Trace {
             case "release" -> new Release(LOCK, grant(name), token(name, by), session(name, by));
             case "leave" -> new Leave(LOCK, request(name), number(by, "gen", Leave.BY_CLIENT));
             case "expire" -> new Expire(LOCK);
-            case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1));
+            case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1), EndCause.CONNECTION_BROKE);
             case "resume" -> new Resume(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 2));
             case "reclaim" -> new Reclaim(LOCK, asked(name, by, 2), token(name, by));
             case "poll" -> new Poll(LOCK, request(name), number(by, "alive", Long.MAX_VALUE));
@@ -425,7 +425,7 @@ public final class Trace {
     private static String text(Tombstone tombstone) {
         return name(tombstone.request()) + (tombstone.token() == 0 ? "" : " token " + tombstone.token()) + " "
                 + tombstone.end()
-                + (tombstone.detail().isEmpty() ? "" : " " + tombstone.detail());
+                + (tombstone.detail().isEmpty() || tombstone.end() == End.ABANDONED ? "" : " " + tombstone.detail());
     }
 
     private static String name(RequestId id) {

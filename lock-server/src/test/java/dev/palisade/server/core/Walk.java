@@ -237,8 +237,12 @@ public final class Walk {
         if (kind < 86) {
             Judge.Known k = any(Judge.Status.HELD);
             return k == null
-                    ? new Abandon(LOCK, new GrantId(9, 9), 5)
-                    : new Abandon(LOCK, k.asked.grant(), k.gen + random.nextInt(3) - 1);
+                    ? new Abandon(LOCK, new GrantId(9, 9), 5, EndCause.CONNECTION_BROKE)
+                    : new Abandon(
+                            LOCK,
+                            k.asked.grant(),
+                            k.gen + random.nextInt(3) - 1,
+                            k.gen % 2 == 0 ? EndCause.CONNECTION_BROKE : EndCause.NOT_RESUMED);
         }
         if (kind < 92) {
             return resume();

@@ -17,6 +17,7 @@ import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.End;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
@@ -80,7 +81,7 @@ class LockEngineTest {
                         "",
                         1),
                 LockQuota.NONE);
-        engine.detach(session);
+        engine.detach(session, EndCause.CONNECTION_BROKE);
 
         store.busy = true;
         timed.remove().run();
@@ -106,7 +107,7 @@ class LockEngineTest {
                             lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
                     LockQuota.NONE);
         }
-        engine.detach(session);
+        engine.detach(session, EndCause.CONNECTION_BROKE);
         timed.remove().run();
         assertThat(store.taken).filteredOn(Leave.class::isInstance).hasSize(10);
         store.taken.clear();
@@ -120,7 +121,9 @@ class LockEngineTest {
         late.get(1).complete(new Answer.Queued(1));
 
         assertThat(store.taken)
-                .containsExactly(new Abandon(lock, grant.id(), 1), new Leave(lock, new RequestId(SESSION, 2), 1));
+                .containsExactly(
+                        new Abandon(lock, grant.id(), 1, EndCause.CONNECTION_BROKE),
+                        new Leave(lock, new RequestId(SESSION, 2), 1));
     }
 
     private void waits(Session session, int count) {
@@ -241,13 +244,15 @@ class LockEngineTest {
     @Test
     void sessionsInGraceWithSomethingToLoseCountAgainstTheLimitAndEmptyOnesDoNot() {
         for (int i = 1; i <= 100; i++) {
-            engine.detach(engine.attach(new SessionId(2, i), 1, "", false, new Deaf(), SessionHolder.ANYONE));
+            engine.detach(
+                    engine.attach(new SessionId(2, i), 1, "", false, new Deaf(), SessionHolder.ANYONE),
+                    EndCause.CONNECTION_BROKE);
         }
         for (int i = 1; i <= 100; i++) {
             SessionId id = new SessionId(1, i);
             Session session = engine.attach(id, 1, "", false, new Deaf(), SessionHolder.ANYONE);
             session.waits(new Session.Waiting(new LockName("a"), 1), 1);
-            engine.detach(session);
+            engine.detach(session, EndCause.CONNECTION_BROKE);
         }
         assertThatThrownBy(() -> engine.attach(new SessionId(3, 1), 1, "", false, new Deaf(), SessionHolder.ANYONE))
                 .isInstanceOfSatisfying(
@@ -275,16 +280,16 @@ class LockEngineTest {
                         refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.LIMIT_EXCEEDED));
         var unused = engine.attach(new SessionId(3, 1), 1, "", false, new Deaf(), new SessionHolder("ops", 2));
 
-        engine.detach(first);
+        engine.detach(first, EndCause.CONNECTION_BROKE);
         Session next = engine.attach(new SessionId(2, 3), 1, "", false, new Deaf(), web);
         kept.waits(new Session.Waiting(new LockName("a"), 1), 1);
-        engine.detach(kept);
+        engine.detach(kept, EndCause.CONNECTION_BROKE);
         assertThatThrownBy(() -> engine.attach(new SessionId(2, 4), 1, "", false, new Deaf(), web))
                 .as("in grace with something to lose")
                 .isInstanceOf(RejectedException.class);
         Session back = engine.attach(new SessionId(2, 2), 2, "", false, new Deaf(), web);
-        engine.detach(back);
-        engine.detach(next);
+        engine.detach(back, EndCause.CONNECTION_BROKE);
+        engine.detach(next, EndCause.CONNECTION_BROKE);
         List.copyOf(timed).forEach(Runnable::run);
         for (int i = 5; i <= 6; i++) {
             engine.attach(new SessionId(2, i), 1, "", false, new Deaf(), web);
@@ -408,7 +413,7 @@ class LockEngineTest {
         depose();
         assertThat(peer.deposed).extracting(Rejection::reason).containsExactly(Reason.NOT_ACTIVE);
         assertThat(peer.deposed.get(0).metadata()).containsEntry(Rejection.ACTIVE, "b:1");
-        engine.detach(session);
+        engine.detach(session, EndCause.CONNECTION_BROKE);
         timed.forEach(Runnable::run);
         assertThat(store.taken).noneMatch(command -> command instanceof Leave || command instanceof Abandon);
         assertThat(engine.sessions("", 10).sessions()).isEmpty();
@@ -419,7 +424,7 @@ class LockEngineTest {
     void whatWasToBeFreedWhenAServerWasDeposedIsDiscarded() {
         Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
         var unused = engine.acquire(session, asked(1), LockQuota.NONE);
-        engine.detach(session);
+        engine.detach(session, EndCause.CONNECTION_BROKE);
         store.busy = true;
         timed.remove().run(); // The grace is over; the store takes no Leave.
         depose();

@@ -17,6 +17,7 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.End;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Release;
@@ -196,7 +197,7 @@ class ReclaimTest {
         Grant held = acquire(session, 10_000, 0);
         store.losesAll(5_000);
         graceIsOver = true;
-        store.before(Reclaim.class, () -> engine.detach(session));
+        store.before(Reclaim.class, () -> engine.detach(session, EndCause.CONNECTION_BROKE));
         assertThat(now(engine.keepAlive(session))).isEmpty();
         assertThat(reclaimed()).containsExactly(held.id());
         assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.LEASE_EXPIRED);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.Message;
+import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
@@ -34,6 +35,7 @@ import dev.palisade.server.access.AccessFile;
 import dev.palisade.server.access.Policy;
 import dev.palisade.server.access.UserTokens;
 import dev.palisade.server.access.Verb;
+import dev.palisade.server.core.EndCause;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
@@ -622,6 +624,19 @@ class AccessTest {
         assertThat(stranger).isNotDone();
         assertThat(refusal(() -> stub("bob").acquire(acquire("x")))).isEqualTo(Reason.UNAUTHENTICATED);
         assertThat(refusal(() -> stub("alice").acquire(acquire("x")))).isEqualTo(Reason.PERMISSION_DENIED);
+        assertThat(causeOfEnd("alice")).isEqualTo(EndCause.RIGHTS_CHANGED);
+        assertThat(causeOfEnd("bob")).isEqualTo(EndCause.TOKENS_WITHDRAWN);
+    }
+
+    private EndCause causeOfEnd(String name) {
+        LockName lock = new LockName("other/" + name);
+        return Awaitility.await()
+                .until(
+                        () -> Served.get(served.engine.history(lock).toCompletableFuture()),
+                        entries -> entries.size() == 2)
+                .get(1)
+                .cause()
+                .orElseThrow();
     }
 
     /** A stream that is welcome; completes when the server ends it. */
@@ -642,7 +657,11 @@ class AccessTest {
             @Override
             public void onCompleted() {}
         });
-        out.onNext(hello(session, 1).build());
+        Call holds = Call.newBuilder()
+                .setCallId(1)
+                .setAcquire(Served.acquire("other/" + name, 1, 0))
+                .build();
+        out.onNext(hello(session, 1).addCalls(holds).build());
         assertThat(Served.get(welcome)).isTrue();
         return ended;
     }

@@ -242,9 +242,10 @@ class SessionsRpcTest {
                         "event=session_opened session=" + shortened(1)
                                 + " owner=\"client 1\" leases=0 waiting=0 generation=1",
                         "event=session_broken session=" + shortened(1)
-                                + " owner=\"client 1\" leases=1 waiting=0 grace_ms=" + Served.GRACE_MILLIS,
+                                + " owner=\"client 1\" leases=1 waiting=0 grace_ms=" + Served.GRACE_MILLIS
+                                + " cause=CONNECTION_BROKE",
                         "event=session_abandoned session=" + shortened(1)
-                                + " owner=\"client 1\" leases=1 waiting=0 keeps_leases=false")
+                                + " owner=\"client 1\" leases=1 waiting=0 keeps_leases=false cause=CONNECTION_BROKE")
                 .anyMatch(line -> line.startsWith("event=lease_abandoned lock=a token=")
                         && line.contains(" session=" + shortened(1))));
         assertThat(served.events)

@@ -57,8 +57,11 @@ final class ExplanationText {
             case RELEASED -> client + " released the lock.";
             case EXPIRED -> "The lease expired: no renewal by " + client + " arrived in time" + detail + ".";
             case ABANDONED ->
-                "The lease was ended: the connection of " + client + " broke, and it did not come back within the grace"
-                        + detail + ".";
+                "The lease of " + client + " was ended"
+                        + entry.cause()
+                                .map(cause -> ": " + cause.words())
+                                .orElse("; why is not recorded: a lock server of an older version ended it")
+                        + ".";
             case FORCE_RELEASED -> "An operator ended the lease (force-release)" + detail + ".";
             case LEFT -> client + " stopped waiting.";
             case TIMED_OUT -> "The wait of " + client + " was over without the lock.";
@@ -149,7 +152,7 @@ final class ExplanationText {
             case OFFERED -> named + " of " + lock + " is offered to " + client(owner);
             case RELEASED -> named + " of " + lock + " is over: " + client(owner) + " released it";
             case EXPIRED -> named + " of " + lock + " is over: the lease of " + client(owner) + " expired";
-            case ABANDONED -> named + " of " + lock + " is over: the connection of " + client(owner) + " broke";
+            case ABANDONED -> named + " of " + lock + " is over: the lock server ended the lease of " + client(owner);
             case FORCE_RELEASED -> named + " of " + lock + " is over: an operator ended the lease of " + client(owner);
             case NOT_TAKEN -> named + " of " + lock + " was offered to " + client(owner) + " and never taken";
             case BEFORE_EPOCH -> named + " of " + lock + " is older than the present epoch of its tokens";

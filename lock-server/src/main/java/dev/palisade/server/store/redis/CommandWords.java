@@ -68,8 +68,10 @@ final class CommandWords {
             add(release.session().toBytes());
         } else if (command instanceof Leave leave) {
             add(bytes(leave.request())).add(leave.sessionGen());
+            add(text(leave.cause().words()));
         } else if (command instanceof Abandon abandon) {
             add(abandon.grant().toBytes()).add(abandon.sessionGen());
+            add(text(abandon.cause().words()));
         } else if (command instanceof Resume resume) {
             add(resume.grant().toBytes()).add(resume.token().value());
             add(resume.session().toBytes()).add(resume.sessionGen());

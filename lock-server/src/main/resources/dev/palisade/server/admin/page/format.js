@@ -43,7 +43,7 @@ const WORDS = {
   RELEASE_REQUESTED: 'was asked to release',
   RELEASED: 'released the lock',
   EXPIRED: 'lost the lock: the lease expired',
-  ABANDONED: 'lost the lock: its connection broke',
+  ABANDONED: 'lost the lock: the lock server ended its lease',
   FORCE_RELEASED: 'lost the lock: an operator released it',
   LEFT: 'left the queue',
   TIMED_OUT: 'waited in vain: the time was over',

@@ -13,6 +13,7 @@ import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Expire;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.HistoryEntry;
@@ -31,6 +32,8 @@ import java.util.OptionalLong;
 import java.util.function.Function;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Traces of the lock machine, each explained afterwards. The first grant has token 1, the second 33. */
 class GrantExplainerTest {
@@ -194,11 +197,22 @@ class GrantExplainerTest {
         assertThat(explained(1).summary()).contains("now no client holds the lock");
     }
 
-    @Test
-    void anAbandonedLeaseNamesTheConnection() {
-        acquire("a", 0).after(5).step(new Abandon(LOCK, grant("a"), 1));
+    @ParameterizedTest
+    @EnumSource
+    void abandonedLeaseHasItsCause(EndCause cause) {
+        acquire("a", 0).after(5).step(new Abandon(LOCK, grant("a"), 1, cause));
+        assertThat(history.get(1).cause()).contains(cause);
         assertThat(explained(1).state()).isEqualTo(TokenState.ABANDONED);
-        assertThat(explained(1).summary()).contains("the connection of 'a' broke");
+        assertThat(explained(1).events().get(1).text()).isEqualTo("The lease of 'a' was ended: " + cause.words() + ".");
+    }
+
+    @Test
+    void causeThatAnOlderServerDidNotRecordIsNotGuessed() {
+        acquire("a", 0).after(5).step(new Abandon(LOCK, grant("a"), 1, EndCause.CONNECTION_BROKE));
+        HistoryEntry ended = history.remove(1);
+        history.add(new HistoryEntry(ended.atMillis(), ended.what(), ended.token(), ended.grant(), ended.owner(), ""));
+        assertThat(history.get(1).cause()).isEmpty();
+        assertThat(explained(1).events().get(1).text()).contains("why is not recorded");
     }
 
     @Test

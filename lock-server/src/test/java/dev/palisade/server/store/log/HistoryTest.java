@@ -13,6 +13,7 @@ import dev.palisade.contract.Mode;
 import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
@@ -129,7 +130,7 @@ class HistoryTest {
     void whatTimeAndTheServerEndIsToldToo(@TempDir Path directory) throws Exception {
         try (LoggedStore store = asking.open(directory)) {
             Grant first = granted(store, acquire("a", 1, 1, TRY));
-            ask(store, new Abandon(name("a"), first.id(), 5));
+            ask(store, new Abandon(name("a"), first.id(), 5, EndCause.CONNECTION_BROKE));
             granted(store, acquire("a", 1, 2, TRY));
             ask(store, acquire("a", 2, 1, Duration.ofSeconds(3)));
             asking.pass(Duration.ofSeconds(11));
@@ -139,7 +140,7 @@ class HistoryTest {
             assertThat(told(store, "a"))
                     .containsExactly(
                             "GRANTED owner1 with token",
-                            "ABANDONED owner1 with token",
+                            "ABANDONED owner1 with token " + EndCause.CONNECTION_BROKE.words(),
                             "GRANTED owner1 with token",
                             "QUEUED owner2",
                             "EXPIRED owner1 with token",

@@ -10,6 +10,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.Mode;
 import dev.palisade.server.core.Abandon;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
@@ -60,7 +61,7 @@ class ListTest {
             ask(store, release(name("offered"), first));
             Grant delayed = granted(
                     store, acquire("delayed", 1, 4, TRY, Mode.EXCLUSIVE, Duration.ofSeconds(30), Duration.ZERO));
-            ask(store, new Abandon(name("delayed"), delayed.id(), 1));
+            ask(store, new Abandon(name("delayed"), delayed.id(), 1, EndCause.CONNECTION_BROKE));
             assertThat(all(store, "", 2)).containsExactly("delayed", "held", "offered");
         }
         try (LoggedStore store = asking.open(directory)) {

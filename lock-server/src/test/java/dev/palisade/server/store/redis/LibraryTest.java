@@ -17,6 +17,7 @@ import dev.palisade.server.core.Barrier;
 import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Expire;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Leave;
@@ -61,7 +62,7 @@ class LibraryTest {
             new Release(LOCK, GRANT, TOKEN, SESSION),
             new Leave(LOCK, ID, 1),
             new Expire(LOCK),
-            new Abandon(LOCK, GRANT, 1),
+            new Abandon(LOCK, GRANT, 1, EndCause.CONNECTION_BROKE),
             new Resume(LOCK, GRANT, TOKEN, SESSION, 1),
             new Reclaim(LOCK, REQUEST, TOKEN),
             new Poll(LOCK, ID, 0),
