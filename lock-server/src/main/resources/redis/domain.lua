@@ -111,15 +111,20 @@ redis.register_function({
 -- args: name
 -- answers: history
 --
--- The past of a lock, not in order: what is in its own record, and what its domain remembers of it.
+-- The past of a lock, not in order: what is in its own record, and what its domain remembers of it. Then the places of the
+-- entries before which some may be missing.
 
 redis.register_function({
   function_name = 'palisade_history',
   flags = { 'no-writes' },
   callback = function(keys, args)
-    local entries = {}
+    local entries, gaps = {}, {}
     for _, kept in ipairs(redis.call('XRANGE', keys[2], '-', '+')) do
       if kept[2][2] == args[1] then
+        -- A library of before has not written where the gaps are.
+        for _, place in ipairs(kept[2][6] and cmsgpack.unpack(kept[2][6]) or { 1, 2 }) do
+          gaps[#gaps + 1] = #entries + place
+        end
         for _, entry in ipairs(cmsgpack.unpack(kept[2][4])) do
           entries[#entries + 1] = entry
         end
@@ -137,10 +142,16 @@ redis.register_function({
       end
     end
     table.sort(numbered, function(a, b) return a[1] < b[1] end)
+    if #numbered > 0 and numbered[1][1] > 0 then
+      gaps[#gaps + 1] = #entries + 1
+    end
     for _, each in ipairs(numbered) do
       entries[#entries + 1] = each[2]
     end
-    return { 'history', now_millis(), entries }
+    while #gaps > 0 and gaps[#gaps] > #entries do
+      table.remove(gaps)
+    end
+    return { 'history', now_millis(), entries, gaps }
   end,
 })
 

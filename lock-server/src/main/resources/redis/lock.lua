@@ -480,7 +480,8 @@ local function save(step)
     end
   end
   for _, entry in ipairs(step.forced) do
-    redis.pcall('XADD', keys.history, 'MAXLEN', '~', HISTORIES_MAX, '*', 'n', name_of(keys), 'e', cmsgpack.pack({ entry }))
+    redis.pcall('XADD', keys.history, 'MAXLEN', '~', HISTORIES_MAX, '*', 'n', name_of(keys), 'e', cmsgpack.pack({ entry }),
+      'g', cmsgpack.pack({}))
   end
   for _, told in ipairs(step.elsewhere) do
     publish(step, told.home, told.event)

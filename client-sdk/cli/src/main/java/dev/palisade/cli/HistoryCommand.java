@@ -58,6 +58,9 @@ final class HistoryCommand implements Callable<Integer> {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("WHEN", "EVENT", "TOKEN", "OWNER", "DETAIL"));
         for (HistoryEntry entry : entries) {
+            if (entry.getAfterGap() && rows.size() > 1) {
+                rows.add(List.of("", "(events may be missing)", "", "", ""));
+            }
             rows.add(List.of(
                     Ages.ago(at(entry), clock.instant(), clock.getZone()),
                     entry.getWhat(),
@@ -79,6 +82,7 @@ final class HistoryCommand implements Callable<Integer> {
         json.addProperty("grant", HexFormat.of().formatHex(entry.getGrantId().toByteArray()));
         json.addProperty("owner", entry.getOwner());
         json.addProperty("detail", entry.getDetail());
+        json.addProperty("after_gap", entry.getAfterGap());
         if (!entry.getCause().isEmpty()) {
             json.addProperty("cause", entry.getCause());
         }

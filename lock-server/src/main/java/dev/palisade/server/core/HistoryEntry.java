@@ -11,10 +11,21 @@ import java.util.Optional;
  * @param owner whose request
  * @param detail who did it and why, when a person did; the purpose of what was granted or queued; the cause of an abandoned lease;
  *     else empty
+ * @param isAfterGap whether entries may be missing right before this one
  */
-public record HistoryEntry(long atMillis, What what, long token, GrantId grant, String owner, String detail) {
+public record HistoryEntry(
+        long atMillis, What what, long token, GrantId grant, String owner, String detail, boolean isAfterGap) {
     /** Entries of one lock that are told. */
     public static final int LISTED_MAX = 50;
+
+    public HistoryEntry(long atMillis, What what, long token, GrantId grant, String owner, String detail) {
+        this(atMillis, what, token, grant, owner, detail, false);
+    }
+
+    /** The same, before which entries may be missing. */
+    public HistoryEntry afterGap() {
+        return new HistoryEntry(atMillis, what, token, grant, owner, detail, true);
+    }
 
     /** Why the lease was abandoned; empty: it was not, or the server that ended it did not say. */
     public Optional<EndCause> cause() {

@@ -279,7 +279,8 @@ final class Answers {
                     .setGrantId(ByteString.copyFrom(entry.grant().toBytes()))
                     .setOwner(entry.owner())
                     .setDetail(entry.detail())
-                    .setCause(entry.cause().map(Enum::name).orElse("")));
+                    .setCause(entry.cause().map(Enum::name).orElse(""))
+                    .setAfterGap(entry.isAfterGap()));
         }
         return reply.build();
     }

@@ -1,5 +1,6 @@
 package dev.palisade.server.core.explain;
 
+import dev.palisade.contract.FencingToken;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.HistoryEntry.What;
@@ -205,10 +206,18 @@ final class ExplanationText {
                         each.markToken() > 0 && each.markRaisedAtMillis().isEmpty())) {
             unknown.add("When the guard's mark was raised is not known: the guard did not report it.");
         }
-        if (!knowsNext && refusals.stream().anyMatch(each -> each.markToken() > 0)) {
-            unknown.add("Which client got the newer token is not known: the history has no later grant. A guard that"
-                    + " has lost its marks also begins with a newer token, which no client has.");
+        if (!knowsNext && state.isOver()) {
+            unknown.add(
+                    "Which client got the lock next is not known: the history has no unbroken record from the end of"
+                            + " this grant on.");
         }
+        refusals.stream()
+                .map(RefusalReport::markToken)
+                .filter(mark -> mark > 0 && evidence.tokens().noneMatch(first -> new FencingToken(first).isOfSameGrant(mark)))
+                .distinct()
+                .forEach(mark ->
+                        unknown.add("Which client got token " + mark + " is not known. A guard that has lost its"
+                                + " marks also begins with a newer token, which no client has."));
         return unknown;
     }
 

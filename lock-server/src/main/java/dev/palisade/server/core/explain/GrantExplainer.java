@@ -10,21 +10,14 @@ import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * The explainer of one grant of a lock: finds what the evidence says of a token, and tells it in order. Pure. It claims nothing that
  * the evidence does not show; what is missing becomes a sentence of its own.
  */
 public final class GrantExplainer {
-    private static final Set<What> LEASE_BEGINS = EnumSet.of(What.GRANTED, What.ACCEPTED, What.RECLAIMED);
-    private static final Set<What> OFFER_ENDS =
-            EnumSet.of(What.LAPSED, What.WITHDRAWN, What.LEFT, What.TIMED_OUT, What.DROPPED);
-
     private final LockEvidence evidence;
     /** The grant's first token if the grant is known, else the token that was asked about. */
     private final long first;
@@ -35,6 +28,7 @@ public final class GrantExplainer {
     private final Optional<Long> lastFrameAtMillis;
     private final List<HistoryEntry> history;
     private final List<RefusalReport> refusals;
+    private final NextGrant next;
 
     private GrantExplainer(LockEvidence evidence, long asked) {
         this.evidence = evidence;
@@ -63,6 +57,7 @@ public final class GrantExplainer {
                 .filter(refusal -> isOfGrant(refusal.presentedToken()))
                 .sorted(Comparator.comparingLong(RefusalReport::firstAtMillis))
                 .toList();
+        this.next = NextGrant.after(first, evidence.history());
     }
 
     /**
@@ -101,18 +96,18 @@ public final class GrantExplainer {
         held.filter(grant -> renewedAtMillis(grant) > grant.grantedAtMillis())
                 .ifPresent(grant -> events.add(text.renewed(grant, renewedAtMillis(grant))));
         lastFrameAtMillis.ifPresent(at -> events.add(text.lastFrame(at)));
-        if (held.isPresent() && history.stream().noneMatch(entry -> LEASE_BEGINS.contains(entry.what()))) {
+        if (held.isPresent() && history.stream().noneMatch(entry -> NextGrant.LEASE_BEGINS.contains(entry.what()))) {
             events.add(text.granted(held.get()));
         }
         ended().filter(end -> history.stream().noneMatch(entry -> entry.what() == What.of(end.end())))
                 .ifPresent(end -> events.add(text.ended(end)));
-        Optional<HistoryEntry> next = next();
-        next.ifPresent(entry -> events.add(text.next(entry)));
-        nextHolder().filter(grant -> next.isEmpty()).ifPresent(grant -> events.add(text.granted(grant)));
+        next.begin().ifPresent(entry -> events.add(text.next(entry)));
+        nextHolder().filter(grant -> next.begin().isEmpty()).ifPresent(grant -> events.add(text.granted(grant)));
         epochAfter().ifPresent(epoch -> events.add(text.began(epoch)));
         refusals.forEach(refusal -> events.addAll(text.of(refusal)));
         events.sort(Comparator.comparingLong(GrantExplanation.Event::atMillis));
-        boolean knowsNext = next.isPresent() || nextHolder().isPresent();
+        boolean knowsNext =
+                next.isKnown() && (next.begin().isPresent() || nextHolder().isEmpty());
         return new GrantExplanation(
                 evidence.state().name(),
                 asked,
@@ -155,26 +150,13 @@ public final class GrantExplainer {
             case EXPIRED -> Optional.of(TokenState.EXPIRED);
             case ABANDONED -> Optional.of(TokenState.ABANDONED);
             case FORCE_RELEASED -> Optional.of(TokenState.FORCE_RELEASED);
-            default -> OFFER_ENDS.contains(what) ? Optional.of(TokenState.NOT_TAKEN) : Optional.empty();
+            default -> NextGrant.OFFER_ENDS.contains(what) ? Optional.of(TokenState.NOT_TAKEN) : Optional.empty();
         };
     }
 
     private Optional<Tombstone> ended() {
         return evidence.state().tombstones().stream()
                 .filter(end -> end.token() == first)
-                .findFirst();
-    }
-
-    /** The grant with the smallest larger token; its lease, where it has begun. */
-    private Optional<HistoryEntry> next() {
-        List<HistoryEntry> later = evidence.history().stream()
-                .filter(entry -> entry.token() > first && !isOfGrant(entry.token()))
-                .toList();
-        return Stream.of(LEASE_BEGINS, EnumSet.of(What.OFFERED))
-                .flatMap(kind -> later.stream()
-                        .filter(entry -> kind.contains(entry.what()))
-                        .min(Comparator.comparingLong(HistoryEntry::token))
-                        .stream())
                 .findFirst();
     }
 

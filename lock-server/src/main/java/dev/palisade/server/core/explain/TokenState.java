@@ -19,5 +19,10 @@ public enum TokenState {
     /** It is larger than every known token of the lock. */
     NOT_GRANTED,
     /** No grant of the lock is known. */
-    UNKNOWN
+    UNKNOWN;
+
+    /** Whether the lock was, or may have been, another's since. */
+    boolean isOver() {
+        return this != HELD && this != OFFERED && this != NOT_GRANTED && this != UNKNOWN;
+    }
 }

@@ -10,6 +10,7 @@ import dev.palisade.server.core.Telling;
 import dev.palisade.server.store.log.format.ForceReleased;
 import dev.palisade.server.store.log.format.Record;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -70,13 +71,14 @@ final class History implements Telling.Listener {
         }
     }
 
-    /** The newest entries of a lock, oldest first. */
+    /** The newest entries of a lock, oldest first. Behind forced releases that are older than all others, some may be missing. */
     List<HistoryEntry> of(LockName lock) {
+        Deque<Entries.Entry> unbroken = ordinary.newestOf(lock, HistoryEntry.LISTED_MAX);
+        long begins = unbroken.isEmpty() ? Long.MAX_VALUE : unbroken.getFirst().number;
         List<HistoryEntry> all = Stream.concat(
-                        ordinary.newestOf(lock, HistoryEntry.LISTED_MAX).stream(),
-                        forced.newestOf(lock, HistoryEntry.LISTED_MAX).stream())
+                        unbroken.stream(), forced.newestOf(lock, HistoryEntry.LISTED_MAX).stream())
                 .sorted(Comparator.comparingLong(entry -> entry.number))
-                .map(Entries.Entry::told)
+                .map(entry -> entry.number <= begins ? entry.told().afterGap() : entry.told())
                 .toList();
         return all.subList(Math.max(0, all.size() - HistoryEntry.LISTED_MAX), all.size());
     }

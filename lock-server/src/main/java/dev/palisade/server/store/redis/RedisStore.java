@@ -565,9 +565,23 @@ public final class RedisStore implements LockStore {
                     for (Object entry : FunctionAnswer.list(reply.get(2))) {
                         all.add(entry(FunctionAnswer.list(entry), shift));
                     }
+                    markGaps(all, reply);
                     all.sort(Comparator.comparingLong(HistoryEntry::atMillis));
                     return List.copyOf(all.subList(Math.max(0, all.size() - HistoryEntry.LISTED_MAX), all.size()));
                 });
+    }
+
+    /** A library of before does not say where entries are missing: they may be anywhere. */
+    static void markGaps(List<HistoryEntry> entries, List<Object> reply) {
+        if (reply.size() < 4) {
+            entries.replaceAll(HistoryEntry::afterGap);
+            return;
+        }
+        for (Object place : FunctionAnswer.list(reply.get(3))) {
+            entries.set(
+                    (int) FunctionAnswer.number(place) - 1,
+                    entries.get((int) FunctionAnswer.number(place) - 1).afterGap());
+        }
     }
 
     static HistoryEntry entry(List<Object> fields, long shiftMillis) {

@@ -79,8 +79,9 @@ function history(entries) {
   return html('section', {'aria-label': 'History'},
       html('h3', {}, 'History, newest first'),
       entries.length === 0 ? html('p', {class: 'note'}, 'Nothing is on record.')
-        : html('ol', {class: 'story'}, [...entries].reverse().map(entry => html('li', {},
+        : html('ol', {class: 'story'}, entries.map((entry, index) => html('li', {},
             html('time', {datetime: new Date(Number(entry.atEpochMillis)).toISOString()}, moment(entry.atEpochMillis)),
             html('span', {}, `${entry.owner || 'A client'} ${story(entry.what)}` +
-                (entry.token === '0' ? '' : `, token ${entry.token}`) + (entry.detail ? ` – ${entry.detail}` : ''))))));
+                (entry.token === '0' ? '' : `, token ${entry.token}`) + (entry.detail ? ` – ${entry.detail}` : ''),
+                entry.afterGap && index > 0 ? html('em', {}, ' Events before this one may be missing.') : null))).reverse()));
 }

@@ -270,6 +270,29 @@ class GrantExplainerTest {
         assertThat(whats(explained(33))).containsExactly("GRANTED");
     }
 
+    /** 'b' had the lock, too; its entries are gone, and those of 'c' are not. */
+    @Test
+    void nextGrantIsNotNamedBehindAGapOfTheHistory() {
+        acquire("a", 0).after(TTL).acquire("b", 0).after(TTL).acquire("c", 0).refused("TOKEN_STALE", 1, 65);
+        assertThat(explained(1).events()).anyMatch(event -> event.text().startsWith("Next: 'b' got the lock"));
+        assertThat(explained(1).unknown()).noneMatch(line -> line.contains("next"));
+
+        history.subList(2, 4).clear();
+        history.set(2, history.get(2).afterGap());
+        assertThat(explained(1).events()).noneMatch(event -> event.text().startsWith("Next:"));
+        assertThat(whats(explained(1))).as("the holder of now").contains("GRANTED", "EXPIRED", "GRANTED", "REFUSED");
+        assertThat(explained(1).unknown())
+                .anyMatch(line -> line.startsWith("Which client got the lock next is not known"));
+    }
+
+    @Test
+    void tokenThatNoClientIsKnownToHaveIsSaidToBeUnknown() {
+        acquire("a", 0).after(TTL).acquire("b", 0).refused("TOKEN_STALE", 1, 34);
+        assertThat(explained(1).unknown()).noneMatch(line -> line.contains("token 34"));
+        refused("TOKEN_STALE", 1, 99);
+        assertThat(explained(1).unknown()).anyMatch(line -> line.startsWith("Which client got token 99 is not known"));
+    }
+
     @Test
     void aTokenOfTheFutureIsNotGranted() {
         acquire("a", 0);

@@ -100,7 +100,9 @@ class HistoryTest {
                             first.token().value(),
                             first.id(),
                             "owner1",
-                            ""));
+                            "",
+                            true));
+            assertThat(entries.subList(1, entries.size())).noneMatch(HistoryEntry::isAfterGap);
             assertThat(entries.get(1).atMillis()).isEqualTo(Asking.START + 5);
             assertThat(entries.get(14).token()).isEqualTo(second.token().value());
             assertThat(entries.get(14).grant()).isEqualTo(second.id());
@@ -219,14 +221,18 @@ class HistoryTest {
             for (int i = 0; i < 30; i++) {
                 granted(store, acquire("name" + i, 3, i + 1, TRY));
             }
-            assertThat(history(store, "a")).containsExactly(forced);
+            assertThat(history(store, "a"))
+                    .as("what else there was of it is gone")
+                    .containsExactly(forced.afterGap());
             asking.pass(Duration.ofMinutes(5));
             ask(store, new Describe(name("a")));
         }
         for (int life = 0; life < 2; life++) {
             asking.pass(Duration.ofHours(1));
             try (LoggedStore store = asking.open(directory)) {
-                assertThat(history(store, "a")).containsExactly(forced);
+                assertThat(history(store, "a"))
+                        .as("what else there was of it is gone")
+                        .containsExactly(forced.afterGap());
                 // What comes after it is told after it, also when the clock was set back.
                 granted(store, acquire("a", 2, life + 1, TRY));
                 assertThat(told(store, "a")).hasSize(2).last().isEqualTo("GRANTED owner2 with token");

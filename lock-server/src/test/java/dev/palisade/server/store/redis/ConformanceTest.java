@@ -140,6 +140,27 @@ class ConformanceTest {
             assertThat(machine.history(new LockName("trace")))
                     .extracting(HistoryEntry::token)
                     .containsExactly(1L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L);
+            assertThat(machine.history(new LockName("trace")))
+                    .as("of what came before the grant, and between it and the eight newest, some is gone")
+                    .extracting(HistoryEntry::isAfterGap)
+                    .containsExactly(true, true, false, false, false, false, false, false, false);
+        }
+    }
+
+    @Test
+    void shortHistoriesOfForgottenLocksHaveNoGap() {
+        String trace = """
+                > 0 acquire a1
+                > 100 release a1
+                > 100000 expire
+                > 200000 acquire b1
+                > 200001 forcerelease
+                > 300000 expire
+                > 400000 acquire c1
+                """;
+        try (FunctionMachine machine = machine()) {
+            var unused = new Trace(machine).run(trace);
+            assertThat(machine.history(new LockName("trace"))).hasSize(5).noneMatch(HistoryEntry::isAfterGap);
         }
     }
 
@@ -203,6 +224,7 @@ class ConformanceTest {
             ends never grow old                 | if not too_many and ring.first_at                | if not too_many or ring.first_at
             failed tries displace other ends    | how == 'BUSY' and TRIES or ENDS                  | ENDS
             a broken stream releases            | gen == BY_CLIENT and 'RELEASED' or 'ABANDONED'   | 'RELEASED'
+            an abandoned lease has no cause     | end_grant(step, held, 'ABANDONED', args[5])      | end_grant(step, held, 'ABANDONED')
             readers join writers                | if grant[MODE] == EXCLUSIVE then\\n      return false | if grant[MODE] == EXCLUSIVE then\\n      return true
             no lock-delay                       | step.lock.delay_until = math.max(step.lock.delay_until, delay_until) | step.lock.delay_until = step.lock.delay_until
             no minimum hold                     | if grant[AT_LEAST] > 0 and grant[MODE]           | if false and grant[MODE]

@@ -295,6 +295,7 @@ final class FunctionMachine implements Machine, AutoCloseable {
         for (Object entry : FunctionAnswer.list(told.get(2))) {
             entries.add(RedisStore.entry(FunctionAnswer.list(entry), 0));
         }
+        RedisStore.markGaps(entries, told);
         return entries;
     }
 
