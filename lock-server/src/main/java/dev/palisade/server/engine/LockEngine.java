@@ -236,6 +236,8 @@ public final class LockEngine implements LockStore.Listener {
                                 } else if (answer instanceof Answer.Refused refused
                                         && session.holdsNoMore(lease.grant())
                                         && !isReleased(refused)) {
+                                    // Of an end that this server was told late, or never: the store was away.
+                                    sessions.lastFrames().put(lease.grant(), session);
                                     lost.add(Lost.by(refused.rejection(), lease.lock(), lease.grant()));
                                 }
                             });
@@ -655,7 +657,8 @@ public final class LockEngine implements LockStore.Listener {
                                 past,
                                 epochOf(lock),
                                 refusals.of(lock),
-                                sessions.lastFrames()::of),
+                                sessions.lastFrames()::of,
+                                outage.newest()),
                         token);
             } else if (answer instanceof Answer.Refused refused) {
                 throw refused.rejection().asException();

@@ -1,15 +1,22 @@
 package dev.palisade.server.engine;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.server.core.explain.StoreOutage;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
  * Makes two lines of a time in which the store cannot do what it is asked, however many calls it refuses meanwhile: one when it
  * begins, one when it is over. It is over when for a second the store has answered and refused nothing. Safe for use by many
- * threads.
+ * threads. The newest outages are kept for explanations.
  */
 final class Outage {
     static final long LOOK_MILLIS = 1_000;
+
+    private static final int KEPT_MAX = 64;
 
     private final LongSupplier nowMillis;
     private final Timer timer;
@@ -22,6 +29,8 @@ final class Outage {
     private boolean refusedLately;
     private long refusals;
     private long sinceMillis;
+    private long lastRefusedMillis;
+    private final Deque<StoreOutage> past = new ArrayDeque<>();
 
     Outage(LongSupplier nowMillis, Timer timer, EventLog events) {
         this.nowMillis = nowMillis;
@@ -33,10 +42,11 @@ final class Outage {
     synchronized void refused(String why) {
         refusals++;
         refusedLately = true;
+        lastRefusedMillis = nowMillis.getAsLong();
         if (!open) {
             open = true;
             answeredLately = false;
-            sinceMillis = nowMillis.getAsLong();
+            sinceMillis = lastRefusedMillis;
             events.tell("store_unavailable", "message", why);
             timer.after(LOOK_MILLIS, this::look);
         }
@@ -51,6 +61,15 @@ final class Outage {
         }
     }
 
+    /** The newest outages, oldest first; the last may not be over. */
+    synchronized List<StoreOutage> newest() {
+        List<StoreOutage> all = new ArrayList<>(past);
+        if (open) {
+            all.add(new StoreOutage(sinceMillis, lastRefusedMillis, refusals, false));
+        }
+        return all;
+    }
+
     private synchronized void look() {
         if (!answeredLately || refusedLately) {
             answeredLately = false;
@@ -59,6 +78,10 @@ final class Outage {
             return;
         }
         open = false;
+        past.addLast(new StoreOutage(sinceMillis, lastRefusedMillis, refusals, true));
+        if (past.size() > KEPT_MAX) {
+            past.removeFirst();
+        }
         events.tell("store_available", "refused", refusals, "after_ms", nowMillis.getAsLong() - sinceMillis);
         refusals = 0;
         refusedLately = false;

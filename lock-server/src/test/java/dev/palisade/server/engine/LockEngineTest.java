@@ -16,6 +16,7 @@ import dev.palisade.contract.SessionId;
 import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
@@ -29,6 +30,7 @@ import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
+import dev.palisade.server.core.explain.GrantExplanation;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayDeque;
@@ -327,6 +329,35 @@ class LockEngineTest {
         assertThat(timed).as("the next one").hasSize(1);
     }
 
+    /** The keep-alive after the outage finds the lease ended before the news of its end comes, or in its place. */
+    @Test
+    void leaseThatEndsInAnOutageOfTheStoreIsExplainedByIt() throws Exception {
+        Session session = engine.attach(SESSION, 1, "a", false, new Deaf(), SessionHolder.ANYONE);
+        LockName lock = new LockName("a");
+        Grant grant = new Grant(
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "a", ""),
+                new FencingToken(5),
+                1,
+                10_001);
+        session.holds(grant, lock);
+        store.busy = true;
+        store.now = 5_000;
+        assertThat(engine.keepAlive(session).toCompletableFuture()).isCompletedExceptionally();
+        store.busy = false;
+        store.now = 11_000;
+        engine.frameArrived(session, 1);
+        store.renewal = new Answer.Refused(
+                new Rejection(Reason.LEASE_EXPIRED, "over", Map.of(Rejection.ENDED, End.EXPIRED.name())));
+        assertThat(engine.keepAlive(session).toCompletableFuture().get()).hasSize(1);
+        store.past = List.of(
+                new HistoryEntry(1, HistoryEntry.What.GRANTED, 5, grant.id(), "a", ""),
+                new HistoryEntry(10_001, HistoryEntry.What.EXPIRED, 5, grant.id(), "a", ""));
+
+        assertThat(engine.explain(lock, 5).toCompletableFuture().get().events())
+                .extracting(GrantExplanation.Event::what)
+                .containsExactly("GRANTED", "STORE_OUTAGE", "EXPIRED", "LAST_FRAME");
+    }
+
     @Test
     void whatAServerRefusesBecauseItStopsIsNoOutage() {
         engine.stopFreeing();
@@ -464,6 +495,7 @@ class LockEngineTest {
         Deque<CompletableFuture<Answer>> turn;
 
         long now = 1;
+        List<HistoryEntry> past = List.of();
         Answer renewal = new Answer.Expired();
         CompletableFuture<Answer> acquired = CompletableFuture.completedFuture(new Answer.Queued(1));
 
@@ -478,6 +510,10 @@ class LockEngineTest {
             }
             if (command instanceof Abandon) {
                 return CompletableFuture.completedFuture(new Answer.Abandoned(true));
+            }
+            if (command instanceof Describe) {
+                return CompletableFuture.completedFuture(
+                        new Answer.Described(LockState.unused(command.lock(), 0), now));
             }
             if (command instanceof Leave && turn != null) {
                 CompletableFuture<Answer> later = new CompletableFuture<>();
@@ -496,7 +532,9 @@ class LockEngineTest {
 
         @Override
         public CompletionStage<List<HistoryEntry>> history(LockName lock) {
-            return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
+            return busy
+                    ? CompletableFuture.failedFuture(StoreFailure.unavailable("busy"))
+                    : CompletableFuture.completedFuture(past);
         }
 
         @Override

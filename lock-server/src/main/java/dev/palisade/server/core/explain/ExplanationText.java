@@ -9,11 +9,14 @@ import dev.palisade.server.core.Tombstone;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The sentences of an explanation. Each has a subject and stands by itself, so that it can be copied into a message. */
 final class ExplanationText {
     private static final String TOKEN_STALE = "TOKEN_STALE";
+    private static final String OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN";
     private static final int OTHER_TOKENS_MAX = 5;
 
     private final LockEvidence evidence;
@@ -88,12 +91,24 @@ final class ExplanationText {
                         + ElapsedTime.text(grant.request().ttlMillis()) + " later.");
     }
 
-    GrantExplanation.Event lastFrame(long atMillis) {
+    /** @param endedAtMillis empty: not known */
+    GrantExplanation.Event lastFrame(long atMillis, OptionalLong endedAtMillis) {
+        String text = endedAtMillis.isPresent() && atMillis > endedAtMillis.getAsLong()
+                ? client(owner) + " was not silent: the lock server received a frame from it "
+                        + ElapsedTime.text(atMillis - endedAtMillis.getAsLong()) + " after the lease ended."
+                : "The lock server received the last frame from " + client(owner) + " before the lease ended.";
+        return event(atMillis, GrantExplanation.LAST_FRAME, first, text);
+    }
+
+    GrantExplanation.Event of(StoreOutage outage) {
+        String lasted = ElapsedTime.text(outage.lastRefusedAtMillis() - outage.beganAtMillis());
         return event(
-                atMillis,
-                GrantExplanation.LAST_FRAME,
-                first,
-                "The lock server received the last frame from " + client(owner) + " before the lease ended.");
+                outage.beganAtMillis(),
+                GrantExplanation.STORE_OUTAGE,
+                0,
+                "This lock server could not use its store from here on for " + lasted
+                        + (outage.isOver() ? "" : ", and still cannot") + ". It refused " + counted(outage.refused())
+                        + ", and no lease could be renewed meanwhile.");
     }
 
     GrantExplanation.Event ended(Tombstone end) {
@@ -130,17 +145,26 @@ final class ExplanationText {
                 refusal.firstAtMillis(),
                 GrantExplanation.REFUSED,
                 refusal.presentedToken(),
-                guard + " refused a call" + of + " as " + refusal.reason() + why + ".",
+                guard + said(refusal) + " a call" + of + " as " + refusal.reason() + why + ".",
                 Optional.of(refusal)));
         if (refusal.count() > 1) {
             events.add(new GrantExplanation.Event(
                     refusal.lastAtMillis(),
                     GrantExplanation.REFUSED,
                     refusal.presentedToken(),
-                    guard + " refused the last of " + refusal.count() + " such calls" + of + ".",
+                    guard + said(refusal) + " the last of " + refusal.count() + " such calls" + of + ".",
                     Optional.of(refusal)));
         }
         return events;
+    }
+
+    /** Such a call was not kept out: it may have been applied. */
+    private static String said(RefusalReport refusal) {
+        return isOutcomeUnknown(refusal) ? " does not know the outcome of" : " refused";
+    }
+
+    private static boolean isOutcomeUnknown(RefusalReport refusal) {
+        return refusal.reason().equals(OUTCOME_UNKNOWN);
     }
 
     // ---- summary ----
@@ -168,18 +192,30 @@ final class ExplanationText {
         if (state == TokenState.HELD) {
             return "";
         }
-        return evidence.state().holders().stream()
-                .findFirst()
-                .map(now -> "; now " + client(now.request().owner()) + " holds the lock with token " + now.token())
-                .orElse("; now no client holds the lock");
+        List<Grant> now = evidence.state().holders();
+        return switch (now.size()) {
+            case 0 -> "; now no client holds the lock";
+            case 1 ->
+                "; now " + client(now.get(0).request().owner()) + " holds the lock with token "
+                        + now.get(0).token();
+            default -> "; now " + now.size() + " clients share the lock";
+        };
     }
 
     private String refusedCalls() {
-        long calls = 0;
-        for (RefusalReport refusal : refusals) {
-            calls = calls + refusal.count() < 0 ? Long.MAX_VALUE : calls + refusal.count();
-        }
-        return calls == 0 ? "" : "; guards refused " + (calls == 1 ? "one call" : calls + " calls") + " with it";
+        long refused = calls(refusals.stream().filter(each -> !isOutcomeUnknown(each)));
+        long unknown = calls(refusals.stream().filter(ExplanationText::isOutcomeUnknown));
+        return (refused == 0 ? "" : "; guards refused " + counted(refused) + " with it")
+                + (unknown == 0 ? "" : "; the outcome of " + counted(unknown) + " with it is not known");
+    }
+
+    private static String counted(long calls) {
+        return calls == 1 ? "one call" : calls + " calls";
+    }
+
+    private static long calls(Stream<RefusalReport> reports) {
+        return reports.mapToLong(RefusalReport::count)
+                .reduce(0, (one, other) -> one + other < 0 ? Long.MAX_VALUE : one + other);
     }
 
     // ---- what is not known ----
@@ -213,7 +249,7 @@ final class ExplanationText {
         }
         refusals.stream()
                 .map(RefusalReport::markToken)
-                .filter(mark -> mark > 0 && evidence.tokens().noneMatch(first -> new FencingToken(first).isOfSameGrant(mark)))
+                .filter(mark -> mark > 0 && !isKnown(mark))
                 .distinct()
                 .forEach(mark ->
                         unknown.add("Which client got token " + mark + " is not known. A guard that has lost its"
@@ -221,13 +257,18 @@ final class ExplanationText {
         return unknown;
     }
 
+    private boolean isKnown(long token) {
+        return token > 0 && evidence.tokens().anyMatch(known -> new FencingToken(known).isOfSameGrant(token));
+    }
+
     // ---- what to do ----
 
-    List<String> advice(TokenState state) {
+    List<String> advice(TokenState state, boolean hasOutage) {
         List<String> advice = new ArrayList<>();
         switch (state) {
             case HELD -> {
-                if (refusals.stream().anyMatch(each -> each.reason().equals(TOKEN_STALE))) {
+                if (refusals.stream()
+                        .anyMatch(each -> each.reason().equals(TOKEN_STALE) && !isKnown(each.markToken()))) {
                     advice.add("A guard refuses this token although its lease stands: the guard lost its marks, or"
                             + " another lock service writes to it. Release the lock and acquire it again.");
                 }
@@ -250,6 +291,11 @@ final class ExplanationText {
             case BEFORE_EPOCH, FORGOTTEN ->
                 advice.add("Close the lease, acquire the lock again, read again, and redo the work.");
         }
+        if (hasOutage && state == TokenState.EXPIRED) {
+            advice.add(
+                    "The store was away while the lease lasted, so its renewals may have failed for that reason: look"
+                            + " at the store and at event=store_unavailable of the lock server's log.");
+        }
         String others = refusals.stream()
                 .map(RefusalReport::reason)
                 .filter(reason -> !reason.equals(TOKEN_STALE))
@@ -257,6 +303,10 @@ final class ExplanationText {
                 .collect(Collectors.joining(", "));
         if (!others.isEmpty()) {
             advice.add("The page of reasons (docs/reference/reasons.md) says what to do about " + others + ".");
+        }
+        if (refusals.stream().anyMatch(ExplanationText::isOutcomeUnknown)) {
+            advice.add(
+                    "A call of which the outcome is not known may have been applied: read again before you write again.");
         }
         advice.add(
                 refusals.isEmpty()

@@ -5,6 +5,7 @@ import dev.palisade.contract.GrantId;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.HistoryEntry.What;
+import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * The explainer of one grant of a lock: finds what the evidence says of a token, and tells it in order. Pure. It claims nothing that
@@ -95,7 +97,9 @@ public final class GrantExplainer {
         history.forEach(entry -> events.add(text.of(entry)));
         held.filter(grant -> renewedAtMillis(grant) > grant.grantedAtMillis())
                 .ifPresent(grant -> events.add(text.renewed(grant, renewedAtMillis(grant))));
-        lastFrameAtMillis.ifPresent(at -> events.add(text.lastFrame(at)));
+        lastFrameAtMillis.ifPresent(at -> events.add(text.lastFrame(at, endedAtMillis())));
+        List<StoreOutage> outages = outages(state);
+        outages.forEach(outage -> events.add(text.of(outage)));
         if (held.isPresent() && history.stream().noneMatch(entry -> NextGrant.LEASE_BEGINS.contains(entry.what()))) {
             events.add(text.granted(held.get()));
         }
@@ -116,7 +120,36 @@ public final class GrantExplainer {
                 text.summary(state),
                 events,
                 text.unknown(state, !history.isEmpty(), knowsNext, lastFrameAtMillis.isPresent()),
-                text.advice(state));
+                text.advice(state, !outages.isEmpty()));
+    }
+
+    /** Those in which the lease could not be renewed, or might have been. */
+    private List<StoreOutage> outages(TokenState state) {
+        OptionalLong until = held.isPresent() ? OptionalLong.of(evidence.nowMillis()) : endedAtMillis();
+        if (state == TokenState.NOT_TAKEN || until.isEmpty()) {
+            return List.of();
+        }
+        long since = history.stream()
+                .filter(entry -> NextGrant.LEASE_BEGINS.contains(entry.what()))
+                .mapToLong(HistoryEntry::atMillis)
+                .findFirst()
+                .orElse(until.getAsLong() - Limits.DEFAULTS.ttlMaxMillis());
+        return evidence.outages().stream()
+                .filter(outage -> outage.overlaps(since, until.getAsLong()))
+                .toList();
+    }
+
+    private OptionalLong endedAtMillis() {
+        return history.stream()
+                .filter(entry -> entry.token() == first && state(entry.what()).isPresent())
+                .mapToLong(HistoryEntry::atMillis)
+                .reduce((older, newer) -> newer)
+                .stream()
+                .boxed()
+                .findFirst()
+                .or(() -> ended().map(Tombstone::endedAtMillis))
+                .map(OptionalLong::of)
+                .orElse(OptionalLong.empty());
     }
 
     private TokenState tokenState() {

@@ -30,8 +30,11 @@ public record GrantExplanation(
     /** Beside the words of {@link dev.palisade.server.core.HistoryEntry.What}: the last renewal of a lease. */
     public static final String LAST_RENEWED = "LAST_RENEWED";
 
-    /** The last frame of the client's stream before its lease ended. */
+    /** The last frame of the client's stream before the lock server knew of its lease's end. */
     public static final String LAST_FRAME = "LAST_FRAME";
+
+    /** The store refused what the lock server asked of it. */
+    public static final String STORE_OUTAGE = "STORE_OUTAGE";
 
     /** The tokens of the lock began anew. */
     public static final String EPOCH_BEGAN = "EPOCH_BEGAN";

@@ -17,7 +17,8 @@ import java.util.stream.Stream;
  * @param history oldest first
  * @param epoch that of the lock's tokens, if it is known
  * @param refusals that guards reported, in any order
- * @param lastFrame when the last frame of a client arrived before its lease ended; empty: not known
+ * @param lastFrame when the last frame of a client arrived before this server knew that its lease had ended; empty: not known
+ * @param outages of the store, as far as this server remembers, oldest first
  */
 public record LockEvidence(
         LockState state,
@@ -25,10 +26,12 @@ public record LockEvidence(
         List<HistoryEntry> history,
         Optional<StoreStatus.Epoch> epoch,
         List<RefusalReport> refusals,
-        Function<GrantId, Optional<Long>> lastFrame) {
+        Function<GrantId, Optional<Long>> lastFrame,
+        List<StoreOutage> outages) {
     public LockEvidence {
         history = List.copyOf(history);
         refusals = List.copyOf(refusals);
+        outages = List.copyOf(outages);
     }
 
     /** The first tokens of all grants and offers that are known, in no order; some more than once. */

@@ -45,6 +45,7 @@ class GrantExplainerTest {
     private final List<RefusalReport> refusals = new ArrayList<>();
     private Optional<StoreStatus.Epoch> epoch = Optional.empty();
     private Function<GrantId, Optional<Long>> lastFrame = grant -> Optional.empty();
+    private final List<StoreOutage> outages = new ArrayList<>();
     private long lastToken;
     private long now = 1_000_000;
 
@@ -70,16 +71,16 @@ class GrantExplainerTest {
     }
 
     private GrantExplainerTest acquire(String owner, long waitMillis) {
+        return acquire(owner, Mode.EXCLUSIVE, waitMillis);
+    }
+
+    private GrantExplainerTest share(String owner) {
+        return acquire(owner, Mode.SHARED, 0);
+    }
+
+    private GrantExplainerTest acquire(String owner, Mode mode, long waitMillis) {
         Request request = new Request(
-                new RequestId(session(owner), 1),
-                1,
-                grant(owner),
-                Mode.EXCLUSIVE,
-                TTL,
-                0,
-                0,
-                owner,
-                "work of " + owner);
+                new RequestId(session(owner), 1), 1, grant(owner), mode, TTL, 0, 0, owner, "work of " + owner);
         return step(new Acquire(LOCK, request, waitMillis, 0, Long.MAX_VALUE));
     }
 
@@ -103,7 +104,8 @@ class GrantExplainerTest {
     }
 
     private GrantExplanation explained(long token) {
-        return GrantExplainer.explain(new LockEvidence(state, now, history, epoch, refusals, lastFrame), token);
+        return GrantExplainer.explain(
+                new LockEvidence(state, now, history, epoch, refusals, lastFrame, outages), token);
     }
 
     private static List<String> whats(GrantExplanation explanation) {
@@ -291,6 +293,48 @@ class GrantExplainerTest {
         assertThat(explained(1).unknown()).noneMatch(line -> line.contains("token 34"));
         refused("TOKEN_STALE", 1, 99);
         assertThat(explained(1).unknown()).anyMatch(line -> line.startsWith("Which client got token 99 is not known"));
+    }
+
+    @Test
+    void outageOfTheStoreIsAnEventOfTheLeasesThatItMayHaveEnded() {
+        acquire("a", 0).after(4_000);
+        outages.add(new StoreOutage(now, now + 3_000, 7, true));
+        after(6_000).step(new Expire(LOCK));
+        lastFrame = grant -> Optional.of(now + 1_500);
+        assertThat(whats(explained(1))).containsExactly("GRANTED", "STORE_OUTAGE", "EXPIRED", "LAST_FRAME");
+        assertThat(explained(1).events().get(1).text())
+                .isEqualTo("This lock server could not use its store from here on for 3.0 s. It refused 7 calls, and no"
+                        + " lease could be renewed meanwhile.");
+        assertThat(explained(1).events().get(3).text())
+                .isEqualTo("'a' was not silent: the lock server received a frame from it 1.5 s after the lease ended.");
+        assertThat(explained(1).advice()).anyMatch(line -> line.startsWith("The store was away"));
+        after(1_000).acquire("b", 0).after(10);
+        assertThat(whats(explained(33))).as("after the outage").doesNotContain("STORE_OUTAGE");
+        outages.add(new StoreOutage(now, now, 1, false));
+        assertThat(explained(33).events()).anyMatch(event -> event.text().contains("and still cannot"));
+        assertThat(explained(33).advice()).noneMatch(line -> line.startsWith("The store was away"));
+    }
+
+    @Test
+    void callOfUnknownOutcomeIsNotCalledRefused() {
+        acquire("a", 0).refused("OUTCOME_UNKNOWN", 1, 0);
+        assertThat(explained(1).summary()).endsWith("; the outcome of one call with it is not known.");
+        assertThat(explained(1).events().get(1).text()).contains("does not know the outcome of a call with token 1");
+        assertThat(explained(1).advice()).anyMatch(line -> line.contains("may have been applied"));
+        refused("DRAINING", 1, 0);
+        assertThat(explained(1).summary())
+                .endsWith("; guards refused one call with it; the outcome of one call with it is not known.");
+    }
+
+    /** Two leases that share the lock: the newer one explains why the older one's calls are refused. */
+    @Test
+    void guardIsNotBlamedForATokenThatAnotherLeaseOfTheLockHas() {
+        share("a").share("b").refused("TOKEN_STALE", 1, 33);
+        assertThat(explained(1).state()).isEqualTo(TokenState.HELD);
+        assertThat(explained(1).advice()).noneMatch(line -> line.contains("lost its marks"));
+        assertThat(explained(33).advice()).noneMatch(line -> line.contains("lost its marks"));
+        share("c").step(new Release(LOCK, grant("a"), new FencingToken(1), session("a")));
+        assertThat(explained(1).summary()).contains("; now 2 clients share the lock");
     }
 
     @Test
