@@ -1,6 +1,7 @@
 package dev.palisade.server.core.explain;
 
 import dev.palisade.contract.FencingToken;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.HistoryEntry.What;
@@ -13,7 +14,10 @@ import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The sentences of an explanation. Each has a subject and stands by itself, so that it can be copied into a message. */
+/**
+ * The sentences of an explanation. Each has a subject and stands by itself, so that it can be copied into a message. Texts of clients,
+ * guards and operators are quoted.
+ */
 final class ExplanationText {
     private static final String TOKEN_STALE = "TOKEN_STALE";
     private static final String OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN";
@@ -47,7 +51,7 @@ final class ExplanationText {
 
     private static String sentence(HistoryEntry entry) {
         String client = client(entry.owner());
-        String detail = entry.detail().isEmpty() ? "" : ": " + entry.detail();
+        String detail = entry.detail().isEmpty() ? "" : ": " + Quoted.text(entry.detail());
         return switch (entry.what()) {
             case GRANTED -> client + " got the lock with token " + entry.token() + purpose(entry.detail()) + ".";
             case QUEUED -> client + " began to wait for the lock" + purpose(entry.detail()) + ".";
@@ -59,7 +63,7 @@ final class ExplanationText {
             case RECLAIMED -> client + " showed its sequencer, and the store restored the lease that it had lost.";
             case RELEASE_REQUESTED -> "The release of the lock was requested" + detail + ".";
             case RELEASED -> client + " released the lock.";
-            case EXPIRED -> "The lease expired: no renewal by " + client + " arrived in time" + detail + ".";
+            case EXPIRED -> "The lease expired: no renewal by " + client + " arrived in time.";
             case ABANDONED ->
                 "The lease of " + client + " was ended"
                         + entry.cause()
@@ -112,8 +116,14 @@ final class ExplanationText {
     }
 
     GrantExplanation.Event ended(Tombstone end) {
-        String detail = end.detail().isEmpty() ? "" : ": " + end.detail();
-        return event(end.endedAtMillis(), end.end().name(), end.token(), "The grant ended" + detail + ".");
+        String detail = EndCause.of(end.end(), end.detail())
+                .map(EndCause::words)
+                .orElseGet(() -> end.detail().isEmpty() ? "" : Quoted.text(end.detail()));
+        return event(
+                end.endedAtMillis(),
+                end.end().name(),
+                end.token(),
+                "The grant ended" + (detail.isEmpty() ? "" : ": " + detail) + ".");
     }
 
     GrantExplanation.Event next(HistoryEntry entry) {
@@ -130,22 +140,22 @@ final class ExplanationText {
 
     List<GrantExplanation.Event> of(RefusalReport refusal) {
         List<GrantExplanation.Event> events = new ArrayList<>();
-        String guard = "The guard '" + refusal.guard() + "'";
+        String guard = "The guard " + Quoted.text(refusal.guard());
         refusal.markRaisedAtMillis()
                 .ifPresent(at -> events.add(new GrantExplanation.Event(
                         at,
                         GrantExplanation.MARK_RAISED,
                         refusal.markToken(),
-                        guard + " first saw token " + refusal.markToken() + " on '" + refusal.resource()
-                                + "', and raised its mark to it.",
+                        guard + " first saw token " + refusal.markToken() + " on " + Quoted.text(refusal.resource())
+                                + ", and raised its mark to it.",
                         Optional.of(refusal))));
         String why = refusal.markToken() == 0 ? "" : ": it had seen token " + refusal.markToken();
-        String of = " with token " + refusal.presentedToken() + " on '" + refusal.resource() + "'";
+        String of = " with token " + refusal.presentedToken() + " on " + Quoted.text(refusal.resource());
         events.add(new GrantExplanation.Event(
                 refusal.firstAtMillis(),
                 GrantExplanation.REFUSED,
                 refusal.presentedToken(),
-                guard + said(refusal) + " a call" + of + " as " + refusal.reason() + why + ".",
+                guard + said(refusal) + " a call" + of + " as " + reason(refusal) + why + ".",
                 Optional.of(refusal)));
         if (refusal.count() > 1) {
             events.add(new GrantExplanation.Event(
@@ -170,7 +180,7 @@ final class ExplanationText {
     // ---- summary ----
 
     String summary(TokenState state) {
-        String lock = "lock '" + evidence.state().name() + "'";
+        String lock = "lock " + Quoted.text(evidence.state().name().value());
         String named = "Token " + token + (token == first ? "" : " (a local hand-off of token " + first + ")");
         String said = switch (state) {
             case HELD -> named + " of " + lock + " is held by " + client(owner);
@@ -297,8 +307,8 @@ final class ExplanationText {
                             + " at the store and at event=store_unavailable of the lock server's log.");
         }
         String others = refusals.stream()
-                .map(RefusalReport::reason)
-                .filter(reason -> !reason.equals(TOKEN_STALE))
+                .filter(each -> !each.reason().equals(TOKEN_STALE))
+                .map(ExplanationText::reason)
                 .distinct()
                 .collect(Collectors.joining(", "));
         if (!others.isEmpty()) {
@@ -331,10 +341,15 @@ final class ExplanationText {
     }
 
     private static String client(String owner) {
-        return owner.isEmpty() ? "a client without a name" : "'" + owner + "'";
+        return owner.isEmpty() ? "a client without a name" : Quoted.text(owner);
+    }
+
+    /** A guard may send any text. */
+    private static String reason(RefusalReport refusal) {
+        return refusal.reason().matches("[A-Z_]+") ? refusal.reason() : Quoted.text(refusal.reason());
     }
 
     private static String purpose(String purpose) {
-        return purpose.isEmpty() ? "" : " (" + purpose + ")";
+        return purpose.isEmpty() ? "" : " (purpose " + Quoted.text(purpose) + ")";
     }
 }

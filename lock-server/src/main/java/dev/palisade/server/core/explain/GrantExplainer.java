@@ -75,7 +75,7 @@ public final class GrantExplainer {
                     0,
                     evidence.nowMillis(),
                     TokenState.UNKNOWN,
-                    "No grant of lock '" + evidence.state().name() + "' is known.",
+                    "No grant of lock " + Quoted.text(evidence.state().name().value()) + " is known.",
                     List.of(),
                     List.of("The history is empty: the lock was never used, or the lock server has forgotten it."),
                     List.of());

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * An explanation of one grant of a lock, for people. Its sentences quote names and reasons that clients wrote, so whatever shows them
- * escapes them first. Times are the store's.
+ * An explanation of one grant of a lock, for people. Its sentences quote names and reasons that clients wrote, without control
+ * characters; a page still escapes them. Times are the store's.
  *
  * @param token which token it is about; 0: no grant of the lock is known
  * @param atMillis when it was made

@@ -22,12 +22,17 @@ export function explanation(lock) {
       result);
 }
 
+// What the server quotes is text of strangers, in any alphabet: it must not turn the words around it.
+function quoted(sentence) {
+  return sentence.split(/('(?:[^'\\]|\\.)*')/).map((part, index) => index % 2 ? html('bdi', {}, part) : part);
+}
+
 function show(result, story) {
   update(result,
-      html('p', {}, html('strong', {}, story.summary)),
+      html('p', {}, html('strong', {}, quoted(story.summary))),
       html('ol', {class: 'story'}, story.events.map(event => html('li', {},
           html('time', {datetime: new Date(Number(event.atEpochMillis)).toISOString()}, moment(event.atEpochMillis)),
-          html('span', {}, event.text)))),
-      story.advice.length > 0 && html('ul', {}, story.advice.map(advice => html('li', {}, advice))),
-      story.unknown.map(gap => html('p', {class: 'note'}, gap)));
+          html('span', {}, quoted(event.text))))),
+      story.advice.length > 0 && html('ul', {}, story.advice.map(advice => html('li', {}, quoted(advice)))),
+      story.unknown.map(gap => html('p', {class: 'note'}, quoted(gap))));
 }

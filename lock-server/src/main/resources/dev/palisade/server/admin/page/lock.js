@@ -51,8 +51,8 @@ function holders(now) {
   return html('section', {'aria-label': 'Held by'},
       html('h3', {}, 'Held by'),
       now.holders.length === 0 ? html('p', {}, free) : now.holders.map(holder => html('div', {class: 'card'}, facts([
-        ['Owner', holder.owner || 'not named'],
-        ['Purpose', holder.purpose],
+        ['Owner', html('bdi', {}, holder.owner || 'not named')],
+        ['Purpose', holder.purpose && html('bdi', {}, holder.purpose)],
         ['Mode', mode(holder.mode)],
         ['Token', holder.token],
         ['Held for', duration(holder.heldMillis)],
@@ -69,8 +69,9 @@ function queue(now) {
       html('h3', {}, now.waitersTotal ? 'Queue: ' + count(now.waitersTotal, 'waiter') : 'Queue'),
       now.waiters.length === 0 ? html('p', {class: 'note'}, 'Empty.')
         : html('ol', {class: 'queue'}, now.waiters.map(waiter => html('li', {},
-            `${waiter.owner || 'session ' + waiter.session}, ${mode(waiter.mode)}, for ${duration(waiter.waitedMillis)}` +
-            (waiter.offered ? ', offered the lock' : '') + (waiter.purpose ? `: ${waiter.purpose}` : '')))),
+            html('bdi', {}, waiter.owner || 'session ' + waiter.session),
+            `, ${mode(waiter.mode)}, for ${duration(waiter.waitedMillis)}` + (waiter.offered ? ', offered the lock' : ''),
+            waiter.purpose ? [': ', html('bdi', {}, waiter.purpose)] : null))),
       now.waitersTotal > now.waiters.length
         ? html('p', {class: 'note'}, `${now.waitersTotal - now.waiters.length} more are not shown.`) : null);
 }
@@ -81,7 +82,8 @@ function history(entries) {
       entries.length === 0 ? html('p', {class: 'note'}, 'Nothing is on record.')
         : html('ol', {class: 'story'}, entries.map((entry, index) => html('li', {},
             html('time', {datetime: new Date(Number(entry.atEpochMillis)).toISOString()}, moment(entry.atEpochMillis)),
-            html('span', {}, `${entry.owner || 'A client'} ${story(entry.what)}` +
-                (entry.token === '0' ? '' : `, token ${entry.token}`) + (entry.detail ? ` – ${entry.detail}` : ''),
+            html('span', {}, html('bdi', {}, entry.owner || 'A client'),
+                ` ${story(entry.what)}` + (entry.token === '0' ? '' : `, token ${entry.token}`),
+                entry.detail ? [' – ', html('bdi', {}, entry.detail)] : null,
                 entry.afterGap && index > 0 ? html('em', {}, ' Events before this one may be missing.') : null))).reverse()));
 }

@@ -124,7 +124,7 @@ class GrantExplainerTest {
         assertThat(whats(explained)).containsExactly("GRANTED", "EXPIRED", "ACCEPTED", "MARK_RAISED", "REFUSED");
         assertThat(explained.events().stream().map(GrantExplanation.Event::text))
                 .containsExactly(
-                        "'a' got the lock with token 1 (work of a).",
+                        "'a' got the lock with token 1 (purpose 'work of a').",
                         "The lease expired: no renewal by 'a' arrived in time.",
                         "Next: 'b' accepted the offer: it holds the lock with token 33.",
                         "The guard 'shop' first saw token 33 on 'orders-7', and raised its mark to it.",
@@ -195,7 +195,7 @@ class GrantExplainerTest {
         acquire("a", 0).after(5).step(new ForceRelease(LOCK, 0, "ops", "stuck"));
         assertThat(explained(1).state()).isEqualTo(TokenState.FORCE_RELEASED);
         assertThat(explained(1).events().get(1).text())
-                .isEqualTo("An operator ended the lease (force-release): by ops: stuck.");
+                .isEqualTo("An operator ended the lease (force-release): 'by ops: stuck'.");
         assertThat(explained(1).summary()).contains("now no client holds the lock");
     }
 
@@ -335,6 +335,22 @@ class GrantExplainerTest {
         assertThat(explained(33).advice()).noneMatch(line -> line.contains("lost its marks"));
         share("c").step(new Release(LOCK, grant("a"), new FencingToken(1), session("a")));
         assertThat(explained(1).summary()).contains("; now 2 clients share the lock");
+    }
+
+    /** None of what strangers write reads like a sentence of the lock server. */
+    @Test
+    void textsOfStrangersStayWithinTheirQuotationMarks() {
+        String evil = "a' released the lock. The guard 'x\u202e\n";
+        acquire(evil, 0).after(5).step(new ForceRelease(LOCK, 0, evil, evil));
+        refusals.add(new RefusalReport(evil, LOCK, evil, evil, 1, 0, OptionalLong.empty(), now, now, 2));
+        GrantExplanation explained = explained(1);
+        List<String> all = new ArrayList<>(explained.advice());
+        all.add(explained.summary());
+        explained.events().forEach(event -> all.add(event.text()));
+        assertThat(all).filteredOn(line -> line.contains("released the lock")).hasSizeGreaterThan(4);
+        assertThat(all).noneMatch(line -> line.contains("\u202e") || line.contains("\n"));
+        assertThat(all.stream().map(line -> line.replaceAll("'(?:[^'\\\\]|\\\\.)*'", "")))
+                .noneMatch(line -> line.contains("released the lock"));
     }
 
     @Test
