@@ -57,6 +57,11 @@ final class MergedExplanation {
         ExplainReply.Builder merged = most.toBuilder()
                 .clearEvents()
                 .addAllEvents(events.subList(Math.max(0, events.size() - EVENTS_MAX), events.size()));
+        int leftOut = events.size() - EVENTS_MAX;
+        if (leftOut > 0) {
+            merged.addUnknown((leftOut == 1 ? "One earlier event was" : leftOut + " earlier events were")
+                    + " left out of what the lock servers said: an explanation has the newest " + EVENTS_MAX + ".");
+        }
         for (String address : silent) {
             merged.addUnknown("The lock server at " + address
                     + " did not reply; refusals that guards reported to it are missing here.");

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.proto.v1.ExplainReply;
 import dev.palisade.proto.v1.ExplainedEvent;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class MergedExplanationTest {
@@ -52,6 +53,19 @@ class MergedExplanationTest {
                 .containsExactly(
                         "The lock server at 10.0.0.7:7600 did not reply; refusals that guards reported to it are"
                                 + " missing here.");
+    }
+
+    @Test
+    void eventsThatAreLeftOutAreCounted() {
+        ExplainedEvent[] many = IntStream.range(0, 101)
+                .mapToObj(i -> event(i, "REFUSED", "call " + i))
+                .toArray(ExplainedEvent[]::new);
+        ExplainReply merged =
+                MergedExplanation.merged(List.of(reply("first", many), reply("second", EXPIRED)), List.of());
+        assertThat(merged.getEventsList()).hasSize(100);
+        assertThat(merged.getUnknownList())
+                .containsExactly("2 earlier events were left out of what the lock servers said: an explanation has the"
+                        + " newest 100.");
     }
 
     @Test

@@ -26,20 +26,23 @@ final class ExplanationText {
     private final LockEvidence evidence;
     private final long token;
     private final long first;
+    /** As a word of a sentence. */
     private final String owner;
+
     private final List<RefusalReport> refusals;
 
     /**
      * @param token that was asked about
      * @param first the grant's first token
-     * @param owner of the grant; empty: not known
+     * @param owner of the grant; absent: not known
      * @param refusals of the grant
      */
-    ExplanationText(LockEvidence evidence, long token, long first, String owner, List<RefusalReport> refusals) {
+    ExplanationText(
+            LockEvidence evidence, long token, long first, Optional<String> owner, List<RefusalReport> refusals) {
         this.evidence = evidence;
         this.token = token;
         this.first = first;
-        this.owner = owner;
+        this.owner = owner.map(ExplanationText::client).orElse("a client that is not known");
         this.refusals = refusals;
     }
 
@@ -98,9 +101,9 @@ final class ExplanationText {
     /** @param endedAtMillis empty: not known */
     GrantExplanation.Event lastFrame(long atMillis, OptionalLong endedAtMillis) {
         String text = endedAtMillis.isPresent() && atMillis > endedAtMillis.getAsLong()
-                ? client(owner) + " was not silent: the lock server received a frame from it "
+                ? owner + " was not silent: the lock server received a frame from it "
                         + ElapsedTime.text(atMillis - endedAtMillis.getAsLong()) + " after the lease ended."
-                : "The lock server received the last frame from " + client(owner) + " before the lease ended.";
+                : "The lock server received the last frame from " + owner + " before the lease ended.";
         return event(atMillis, GrantExplanation.LAST_FRAME, first, text);
     }
 
@@ -183,13 +186,13 @@ final class ExplanationText {
         String lock = "lock " + Quoted.text(evidence.state().name().value());
         String named = "Token " + token + (token == first ? "" : " (a local hand-off of token " + first + ")");
         String said = switch (state) {
-            case HELD -> named + " of " + lock + " is held by " + client(owner);
-            case OFFERED -> named + " of " + lock + " is offered to " + client(owner);
-            case RELEASED -> named + " of " + lock + " is over: " + client(owner) + " released it";
-            case EXPIRED -> named + " of " + lock + " is over: the lease of " + client(owner) + " expired";
-            case ABANDONED -> named + " of " + lock + " is over: the lock server ended the lease of " + client(owner);
-            case FORCE_RELEASED -> named + " of " + lock + " is over: an operator ended the lease of " + client(owner);
-            case NOT_TAKEN -> named + " of " + lock + " was offered to " + client(owner) + " and never taken";
+            case HELD -> named + " of " + lock + " is held by " + owner;
+            case OFFERED -> named + " of " + lock + " is offered to " + owner;
+            case RELEASED -> named + " of " + lock + " is over: " + owner + " released it";
+            case EXPIRED -> named + " of " + lock + " is over: the lease of " + owner + " expired";
+            case ABANDONED -> named + " of " + lock + " is over: the lock server ended the lease of " + owner;
+            case FORCE_RELEASED -> named + " of " + lock + " is over: an operator ended the lease of " + owner;
+            case NOT_TAKEN -> named + " of " + lock + " was offered to " + owner + " and never taken";
             case BEFORE_EPOCH -> named + " of " + lock + " is older than the present epoch of its tokens";
             case FORGOTTEN -> named + " of " + lock + " is older than what is remembered of it";
             case NOT_GRANTED -> named + " of " + lock + " is larger than every token that is known";

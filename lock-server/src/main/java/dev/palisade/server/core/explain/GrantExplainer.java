@@ -54,6 +54,8 @@ public final class GrantExplainer {
         this.lastFrameAtMillis = held.isPresent() ? Optional.empty() : grant.flatMap(evidence.lastFrame());
         this.history = evidence.history().stream()
                 .filter(entry -> grant.filter(entry.grant()::equals).isPresent())
+                // A request whose offer lapsed gets another token with the next one: that is another story.
+                .filter(entry -> entry.token() == 0 || entry.token() == first)
                 .toList();
         this.refusals = evidence.refusals().stream()
                 .filter(refusal -> isOfGrant(refusal.presentedToken()))
@@ -112,6 +114,12 @@ public final class GrantExplainer {
         events.sort(Comparator.comparingLong(GrantExplanation.Event::atMillis));
         boolean knowsNext =
                 next.isKnown() && (next.begin().isPresent() || nextHolder().isEmpty());
+        List<String> unknown = text.unknown(state, !history.isEmpty(), knowsNext, lastFrameAtMillis.isPresent());
+        int leftOut = events.size() - GrantExplanation.EVENTS_MAX;
+        if (leftOut > 0) {
+            unknown.add((leftOut == 1 ? "One earlier event was" : leftOut + " earlier events were")
+                    + " left out: an explanation has the newest " + GrantExplanation.EVENTS_MAX + ".");
+        }
         return new GrantExplanation(
                 evidence.state().name(),
                 asked,
@@ -119,7 +127,7 @@ public final class GrantExplainer {
                 state,
                 text.summary(state),
                 events,
-                text.unknown(state, !history.isEmpty(), knowsNext, lastFrameAtMillis.isPresent()),
+                unknown,
                 text.advice(state, !outages.isEmpty()));
     }
 
@@ -208,11 +216,11 @@ public final class GrantExplainer {
         return token > 0 && new FencingToken(first).isOfSameGrant(token);
     }
 
-    private String owner() {
+    /** Empty: not known, which is not the same as a client without a name. */
+    private Optional<String> owner() {
         return held.map(grant -> grant.request().owner())
                 .or(() -> offered.map(offer -> offer.request().owner()))
-                .or(() -> history.stream().map(HistoryEntry::owner).findFirst())
-                .orElse("");
+                .or(() -> history.stream().map(HistoryEntry::owner).findFirst());
     }
 
     private static long renewedAtMillis(Grant grant) {

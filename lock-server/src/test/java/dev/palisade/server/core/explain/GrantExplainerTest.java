@@ -354,6 +354,40 @@ class GrantExplainerTest {
     }
 
     @Test
+    void ownerThatIsNotKnownIsNotAClientWithoutAName() {
+        acquire("a", 0).after(TTL).step(new Expire(LOCK));
+        history.clear();
+        assertThat(explained(1).summary())
+                .isEqualTo("Token 1 of lock 'orders' is over: the lease of a client that is not known expired; now no"
+                        + " client holds the lock.");
+        acquire("", 0);
+        assertThat(explained(33).summary()).endsWith("is held by a client without a name.");
+    }
+
+    /** One request, one grant id, two offers: each token has its own story. */
+    @Test
+    void secondOfferOfARequestIsNotToldAsAnEventOfTheFirst() {
+        acquire("a", 0).acquire("b", 60_000).step(new Release(LOCK, grant("a"), new FencingToken(1), session("a")));
+        after(2_000).step(new Expire(LOCK)).accept("b", 65);
+        assertThat(whats(explained(33))).containsExactly("QUEUED", "OFFERED", "LAPSED", "ACCEPTED");
+        assertThat(explained(33).events().get(3).text()).startsWith("Next: 'b' accepted");
+        assertThat(whats(explained(65))).containsExactly("QUEUED", "OFFERED", "ACCEPTED");
+    }
+
+    @Test
+    void eventsBeyondTheMostAreCounted() {
+        acquire("a", 0);
+        for (int i = 0; i < 60; i++) {
+            refused("DRAINING " + i, 1, 0);
+            refusals.set(i, refusals.get(i).and(refusals.get(i)));
+        }
+        assertThat(explained(1).events()).hasSize(GrantExplanation.EVENTS_MAX);
+        assertThat(explained(1).unknown())
+                .last()
+                .isEqualTo("21 earlier events were left out: an explanation has the newest 100.");
+    }
+
+    @Test
     void aTokenOfTheFutureIsNotGranted() {
         acquire("a", 0);
         assertThat(explained(33).state()).isEqualTo(TokenState.NOT_GRANTED);
