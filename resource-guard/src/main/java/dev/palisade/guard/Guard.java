@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -25,6 +26,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -159,6 +161,22 @@ public final class Guard implements AutoCloseable {
      */
     public CompletableFuture<Admission> enterAsync(
             SignedSequencer signed, Access access, Check check, Duration wait, Binding... resources) {
+        return enterAsync(signed, access, check, wait, Map::of, resources);
+    }
+
+    /**
+     * {@link #enterAsync(SignedSequencer, Access, Check, Duration, Binding...)} of a call that the log shows when it is refused.
+     *
+     * @param caller names and values that tell an operator which call of which sender it was, such as its method and path, in the
+     *     order in which the log has them; asked for only when the call is refused
+     */
+    public CompletableFuture<Admission> enterAsync(
+            SignedSequencer signed,
+            Access access,
+            Check check,
+            Duration wait,
+            Supplier<Map<String, String>> caller,
+            Binding... resources) {
         if (resources.length == 0) {
             throw new IllegalArgumentException("no resource to enter");
         }
@@ -166,11 +184,16 @@ public final class Guard implements AutoCloseable {
             throw new IllegalStateException("an ONLINE check needs Guard.Builder.lockService");
         }
         return observers.arriving(
-                signed, access, List.of(resources), () -> entering(signed, access, check, wait, resources));
+                signed, access, List.of(resources), () -> entering(signed, access, check, wait, caller, resources));
     }
 
     private CompletableFuture<Admission> entering(
-            SignedSequencer signed, Access access, Check check, Duration wait, Binding... resources) {
+            SignedSequencer signed,
+            Access access,
+            Check check,
+            Duration wait,
+            Supplier<Map<String, String>> caller,
+            Binding... resources) {
         try {
             house.serving().requireOpen();
             Sequencer sequencer = verifier.verify(signed);
@@ -178,7 +201,7 @@ public final class Guard implements AutoCloseable {
                 resource.require(sequencer, access);
             }
             if (observeOnly) {
-                observe(sequencer, access, resources);
+                observe(sequencer, access, caller, resources);
                 return CompletableFuture.completedFuture(new Admission(List.of()));
             }
             if (resources.length == 1 && check == Check.LOCAL) {
@@ -188,9 +211,9 @@ public final class Guard implements AutoCloseable {
                     return CompletableFuture.completedFuture(new Admission(List.of(call), house.counters()));
                 }
             }
-            return enterSlowly(signed, sequencer, access, check, wait, resources);
+            return enterSlowly(signed, sequencer, access, check, wait, caller, resources);
         } catch (RejectedException e) {
-            refusals.add(e.rejection());
+            refusals.add(e.rejection(), caller.get());
             return observeOnly
                     ? CompletableFuture.completedFuture(new Admission(List.of()))
                     : CompletableFuture.failedFuture(e);
@@ -225,7 +248,17 @@ public final class Guard implements AutoCloseable {
      * @return false when the guard only observes, and the call goes on
      */
     public boolean recordRefusal(Rejection rejection) {
-        refusals.add(rejection);
+        return recordRefusal(rejection, Map.of());
+    }
+
+    /**
+     * {@link #recordRefusal(Rejection)} of a call that the log shows.
+     *
+     * @param caller as in {@link #enterAsync(SignedSequencer, Access, Check, Duration, Supplier, Binding...)}
+     * @return false when the guard only observes, and the call goes on
+     */
+    public boolean recordRefusal(Rejection rejection, Map<String, String> caller) {
+        refusals.add(rejection, caller);
         observers.refused(rejection);
         return !observeOnly;
     }
@@ -340,6 +373,7 @@ public final class Guard implements AutoCloseable {
             Access access,
             Check check,
             Duration wait,
+            Supplier<Map<String, String>> caller,
             Binding[] resources) {
         Duration patience = wait.compareTo(maxWait) > 0 ? maxWait : wait.isNegative() ? Duration.ZERO : wait;
         if (waiting.incrementAndGet() > maxWaitingCalls) {
@@ -361,7 +395,7 @@ public final class Guard implements AutoCloseable {
             if (failure == null) {
                 house.counters().admitted.increment();
             } else if (!entering.isCancelled()) {
-                refusals.add(Entering.rejected(failure).rejection());
+                refusals.add(Entering.rejected(failure).rejection(), caller.get());
             }
         });
         entering.start(registrations.answered().thenCompose(answered -> {
@@ -390,13 +424,14 @@ public final class Guard implements AutoCloseable {
                 });
     }
 
-    private void observe(Sequencer sequencer, Access access, Binding[] resources) {
+    private void observe(
+            Sequencer sequencer, Access access, Supplier<Map<String, String>> caller, Binding[] resources) {
         for (Binding resource : resources) {
             doorways.open(resource, sequencer).whenComplete((doorway, failure) -> {
                 if (failure != null) {
-                    refusals.add(Entering.rejected(failure).rejection());
+                    refusals.add(Entering.rejected(failure).rejection(), caller.get());
                 } else if (doorway != null) {
-                    doorway.observe(sequencer, access).ifPresent(refusals::add);
+                    doorway.observe(sequencer, access).ifPresent(rejection -> refusals.add(rejection, caller.get()));
                 }
             });
         }

@@ -3,7 +3,9 @@ package dev.palisade.guard;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
@@ -40,11 +42,24 @@ final class RefusalCounters {
 
     /** Counts and logs one refusal. */
     void add(Rejection rejection) {
+        add(rejection, Map.of());
+    }
+
+    /** @param caller what else the log shows of the call and its sender; not what the rejection says already */
+    void add(Rejection rejection, Map<String, String> caller) {
         counts.computeIfAbsent(rejection.reason(), any -> new LongAdder()).increment();
+        List<Object> pairs = new ArrayList<>();
+        caller.forEach((key, value) -> {
+            if (!rejection.metadata().containsKey(key)) {
+                pairs.addAll(List.of(key, value));
+            }
+        });
         if (observeOnly) {
-            events.refused(rejection, "observed", "yes");
+            pairs.addAll(List.of("observed", "yes"));
+            String message = "would have been refused, and was let through: " + rejection.message();
+            events.refused(new Rejection(rejection.reason(), message, rejection.metadata()), pairs.toArray());
         } else {
-            events.refused(rejection);
+            events.refused(rejection, pairs.toArray());
             reports.accept(rejection);
         }
     }

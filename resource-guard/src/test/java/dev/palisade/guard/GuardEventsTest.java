@@ -104,7 +104,8 @@ class GuardEventsTest {
         sent(enter(signed("other", 40, Mode.EXCLUSIVE), Access.WRITE));
         assertThat(lines)
                 .hasSize(2)
-                .allMatch(line -> line.contains(" observed=yes"))
+                .allMatch(
+                        line -> line.contains(" observed=yes message=\"would have been refused, and was let through: "))
                 .satisfiesExactly(
                         line -> assertThat(line).contains("TOKEN_STALE", "mark_token=34"),
                         line -> assertThat(line).contains("WRONG_RESOURCE"));

@@ -25,6 +25,7 @@ import dev.palisade.guard.Check;
 import dev.palisade.guard.Guard;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -116,7 +117,7 @@ final class GatewayService implements HttpService {
             refuseWhatCannotBeCarried(headers, http2);
             Optional<Guarding> found = config.routes().find(headers, target);
             if (found.isEmpty()) {
-                refuseOrObserve(call, HttpStatus.NOT_FOUND, noRoute(headers, target));
+                refuseOrObserve(call, HttpStatus.NOT_FOUND, noRoute(headers, target, guard.observesOnly()));
             } else if (found.get().readsMessage()) {
                 enterByMessage(call, found.get(), target);
             } else {
@@ -138,6 +139,27 @@ final class GatewayService implements HttpService {
             }
             Exchange.write(reply, refusal);
         }
+
+        /**
+         * What the log of refusals shows of the request: without its query, which may have secrets.
+         *
+         * @param lock empty: not known
+         */
+        Map<String, String> shown(String lock) {
+            Map<String, String> shown = new LinkedHashMap<>();
+            if (!lock.isEmpty()) {
+                shown.put(Rejection.LOCK, lock);
+            }
+            shown.put("method", request.method().name());
+            shown.put("path", withoutQuery(context.rawPath()));
+            shown.put("peer", String.valueOf(context.remoteAddress()));
+            return shown;
+        }
+    }
+
+    private static String withoutQuery(String rawPath) {
+        int query = rawPath.indexOf('?');
+        return query < 0 ? rawPath : rawPath.substring(0, query);
     }
 
     /** @throws RejectedException MALFORMED_REQUEST */
@@ -166,7 +188,21 @@ final class GatewayService implements HttpService {
         if (binding == null) {
             forward(call, null);
         } else {
-            enter(call, guarding.access(), binding, call.protocol().sequencer(headers));
+            enter(call, guarding.access(), binding, sequencer(call, binding));
+        }
+    }
+
+    /** @throws RejectedException SEQUENCER_MISSING, which names the lock; SEQUENCER_INVALID */
+    private static SignedSequencer sequencer(Incoming call, Binding binding) {
+        try {
+            return call.protocol().sequencer(call.request().headers());
+        } catch (RejectedException e) {
+            Rejection rejection = e.rejection();
+            String of = rejection.reason() == Reason.SEQUENCER_MISSING ? " (lock '" + binding.lock() + "')" : "";
+            throw new Rejection(rejection.reason(), rejection.message() + of, rejection.metadata())
+                    .with(Rejection.LOCK, binding.lock().value())
+                    .with(Rejection.RESOURCE, binding.resource())
+                    .asException();
         }
     }
 
@@ -219,7 +255,13 @@ final class GatewayService implements HttpService {
                 .timeLeft()
                 .filter(left -> left.compareTo(config.lockWait()) < 0)
                 .orElse(config.lockWait());
-        CompletableFuture<Admission> entering = guard.enterAsync(sequencer, access, Check.LOCAL, wait, binding);
+        CompletableFuture<Admission> entering = guard.enterAsync(
+                sequencer,
+                access,
+                Check.LOCAL,
+                wait,
+                () -> call.shown(binding.lock().value()),
+                binding);
         if (entering.isDone() && !entering.isCompletedExceptionally()) {
             forward(call, entering.join());
             return;
@@ -281,7 +323,7 @@ final class GatewayService implements HttpService {
 
     /** With a guard that only observes the request goes on. */
     private void refuseOrObserve(Incoming call, HttpStatus status, Rejection rejection) {
-        if (guard.recordRefusal(rejection)) {
+        if (guard.recordRefusal(rejection, call.shown(""))) {
             call.refuse(call.protocol().refusal(status, rejection));
         } else {
             forward(call, null);
@@ -304,11 +346,12 @@ final class GatewayService implements HttpService {
         call.refuse(call.protocol().refusal(why));
     }
 
-    private static Rejection noRoute(RequestHeaders headers, RequestPath target) {
-        String path = target.raw().split("\\?", 2)[0];
+    private static Rejection noRoute(RequestHeaders headers, RequestPath target, boolean isForwarded) {
+        String path = withoutQuery(target.raw());
         return new Rejection(
                 Reason.MALFORMED_REQUEST,
                 "no route of the gateway is for " + headers.method() + " " + path
-                        + "; nothing was forwarded: add one to its file, as unguarded if it needs no lock");
+                        + (isForwarded ? "" : "; nothing was forwarded")
+                        + ": add one to its file, as unguarded if it needs no lock");
     }
 }

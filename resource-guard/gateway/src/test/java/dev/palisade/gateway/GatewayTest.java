@@ -18,8 +18,14 @@ import dev.palisade.contract.Reason;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
@@ -305,6 +311,50 @@ class GatewayTest {
                                     .containsEntry(Reason.TOKEN_STALE, 1L)
                                     .containsEntry(Reason.MALFORMED_REQUEST, 1L));
         }
+    }
+
+    /** What an operator needs to find the caller: the request without its query, the sender, and the lock. */
+    @Test
+    void refusedRequestsAreLoggedWithTheirCallers() throws Exception {
+        List<String> lines = new CopyOnWriteArrayList<>();
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+                lines.add(line.getMessage());
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        Logger events = Logger.getLogger("dev.palisade.guard.events");
+        events.addHandler(handler);
+        try (GatewayFixture gateway = new GatewayFixture(directory, service)) {
+            assertThat(gateway.put(34, "newer").statusCode()).isEqualTo(200);
+            assertThat(gateway.put(33, "late").statusCode()).isEqualTo(409);
+            HttpResponse<String> missing = gateway.send(HttpRequest.newBuilder(gateway.uri("/items/caller?secret=1"))
+                    .PUT(BodyPublishers.ofString("x")));
+            assertThat(text(problem(missing), "detail")).contains("(lock 'items/caller')");
+        }
+        try (GatewayFixture gateway = new GatewayFixture(
+                Files.createDirectory(directory.resolve("observing")), service, "observe-only: true")) {
+            gateway.send(HttpRequest.newBuilder(gateway.uri("/unrouted?secret=1")));
+        } finally {
+            events.removeHandler(handler);
+        }
+        assertThat(lines)
+                .noneMatch(line -> line.contains("secret"))
+                .anyMatch(
+                        line -> line.matches("event=refused reason=TOKEN_STALE lock=items/1 .* method=PUT path=/items/1"
+                                + " peer=\"?/127\\.0\\.0\\.1:[0-9]+\"? message=.*"))
+                .anyMatch(line -> line.startsWith("event=refused reason=SEQUENCER_MISSING lock=items/caller"
+                        + " resource=items/caller method=PUT path=/items/caller peer="))
+                .anyMatch(line -> line.startsWith("event=refused reason=MALFORMED_REQUEST method=GET path=/unrouted")
+                        && line.contains(
+                                "observed=yes message=\"would have been refused, and was let through: no route")
+                        && !line.contains("nothing was forwarded"));
     }
 
     @Test
