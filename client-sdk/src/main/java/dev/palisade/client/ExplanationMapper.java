@@ -36,6 +36,7 @@ final class ExplanationMapper {
     private static LockExplanation.Refusal refusal(ReportedRefusal refusal) {
         return new LockExplanation.Refusal(
                 refusal.getGuard(),
+                refusal.getPrincipal(),
                 refusal.getResource(),
                 refusal.getReason(),
                 new FencingToken(refusal.getPresentedToken()),

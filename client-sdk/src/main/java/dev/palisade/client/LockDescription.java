@@ -43,6 +43,14 @@ public record LockDescription(
      * @param waited for how long so far
      * @param offered whether the lock is promised to this waiter and not yet accepted
      * @param session which session, as in {@link Operations#sessions}; empty from an older server
+     * @param principal whom the lock server authenticated; empty without authentication, and where another server did
      */
-    public record Waiter(String owner, String purpose, Mode mode, Duration waited, boolean offered, String session) {}
+    public record Waiter(
+            String owner,
+            String purpose,
+            Mode mode,
+            Duration waited,
+            boolean offered,
+            String session,
+            String principal) {}
 }

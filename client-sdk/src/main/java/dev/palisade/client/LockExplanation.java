@@ -51,6 +51,7 @@ public record LockExplanation(
      * Equal calls that a guard refused. A guard reports what it says it refused; the server cannot verify it.
      *
      * @param guard what the guard calls itself
+     * @param principal whom the lock server authenticated as the sender of the report; empty without authentication
      * @param resource what it guards
      * @param reason a word of the list of reasons; a newer guard may have more
      * @param presentedToken that of the refused calls
@@ -59,6 +60,7 @@ public record LockExplanation(
      */
     public record Refusal(
             String guard,
+            String principal,
             String resource,
             String reason,
             FencingToken presentedToken,

@@ -8,6 +8,7 @@ import java.time.Instant;
  *
  * @param session what people call it, 8 hexadecimal digits, the same as with holders and waiters; two sessions may share them
  * @param owner what the client calls itself; may be empty
+ * @param principal whom the lock server authenticated; empty without authentication
  * @param generation of its newest stream, counted from 1; each reconnect is one more
  * @param connected false: its stream broke, and its leases and waits end with the grace unless it comes back
  * @param connectedAt when its newest stream was opened, by the server's clock
@@ -19,6 +20,7 @@ import java.time.Instant;
 public record SessionDescription(
         String session,
         String owner,
+        String principal,
         long generation,
         boolean connected,
         Instant connectedAt,

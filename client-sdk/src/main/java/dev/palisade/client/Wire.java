@@ -167,6 +167,7 @@ final class Wire {
         return new SessionDescription(
                 session.getSession(),
                 session.getOwner(),
+                session.getPrincipal(),
                 session.getSessionGen(),
                 session.getConnected(),
                 Instant.ofEpochMilli(session.getConnectedAtEpochMillis()),
@@ -194,7 +195,8 @@ final class Wire {
                 mode(holder.getMode()),
                 Duration.ofMillis(holder.getHeldMillis()),
                 Duration.ofMillis(holder.getRemainingMillis()),
-                holder.getSession());
+                holder.getSession(),
+                holder.getPrincipal());
     }
 
     private static LockDescription.Waiter waiter(Waiter waiter) {
@@ -204,7 +206,8 @@ final class Wire {
                 mode(waiter.getMode()),
                 Duration.ofMillis(waiter.getWaitedMillis()),
                 waiter.getOffered(),
-                waiter.getSession());
+                waiter.getSession(),
+                waiter.getPrincipal());
     }
 
     static LostReason lostReason(dev.palisade.proto.v1.LostReason reason) {

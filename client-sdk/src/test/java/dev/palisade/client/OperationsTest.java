@@ -167,6 +167,7 @@ class OperationsTest {
             ListedSession.Builder session = ListedSession.newBuilder()
                     .setSession("be45cb26")
                     .setOwner("one")
+                    .setPrincipal("user one")
                     .setSessionGen(2)
                     .setConnected(true)
                     .setConnectedAtEpochMillis(1_800_000_000_000L)
@@ -219,6 +220,7 @@ class OperationsTest {
                                     .setText("t")
                                     .setRefusal(ReportedRefusal.newBuilder()
                                             .setGuard("g")
+                                            .setPrincipal("user g")
                                             .setResource("r")
                                             .setReason("TOKEN_STALE")
                                             .setPresentedToken(7)
@@ -274,6 +276,7 @@ class OperationsTest {
                         new SessionDescription(
                                 "be45cb26",
                                 "one",
+                                "user one",
                                 2,
                                 true,
                                 Instant.ofEpochMilli(1_800_000_000_000L),
@@ -281,7 +284,8 @@ class OperationsTest {
                                 3,
                                 4,
                                 true),
-                        new SessionDescription("ffffffff", "", 0, false, Instant.EPOCH, Duration.ZERO, 0, 0, false));
+                        new SessionDescription(
+                                "ffffffff", "", "", 0, false, Instant.EPOCH, Duration.ZERO, 0, 0, false));
         assertThat(locks.requests)
                 .containsExactly(
                         SessionsRequest.getDefaultInstance(),
@@ -331,7 +335,7 @@ class OperationsTest {
                                 Optional.of(new FencingToken(7)),
                                 "t",
                                 Optional.of(new LockExplanation.Refusal(
-                                        "g", "r", "TOKEN_STALE", new FencingToken(7), Optional.empty(), 3)))),
+                                        "g", "user g", "r", "TOKEN_STALE", new FencingToken(7), Optional.empty(), 3)))),
                         List.of("u"),
                         List.of("d")));
         assertThat(operations.explain("a", OptionalLong.of(9)).token()).contains(new FencingToken(9));

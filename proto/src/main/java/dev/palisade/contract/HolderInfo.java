@@ -13,7 +13,16 @@ import java.time.Duration;
  * @param held for how long so far
  * @param remaining when the lease ends unless it is renewed
  * @param session which session, as in the list of sessions; empty from an older server
+ * @param principal whom the lock server authenticated; empty without authentication, of a lock that was busy, and where another server
+ *     authenticated the holder
  */
 public record HolderInfo(
-        String owner, String purpose, FencingToken token, Mode mode, Duration held, Duration remaining, String session)
+        String owner,
+        String purpose,
+        FencingToken token,
+        Mode mode,
+        Duration held,
+        Duration remaining,
+        String session,
+        String principal)
         implements Serializable {}

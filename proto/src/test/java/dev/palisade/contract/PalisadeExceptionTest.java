@@ -22,7 +22,14 @@ class PalisadeExceptionTest {
     private static final Rejection REJECTION =
             new Rejection(Reason.LIMIT_EXCEEDED, "too many", Map.of(Rejection.LIMIT, "locks"));
     private static final HolderInfo HOLDER = new HolderInfo(
-            "a", "sale", new FencingToken(7), Mode.EXCLUSIVE, Duration.ofSeconds(3), Duration.ofSeconds(5), "0011aabb");
+            "a",
+            "sale",
+            new FencingToken(7),
+            Mode.EXCLUSIVE,
+            Duration.ofSeconds(3),
+            Duration.ofSeconds(5),
+            "0011aabb",
+            "");
 
     static Stream<PalisadeException> all() {
         return Stream.of(

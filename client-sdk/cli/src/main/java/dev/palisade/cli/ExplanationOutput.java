@@ -91,6 +91,7 @@ final class ExplanationOutput {
         if (event.hasRefusal()) {
             ReportedRefusal refusal = event.getRefusal();
             json.addProperty("guard", refusal.getGuard());
+            json.addProperty("guard_principal", refusal.getPrincipal());
             json.addProperty("resource", refusal.getResource());
             json.addProperty("reason", refusal.getReason());
             json.addProperty("presented_token", refusal.getPresentedToken());

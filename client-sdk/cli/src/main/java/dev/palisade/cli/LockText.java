@@ -73,6 +73,7 @@ final class LockText {
             JsonObject one = new JsonObject();
             one.addProperty("session", waiter.getSession());
             one.addProperty("owner", waiter.getOwner());
+            one.addProperty("principal", waiter.getPrincipal());
             one.addProperty("purpose", waiter.getPurpose());
             one.addProperty("mode", mode(waiter.getMode()));
             add(one, "waited_millis", waiter.getWaitedMillis());
@@ -93,6 +94,7 @@ final class LockText {
         JsonObject json = new JsonObject();
         json.addProperty("session", holder.getSession());
         json.addProperty("owner", holder.getOwner());
+        json.addProperty("principal", holder.getPrincipal());
         json.addProperty("purpose", holder.getPurpose());
         json.addProperty("token", holder.getToken());
         json.addProperty("mode", mode(holder.getMode()));
@@ -141,7 +143,7 @@ final class LockText {
         rows.add(List.of("HOLDER", "PURPOSE", "MODE", "TOKEN", "SINCE", "LEASE ENDS IN"));
         for (Holder holder : lock.getHoldersList()) {
             rows.add(List.of(
-                    named(holder.getOwner()),
+                    client(holder.getOwner(), holder.getPrincipal()),
                     named(holder.getPurpose()),
                     word(holder.getMode()),
                     String.valueOf(holder.getToken()),
@@ -158,13 +160,18 @@ final class LockText {
         for (Waiter waiter : lock.getWaitersList()) {
             rows.add(List.of(
                     String.valueOf(place++),
-                    named(waiter.getOwner()),
+                    client(waiter.getOwner(), waiter.getPrincipal()),
                     named(waiter.getPurpose()),
                     word(waiter.getMode()),
                     Ages.agoMillis(waiter.getWaitedMillis(), clock.instant(), clock.getZone()),
                     waiter.getOffered() ? "offered" : ""));
         }
         return rows;
+    }
+
+    /** What the client calls itself, and whom the lock server has authenticated. */
+    static String client(String owner, String principal) {
+        return named(owner) + (principal.isEmpty() || principal.equals(owner) ? "" : " as " + principal);
     }
 
     private static String named(String text) {

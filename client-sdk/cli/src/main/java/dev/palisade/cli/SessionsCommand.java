@@ -64,7 +64,7 @@ final class SessionsCommand implements Callable<Integer> {
             String since = Ages.ago(connectedAt(session), clock.instant(), clock.getZone());
             rows.add(List.of(
                     session.getSession(),
-                    session.getOwner(),
+                    LockText.client(session.getOwner(), session.getPrincipal()),
                     Ages.count(session.getLeases()),
                     Ages.count(session.getWaiting()),
                     session.getConnected() ? since : "disconnected; was connected " + since,
@@ -77,6 +77,7 @@ final class SessionsCommand implements Callable<Integer> {
         JsonObject json = new JsonObject();
         json.addProperty("session", session.getSession());
         json.addProperty("owner", session.getOwner());
+        json.addProperty("principal", session.getPrincipal());
         LockText.add(json, "generation", session.getSessionGen());
         json.addProperty("connected", session.getConnected());
         json.addProperty("connected_at", connectedAt(session).toString());

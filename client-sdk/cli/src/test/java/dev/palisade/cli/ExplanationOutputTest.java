@@ -76,7 +76,7 @@ class ExplanationOutputTest {
                         .toString())
                 .isEqualTo(
                         "{\"at\":\"2023-11-14T22:14:59.000Z\",\"what\":\"REFUSED\",\"token\":33,\"text\":\"Refused.\","
-                                + "\"guard\":\"shop\",\"resource\":\"r\",\"reason\":\"TOKEN_STALE\",\"presented_token\":33,"
+                                + "\"guard\":\"shop\",\"guard_principal\":\"\",\"resource\":\"r\",\"reason\":\"TOKEN_STALE\",\"presented_token\":33,"
                                 + "\"mark_token\":65,\"count\":2}");
     }
 }

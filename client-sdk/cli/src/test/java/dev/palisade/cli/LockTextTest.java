@@ -83,9 +83,9 @@ class LockTextTest {
     void theJsonIsOneLineWithTheShapeOfTheReferencePage() {
         assertThat(LockText.json(lock(List.of(HOLDER), 1, 1_500)))
                 .hasToString(
-                        "{\"lock\":\"x\",\"holders\":[{\"session\":\"0a1b2c3d\",\"owner\":\"a\\u001b[31m\",\"purpose\":\"\",\"token\":33,"
+                        "{\"lock\":\"x\",\"holders\":[{\"session\":\"0a1b2c3d\",\"owner\":\"a\\u001b[31m\",\"principal\":\"\",\"purpose\":\"\",\"token\":33,"
                                 + "\"mode\":\"EXCLUSIVE\",\"held_millis\":30000,\"remaining_millis\":7000}],\"holders_total\":1,"
-                                + "\"waiters\":[{\"session\":\"\",\"owner\":\"b\",\"purpose\":\"dump\",\"mode\":\"SHARED\",\"waited_millis\":20000,"
+                                + "\"waiters\":[{\"session\":\"\",\"owner\":\"b\",\"principal\":\"\",\"purpose\":\"dump\",\"mode\":\"SHARED\",\"waited_millis\":20000,"
                                 + "\"offered\":true}],\"waiters_total\":3,\"lock_delay_millis\":1500,\"minimum_hold_millis\":0}");
     }
 

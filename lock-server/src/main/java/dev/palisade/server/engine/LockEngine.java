@@ -358,6 +358,12 @@ public final class LockEngine implements LockStore.Listener {
         usage.holds(principal, new LockRequest(lock, grant.request().id()), grant, store.nowMillis());
     }
 
+    /** Principal of a request that holds the lock or waits for it; empty without authentication, and where another server knows it. */
+    public String principalOf(LockName lock, RequestId request) {
+        Session session = sessions.of(request.session());
+        return session == null ? usage.principal(new LockRequest(lock, request)) : session.principal();
+    }
+
     /** Requests of {@code principal} that hold a lock or wait for one, as far as this server knows. */
     public int locksOf(String principal) {
         return usage.locks(principal);
@@ -844,8 +850,8 @@ public final class LockEngine implements LockStore.Listener {
     private void ended(LockName lock, LockEvent.Ended ended) {
         RequestId request = ended.tombstone().request();
         End end = ended.tombstone().end();
-        usage.ended(new LockRequest(lock, request));
         note(lock, ended.tombstone());
+        usage.ended(new LockRequest(lock, request));
         if (store.mayLosePast() && ended.tombstone().token() != 0) {
             endedGrants.add(ended.tombstone().grant());
         }
@@ -900,6 +906,14 @@ public final class LockEngine implements LockStore.Listener {
                 "grant", ended.grant(),
                 "session", ended.request().session().shortened(),
                 "detail", ended.detail()));
+        Session session = sessions.of(ended.request().session());
+        if (session != null) {
+            Collections.addAll(pairs, "owner", session.owner());
+        }
+        String principal = principalOf(lock, ended.request());
+        if (!principal.isEmpty()) {
+            Collections.addAll(pairs, "principal", principal);
+        }
         EndCause.of(ended.end(), ended.detail()).ifPresent(cause -> Collections.addAll(pairs, "cause", cause));
         if (forced) {
             events.tellAlways(event, pairs.toArray());

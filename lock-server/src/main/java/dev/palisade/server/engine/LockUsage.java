@@ -141,6 +141,11 @@ final class LockUsage {
         }
     }
 
+    /** Whose request it is; empty: not known here. */
+    String principal(LockRequest request) {
+        return principals.getOrDefault(request, "");
+    }
+
     /** From now on no stream may have the request. It counts until {@code untilMillis}, unless it ends before. */
     void detached(LockRequest request, long untilMillis) {
         String principal = principals.get(request);

@@ -177,6 +177,7 @@ public final class Session {
         return new SessionPage.Listed(
                 id,
                 owner,
+                principal,
                 gen,
                 connected,
                 connectedAtMillis,

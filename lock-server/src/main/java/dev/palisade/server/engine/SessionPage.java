@@ -18,12 +18,14 @@ public record SessionPage(List<Listed> sessions, String nextAfter, long nowMilli
      * One session, as its newest stream has it.
      *
      * @param id never to be shown: whoever knows it can act for its owner
+     * @param principal empty without authentication
      * @param connected false: the stream broke, and the grace runs
      * @param waiting requests that wait, were offered the lock or are being decided
      */
     public record Listed(
             SessionId id,
             String owner,
+            String principal,
             long gen,
             boolean connected,
             long connectedAtMillis,

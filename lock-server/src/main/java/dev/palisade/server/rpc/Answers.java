@@ -206,7 +206,7 @@ final class Answers {
     }
 
     /** A page that would be too long for a message ends early, and the next goes on from there. */
-    static ListReply list(LockPage page) {
+    ListReply list(LockPage page) {
         ListReply.Builder reply = ListReply.newBuilder();
         String nextAfter = page.nextAfter();
         int bytes = 0;
@@ -229,6 +229,7 @@ final class Answers {
             reply.addSessions(ListedSession.newBuilder()
                     .setSession(session.id().shortened())
                     .setOwner(session.owner())
+                    .setPrincipal(session.principal())
                     .setSessionGen(session.gen())
                     .setConnected(session.connected())
                     .setConnectedAtEpochMillis(session.connectedAtMillis())
@@ -241,22 +242,23 @@ final class Answers {
                 .build();
     }
 
-    private static DescribeReply described(LockState state, long now) {
+    private DescribeReply described(LockState state, long now) {
         DescribeReply.Builder reply = totals(state, now);
-        state.holders().stream().limit(LISTED_MAX).forEach(grant -> reply.addHolders(holder(grant, now)));
+        state.holders().stream().limit(LISTED_MAX).forEach(grant -> reply.addHolders(holder(state.name(), grant, now)));
         state.offers().stream()
                 .limit(LISTED_MAX)
-                .forEach(offer -> reply.addWaiters(waiter(offer.waiter(), now).setOffered(true)));
+                .forEach(offer -> reply.addWaiters(
+                        waiter(state.name(), offer.waiter(), now).setOffered(true)));
         state.waiters().stream()
                 .limit(LISTED_MAX - reply.getWaitersCount())
-                .forEach(waiter -> reply.addWaiters(waiter(waiter, now)));
+                .forEach(waiter -> reply.addWaiters(waiter(state.name(), waiter, now)));
         return reply.build();
     }
 
     /** As in a list, with the first holder only and without the waiters; their numbers count all. */
-    static DescribeReply summary(LockState state, long now) {
+    DescribeReply summary(LockState state, long now) {
         DescribeReply.Builder reply = totals(state, now);
-        state.holders().stream().limit(1).forEach(grant -> reply.addHolders(holder(grant, now)));
+        state.holders().stream().limit(1).forEach(grant -> reply.addHolders(holder(state.name(), grant, now)));
         return reply.build();
     }
 
@@ -338,6 +340,13 @@ final class Answers {
         return reply.build();
     }
 
+    private Holder holder(LockName lock, Grant grant, long now) {
+        return holder(grant, now).toBuilder()
+                .setPrincipal(engine.principalOf(lock, grant.request().id()))
+                .build();
+    }
+
+    /** Without its principal: the caller may acquire the lock, and perhaps not describe it. */
     private static Holder holder(Grant grant, long now) {
         Request request = grant.request();
         return Holder.newBuilder()
@@ -353,14 +362,15 @@ final class Answers {
                 .build();
     }
 
-    private static Waiter.Builder waiter(dev.palisade.server.core.Waiter waiter, long now) {
+    private Waiter.Builder waiter(LockName lock, dev.palisade.server.core.Waiter waiter, long now) {
         Request request = waiter.request();
         return Waiter.newBuilder()
                 .setMode(mode(request.mode()))
                 .setOwner(request.owner())
                 .setPurpose(request.purpose())
                 .setWaitedMillis(now - waiter.queuedAtMillis())
-                .setSession(request.id().session().shortened());
+                .setSession(request.id().session().shortened())
+                .setPrincipal(engine.principalOf(lock, request.id()));
     }
 
     private static dev.palisade.proto.v1.Mode mode(Mode mode) {

@@ -53,7 +53,7 @@ final class ExplanationCodec {
         long now = engine.nowMillis();
         List<RefusalReport> reports = new ArrayList<>();
         for (ReportedRefusal refusal : request.getRefusalsList()) {
-            RefusalReport report = report(guard, refusal, now);
+            RefusalReport report = report(guard, caller.principal(), refusal, now);
             if (caller.mayGuard(report.lock())) {
                 reports.add(report);
             }
@@ -62,11 +62,12 @@ final class ExplanationCodec {
         return ReportRefusalsReply.newBuilder().setTaken(reports.size()).build();
     }
 
-    private static RefusalReport report(String guard, ReportedRefusal refusal, long now) {
+    private static RefusalReport report(String guard, String principal, ReportedRefusal refusal, long now) {
         long last = age("last_millis_ago", refusal.getLastMillisAgo());
         long first = age("first_millis_ago", refusal.getFirstMillisAgo());
         return new RefusalReport(
                 guard,
+                principal,
                 ProtoCodec.lock(refusal.getLock()),
                 Texts.checked("resource", refusal.getResource(), 1, RESOURCE_BYTES_MAX),
                 Texts.checked("reason", refusal.getReason(), 1, REASON_BYTES_MAX),
@@ -115,7 +116,8 @@ final class ExplanationCodec {
                 .setFirstMillisAgo(Math.max(0, now - refusal.firstAtMillis()))
                 .setLastMillisAgo(Math.max(0, now - refusal.lastAtMillis()))
                 .setCount(refusal.count())
-                .setGuard(refusal.guard());
+                .setGuard(refusal.guard())
+                .setPrincipal(refusal.principal());
         refusal.markRaisedAtMillis().ifPresent(at -> reported.setMarkRaisedMillisAgo(Math.max(0, now - at)));
         return reported.build();
     }

@@ -102,7 +102,7 @@ public final class InProcessClient {
             String beginning = ProtoCodec.prefix(prefix);
             return locks.listed(
                     () -> snapshots.of(beginning),
-                    all -> SortedLocks.of(all, caller.visible(beginning), order, page, size));
+                    all -> SortedLocks.of(all, caller.visible(beginning), order, page, size, locks.answers()));
         } catch (dev.palisade.contract.RejectedException e) {
             return CompletableFuture.failedFuture(locks.noted(e.rejection()).asException());
         }

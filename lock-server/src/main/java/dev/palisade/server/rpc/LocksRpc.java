@@ -321,7 +321,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     String after = PageToken.name(request.getPageToken(), request.getPrefix());
                     int size = ProtoCodec.pageSize(request.getPageSize());
                     VisibleLocks visible = new VisibleLocks(Caller.KEY.get().visible(prefix), engine);
-                    return listings.list(() -> visible.page(after, size), Answers::list);
+                    return listings.list(() -> visible.page(after, size), answers::list);
                 },
                 reply -> reply);
     }
@@ -358,6 +358,10 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     @Override
     public void store(StoreRequest request, StreamObserver<StoreReply> out) {
         unary(request, out, () -> CompletableFuture.completedFuture(engine.store()), Answers::store);
+    }
+
+    Answers answers() {
+        return answers;
     }
 
     /** As {@link ListExecutor#list}, with the listings of {@link #list}. */

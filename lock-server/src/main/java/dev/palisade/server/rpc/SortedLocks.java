@@ -18,7 +18,8 @@ public record SortedLocks(List<DescribeReply> locks, int locksTotal, boolean isC
     }
 
     /** @param visible in the order of names, without overlap; of the locks of {@code all} those that may be listed */
-    static SortedLocks of(LockPage all, List<Rights.Range> visible, LockOrder order, int page, int size) {
+    static SortedLocks of(
+            LockPage all, List<Rights.Range> visible, LockOrder order, int page, int size, Answers answers) {
         List<LockState> listed = all.locks().stream()
                 .filter(state -> visible.stream().anyMatch(range -> isIn(range, state)))
                 .sorted(order.comparator())
@@ -26,7 +27,7 @@ public record SortedLocks(List<DescribeReply> locks, int locksTotal, boolean isC
         List<DescribeReply> locks = listed.stream()
                 .skip((page - 1L) * size)
                 .limit(size)
-                .map(state -> Answers.summary(state, all.nowMillis()))
+                .map(state -> answers.summary(state, all.nowMillis()))
                 .toList();
         return new SortedLocks(locks, listed.size(), all.nextAfter().isEmpty());
     }

@@ -359,6 +359,22 @@ class LockEngineTest {
     }
 
     @Test
+    void expiredLeaseIsLoggedWithItsOwnerAndPrincipal() {
+        Session session = engine.attach(SESSION, 1, "worker", false, new Deaf(), new SessionHolder("web", 9));
+        session.holds(
+                new Grant(
+                        new Request(
+                                new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "", ""),
+                        new FencingToken(5),
+                        1,
+                        10_001),
+                new LockName("a"));
+        Tombstone ended = new Tombstone(new RequestId(SESSION, 1), new GrantId(1, 1), 5, End.EXPIRED, 1, "");
+        engine.changed(LockState.unused(new LockName("a"), 0), List.of(new LockEvent.Ended(ended, 0)), 1);
+        assertThat(events).last().asString().startsWith("event=lease_expired ").endsWith(" owner=worker principal=web");
+    }
+
+    @Test
     void whatAServerRefusesBecauseItStopsIsNoOutage() {
         engine.stopFreeing();
         store.busy = true;

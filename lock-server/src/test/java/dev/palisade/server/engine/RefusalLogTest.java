@@ -12,7 +12,7 @@ class RefusalLogTest {
 
     private static RefusalReport report(String lock, long token, long at) {
         return new RefusalReport(
-                "shop", new LockName(lock), "r", "TOKEN_STALE", token, 900, OptionalLong.empty(), at, at, 1);
+                "shop", "", new LockName(lock), "r", "TOKEN_STALE", token, 900, OptionalLong.empty(), at, at, 1);
     }
 
     @Test

@@ -22,6 +22,7 @@ import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.ListReply;
 import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ReleaseRequest;
@@ -30,6 +31,7 @@ import dev.palisade.proto.v1.ReportRefusalsRequest;
 import dev.palisade.proto.v1.ReportedRefusal;
 import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.access.AccessFile;
 import dev.palisade.server.access.Policy;
@@ -626,6 +628,43 @@ class AccessTest {
         assertThat(refusal(() -> stub("alice").acquire(acquire("x")))).isEqualTo(Reason.PERMISSION_DENIED);
         assertThat(causeOfEnd("alice")).isEqualTo(EndCause.RIGHTS_CHANGED);
         assertThat(causeOfEnd("bob")).isEqualTo(EndCause.TOKENS_WITHDRAWN);
+    }
+
+    @Test
+    void viewsNameThePrincipalsOfHoldersWaitersAndSessions() throws Exception {
+        var unusedStream = ended("bob", 2); // Holds other/bob.
+        stub("alice").acquire(acquire("walk/1"));
+        assertThat(describe("walk/1").getHolders(0).getPrincipal())
+                .as("by a unary call")
+                .isEqualTo("alice");
+        assertThat(Awaitility.await()
+                        .until(() -> describe("other/bob"), lock -> lock.getHoldersCount() > 0)
+                        .getHolders(0)
+                        .getPrincipal())
+                .isEqualTo("bob");
+        Call waits = Call.newBuilder()
+                .setCallId(1)
+                .setAcquire(Served.acquire("other/bob", 1, 60_000))
+                .build();
+        assertThat(onStream(as("alice"), 7, waits)).isNull();
+        assertThat(describe("other/bob").getWaitersList())
+                .allMatch(waiter -> waiter.getPrincipal().equals("alice"));
+        assertThat(stub("alice")
+                        .acquire(Served.acquire("other/bob", 2, 0)
+                                .setSessionId(Served.session(1))
+                                .build())
+                        .getBusy()
+                        .getHolder()
+                        .getPrincipal())
+                .as("to acquire is not to describe")
+                .isEmpty();
+        assertThat(stub("alice").sessions(SessionsRequest.getDefaultInstance()).getSessionsList())
+                .extracting(ListedSession::getPrincipal)
+                .contains("bob");
+    }
+
+    private DescribeReply describe(String lock) {
+        return stub("alice").describe(DescribeRequest.newBuilder().setLock(lock).build());
     }
 
     private EndCause causeOfEnd(String name) {

@@ -427,12 +427,12 @@ class OperatorRpcTest {
         for (int i = 10; i < 50; i++) {
             locks.add(crowded("lock" + i));
         }
-        ListReply cut = Answers.list(new LockPage(locks, "", 1));
+        ListReply cut = served.rpc.answers().list(new LockPage(locks, "", 1));
         assertThat(cut.getSerializedSize()).isBetween(1 << 20, 5 << 18);
         int told = cut.getLocksCount();
         assertThat(told).isLessThan(40);
         assertThat(PageToken.name(cut.getNextPageToken(), "lock")).isEqualTo("lock" + (9 + told));
-        ListReply rest = Answers.list(new LockPage(locks.subList(told, told + 5), "lock99", 1));
+        ListReply rest = served.rpc.answers().list(new LockPage(locks.subList(told, told + 5), "lock99", 1));
         assertThat(rest.getLocksCount()).isEqualTo(5);
         assertThat(PageToken.name(rest.getNextPageToken(), "lock"))
                 .as("what was not cut goes on where the store said")

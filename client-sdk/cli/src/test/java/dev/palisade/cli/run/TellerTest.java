@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 class TellerTest {
     private static LockDescription heldBy(String owner) {
         HolderInfo holder = new HolderInfo(
-                owner, "", new FencingToken(33), Mode.EXCLUSIVE, Duration.ZERO, Duration.ofSeconds(10), "");
+                owner, "", new FencingToken(33), Mode.EXCLUSIVE, Duration.ZERO, Duration.ofSeconds(10), "", "");
         return new LockDescription(
                 new LockName("a"), List.of(holder), 1, List.of(), 0, Duration.ZERO, Duration.ZERO, Optional.empty());
     }

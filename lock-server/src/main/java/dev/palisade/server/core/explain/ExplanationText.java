@@ -143,7 +143,8 @@ final class ExplanationText {
 
     List<GrantExplanation.Event> of(RefusalReport refusal) {
         List<GrantExplanation.Event> events = new ArrayList<>();
-        String guard = "The guard " + Quoted.text(refusal.guard());
+        String guard = "The guard " + Quoted.text(refusal.guard())
+                + (refusal.principal().isEmpty() ? "" : " of " + Quoted.text(refusal.principal()));
         refusal.markRaisedAtMillis()
                 .ifPresent(at -> events.add(new GrantExplanation.Event(
                         at,

@@ -8,6 +8,7 @@ import java.util.OptionalLong;
  * reckoned back from the report's arrival.
  *
  * @param guard what the guard protects, or its process
+ * @param principal of the report; empty without authentication
  * @param reason a word of the list of reasons; a newer guard may have more
  * @param presentedToken that of the refused calls
  * @param markToken the larger token that the guard had seen; 0: it refused for another reason
@@ -16,6 +17,7 @@ import java.util.OptionalLong;
  */
 public record RefusalReport(
         String guard,
+        String principal,
         LockName lock,
         String resource,
         String reason,
@@ -32,13 +34,15 @@ public record RefusalReport(
                 && lock.equals(other.lock)
                 && reason.equals(other.reason)
                 && resource.equals(other.resource)
-                && guard.equals(other.guard);
+                && guard.equals(other.guard)
+                && principal.equals(other.principal);
     }
 
     /** Both as one report. */
     public RefusalReport and(RefusalReport other) {
         return new RefusalReport(
                 guard,
+                principal,
                 lock,
                 resource,
                 reason,

@@ -52,6 +52,7 @@ function holders(now) {
       html('h3', {}, 'Held by'),
       now.holders.length === 0 ? html('p', {}, free) : now.holders.map(holder => html('div', {class: 'card'}, facts([
         ['Owner', html('bdi', {}, holder.owner || 'not named')],
+        ['Principal', holder.principal && html('bdi', {}, holder.principal)],
         ['Purpose', holder.purpose && html('bdi', {}, holder.purpose)],
         ['Mode', mode(holder.mode)],
         ['Token', holder.token],
@@ -70,6 +71,7 @@ function queue(now) {
       now.waiters.length === 0 ? html('p', {class: 'note'}, 'Empty.')
         : html('ol', {class: 'queue'}, now.waiters.map(waiter => html('li', {},
             html('bdi', {}, waiter.owner || 'session ' + waiter.session),
+            waiter.principal ? [' as ', html('bdi', {}, waiter.principal)] : null,
             `, ${mode(waiter.mode)}, for ${duration(waiter.waitedMillis)}` + (waiter.offered ? ', offered the lock' : ''),
             waiter.purpose ? [': ', html('bdi', {}, waiter.purpose)] : null))),
       now.waitersTotal > now.waiters.length

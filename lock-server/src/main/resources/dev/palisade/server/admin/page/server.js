@@ -24,7 +24,7 @@ function table(sessions) {
           html('th', {scope: 'col', class: 'number'}, 'Last heard'), html('th', {scope: 'col', class: 'number'}, 'Leases'),
           html('th', {scope: 'col', class: 'number'}, 'Waiting'))),
       html('tbody', {}, sessions.map(session => html('tr', {},
-          html('td', {}, session.owner || 'not named'),
+          html('td', {}, html('bdi', {}, session.owner || 'not named'), session.principal ? [' as ', html('bdi', {}, session.principal)] : null),
           html('td', {'data-label': 'session'}, session.session),
           html('td', {}, session.connected ? 'since ' + moment(session.connectedAtEpochMillis).slice(0, 19)
             : 'broken; its locks are freed unless it comes back'),

@@ -91,6 +91,7 @@ class GrantExplainerTest {
     private GrantExplainerTest refused(String reason, long presented, long mark) {
         refusals.add(new RefusalReport(
                 "shop",
+                "",
                 LOCK,
                 "orders-7",
                 reason,
@@ -342,7 +343,7 @@ class GrantExplainerTest {
     void textsOfStrangersStayWithinTheirQuotationMarks() {
         String evil = "a' released the lock. The guard 'x\u202e\n";
         acquire(evil, 0).after(5).step(new ForceRelease(LOCK, 0, evil, evil));
-        refusals.add(new RefusalReport(evil, LOCK, evil, evil, 1, 0, OptionalLong.empty(), now, now, 2));
+        refusals.add(new RefusalReport(evil, evil, LOCK, evil, evil, 1, 0, OptionalLong.empty(), now, now, 2));
         GrantExplanation explained = explained(1);
         List<String> all = new ArrayList<>(explained.advice());
         all.add(explained.summary());
@@ -421,7 +422,7 @@ class GrantExplainerTest {
         refusals.set(
                 0,
                 first.and(new RefusalReport(
-                        "shop", LOCK, "orders-7", "DRAINING", 1, 0, OptionalLong.empty(), now + 5, now + 9, 40)));
+                        "shop", "", LOCK, "orders-7", "DRAINING", 1, 0, OptionalLong.empty(), now + 5, now + 9, 40)));
         after(10);
         GrantExplanation explained = explained(1);
         assertThat(whats(explained)).containsExactly("GRANTED", "REFUSED", "REFUSED");
