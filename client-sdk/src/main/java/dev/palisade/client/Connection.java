@@ -28,6 +28,7 @@ final class Connection {
     private final Channels channels;
     private final Backoff backoff;
     private final SessionId id;
+    private final OutageLog outages;
 
     @Nullable
     private SessionStream stream;
@@ -51,6 +52,7 @@ final class Connection {
         this.channels = channels;
         this.backoff = backoff;
         this.id = id;
+        this.outages = new OutageLog(channels.toString(), channels.count());
     }
 
     SessionId id() {
@@ -117,6 +119,7 @@ final class Connection {
             connected = true;
             sessions.incrementAndGet();
             welcomedNanos = loop.now().nanos();
+            outages.connected(welcomedNanos, channel == null ? "" : channel.authority());
             session.connected(which);
         }
     }
@@ -149,6 +152,8 @@ final class Connection {
         loop.in(backoff.nextDelayNanos(isStandby, channels.count(), loop.now().nanos()), this::connect);
         if (worked) {
             session.disconnected();
+        } else {
+            outages.failed(loop.now().nanos(), lastFailure);
         }
         rejection.ifPresent(session::refused);
     }
