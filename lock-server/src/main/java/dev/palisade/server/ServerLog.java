@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 
 /** The log of a lock server's process, on standard error. Set up in code: reading a file of XML is a tenth of a start. */
 final class ServerLog {
-    private static final String PATTERN = "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{20} %msg%n";
+    private static final String PATTERN = "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0}: %msg%n";
     /** All lines of a forced release of a lock's 2,000 holders. */
     private static final int QUEUED_LINES_MAX = 4_096;
 

@@ -54,8 +54,7 @@ class ServerLogTest {
         LoggingEvent event = new LoggingEvent("", logger, Level.INFO, "event={}", null, new Object[] {"granted"});
         event.setInstant(Instant.parse("2026-01-02T03:04:05.678Z"));
         assertThat(new String(standardError.getEncoder().encode(event), StandardCharsets.UTF_8))
-                .matches(
-                        "2026-01-0\\dT\\d\\d:\\d\\d:05\\.678(Z|[+-]\\d\\d:\\d\\d) INFO  dev\\.palisade\\.events event=granted\\R");
+                .matches("2026-01-0\\dT\\d\\d:\\d\\d:05\\.678(Z|[+-]\\d\\d:\\d\\d) INFO  events: event=granted\\R");
     }
 
     private AsyncAppender unwaited() {

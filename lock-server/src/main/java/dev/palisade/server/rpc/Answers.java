@@ -41,6 +41,7 @@ import dev.palisade.server.core.Request;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.SessionPage;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -72,9 +73,26 @@ final class Answers {
     Rejection noted(Rejection rejection) {
         engine.rejections().count(rejection);
         if (NOTED.contains(rejection.reason())) {
-            engine.events().refused(rejection);
+            engine.events().refused(rejection, caller(rejection));
         }
         return rejection;
+    }
+
+    /** What else is known of a refused call, for the log. */
+    private static Object[] caller(Rejection rejection) {
+        List<Object> pairs = new ArrayList<>();
+        String principal = Caller.KEY.get().principal();
+        if (!principal.isEmpty()) {
+            pairs.addAll(List.of("principal", principal));
+        }
+        String verb = rejection.metadata().get(Caller.VERB);
+        if (verb != null) {
+            pairs.addAll(List.of(Caller.VERB, verb));
+        }
+        if (!Caller.PEER.get().isEmpty()) {
+            pairs.addAll(List.of("peer", Caller.PEER.get()));
+        }
+        return pairs.toArray();
     }
 
     /** @param turns as many as were asked for */

@@ -108,7 +108,8 @@ public final class Authentication implements ServerInterceptor {
                     : refused("the token cannot be verified").rejection();
             return refuse(rejection, call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), call);
         }
-        return Contexts.interceptCall(context.withValue(Caller.KEY, verified), call, headers, next);
+        String peer = String.valueOf(call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+        return Contexts.interceptCall(context.withValues(Caller.KEY, verified, Caller.PEER, peer), call, headers, next);
     }
 
     private <Q, R> ServerCall.Listener<Q> refuse(

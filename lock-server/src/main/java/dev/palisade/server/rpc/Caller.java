@@ -42,6 +42,12 @@ final class Caller {
 
     static final Context.Key<Caller> KEY = Context.keyWithDefault("palisade-caller", ANYONE);
 
+    /** Address from which the call came, for the log; empty: not known. */
+    static final Context.Key<String> PEER = Context.keyWithDefault("palisade-peer", "");
+
+    /** Metadata of PERMISSION_DENIED: the verb that no line of the policy allows. */
+    static final String VERB = "verb";
+
     private final String principal;
     private final boolean hasToken;
     /** Of its JWT; null when it has none. */
@@ -254,7 +260,7 @@ final class Caller {
                 Reason.PERMISSION_DENIED,
                 principal + " may not " + verb + (lock.isEmpty() ? "" : " '" + lock + "'")
                         + ": no line of the policy allows it; palisade policy check explains it",
-                Map.of(Rejection.APPLIED, "no"));
+                Map.of(Rejection.APPLIED, "no", VERB, verb));
         return lock.isEmpty() ? denied : denied.with(Rejection.LOCK, lock);
     }
 

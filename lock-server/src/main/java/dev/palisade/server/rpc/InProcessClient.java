@@ -35,13 +35,16 @@ public final class InProcessClient {
     private final LockSnapshots snapshots;
     private final String issuer;
     private final Caller caller;
+    private final String peer;
     private final Executor replies;
 
-    InProcessClient(LocksRpc locks, LockSnapshots snapshots, String issuer, Caller caller, Executor replies) {
+    InProcessClient(
+            LocksRpc locks, LockSnapshots snapshots, String issuer, Caller caller, String peer, Executor replies) {
         this.locks = locks;
         this.snapshots = snapshots;
         this.issuer = issuer;
         this.caller = caller;
+        this.peer = peer;
         this.replies = replies;
     }
 
@@ -111,7 +114,7 @@ public final class InProcessClient {
     private <Q, R> CompletionStage<R> call(Q request, BiConsumer<Q, StreamObserver<R>> method) {
         CompletableFuture<R> reply = new CompletableFuture<>();
         Context.current()
-                .withValue(Caller.KEY, caller)
+                .withValues(Caller.KEY, caller, Caller.PEER, peer)
                 .run(() -> method.accept(request, new StreamObserver<R>() {
                     @Override
                     public void onNext(R message) {

@@ -603,6 +603,19 @@ class AccessTest {
     }
 
     @Test
+    void denialIsLoggedWithPrincipalVerbLockAndPeer() throws Exception {
+        assertThat(refusal(() -> stub("stranger").acquire(acquire("walk/1")))).isEqualTo(Reason.PERMISSION_DENIED);
+        Call call = Call.newBuilder().setCallId(1).setAcquire(acquire("walk/2")).build();
+        assertThat(onStream(as("stranger"), 9, call)).isEqualTo(Reason.PERMISSION_DENIED);
+        for (int i = 1; i <= 2; i++) {
+            String lock = "walk/" + i;
+            assertThat(served.events)
+                    .anyMatch(line -> line.matches("event=refused reason=PERMISSION_DENIED lock=" + lock
+                            + " principal=stranger verb=acquire peer=\\S+ message=.*"));
+        }
+    }
+
+    @Test
     void aDenialRepeatsNoNameThatIsNone() {
         String longest = "x".repeat(10_000);
         assertThat(refusal(() -> stub("stranger").acquire(acquire(longest)))).isEqualTo(Reason.MALFORMED_REQUEST);
