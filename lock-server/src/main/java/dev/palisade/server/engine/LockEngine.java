@@ -87,6 +87,7 @@ public final class LockEngine implements LockStore.Listener {
     private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
     private final LockUsage usage;
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
+    private volatile Runnable refusedAcquires = () -> {};
 
     /**
      * @param verifier throws SEQUENCER_INVALID for what {@code signer} did not sign
@@ -144,6 +145,16 @@ public final class LockEngine implements LockStore.Listener {
     /** The refusals that guards reported to this server. */
     public RefusalLog refusals() {
         return refusals;
+    }
+
+    /** Notifies {@code refused} of each acquire that is refused before it comes to the store, from now on. It must not block. */
+    public void onRefusedAcquire(Runnable refused) {
+        refusedAcquires = refused;
+    }
+
+    /** An acquire was refused before it came to a command. */
+    public void acquireRefused() {
+        refusedAcquires.run();
     }
 
     /** A call was rejected before it came to a command: an event, and counted. */
@@ -381,6 +392,7 @@ public final class LockEngine implements LockStore.Listener {
     /** Acquires for a stream: the answer comes at once, and a waiter is told of its offer later. */
     public CompletionStage<Answer> acquire(Session session, Asked asked, LockQuota quota) {
         if (session.size() >= config.locksPerSessionMax()) {
+            acquireRefused();
             return CompletableFuture.completedFuture(new Answer.Refused(new Rejection(
                     Reason.LIMIT_EXCEEDED,
                     "locksPerSessionMax is " + config.locksPerSessionMax() + "; release some first",
@@ -389,6 +401,7 @@ public final class LockEngine implements LockStore.Listener {
         boolean isRepeated = usage.counts(asked.named());
         Optional<Rejection> excess = usage.enter(asked.named(), asked.waitMillis() > 0, quota, store.nowMillis());
         if (excess.isPresent()) {
+            acquireRefused();
             return CompletableFuture.completedFuture(new Answer.Refused(excess.get()));
         }
         // Known before the store knows: if the stream breaks while the command is on its way, it must still be taken
@@ -423,6 +436,7 @@ public final class LockEngine implements LockStore.Listener {
         boolean isRepeated = usage.counts(asked.named());
         Optional<Rejection> excess = usage.enter(asked.named(), asked.waitMillis() > 0, quota, store.nowMillis());
         if (excess.isPresent()) {
+            acquireRefused();
             result.complete(new Answer.Refused(excess.get()));
             return result;
         }

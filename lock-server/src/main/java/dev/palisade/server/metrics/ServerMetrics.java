@@ -26,9 +26,11 @@ import java.time.Instant;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -122,6 +124,10 @@ public final class ServerMetrics implements AutoCloseable {
         gauge(ServerMetric.STREAMS, null, readings.streams());
         gauge(ServerMetric.CONNECTIONS, null, readings.connections());
         gauge(ServerMetric.UNSENT, null, readings.unsentBytes());
+        Timer refused = Objects.requireNonNull(
+                latencies(ServerMetric.ACQUIRE, AcquireOutcome.class).get(AcquireOutcome.REFUSED));
+        // The store times the others; these never come to it.
+        engine.onRefusedAcquire(() -> refused.record(0, TimeUnit.NANOSECONDS));
         RejectionCounts rejections = engine.rejections();
         for (Reason reason : Reason.values()) {
             counter(ServerMetric.REFUSALS, reason, () -> rejections.of(reason));

@@ -405,6 +405,9 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 }
             });
         } catch (RejectedException e) {
+            if (request instanceof AcquireRequest) {
+                engine.acquireRefused();
+            }
             out.onError(Rejections.toStatus(answers.noted(e.rejection())));
         }
     }

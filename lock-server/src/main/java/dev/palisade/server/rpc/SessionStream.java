@@ -276,6 +276,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         } catch (RejectedException e) {
             reply(call, reply -> reply.setRejected(Answers.rejected(answers.noted(e.rejection()))));
             if (call.hasAcquire()) {
+                engine.acquireRefused();
                 traces.rejected(call.getAcquire(), call.getTraceparent(), e.rejection());
             }
         }

@@ -62,6 +62,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -600,6 +601,20 @@ class AccessTest {
                 .build();
         assertThat(refusal(() -> stub("stranger").leave(leave))).isEqualTo(Reason.PERMISSION_DENIED);
         assertThat(stub("alice").leave(leave).getWasWaiting()).isFalse();
+    }
+
+    @Test
+    void refusedAcquiresAreCountedAlsoBeforeTheStore() throws Exception {
+        AtomicInteger refused = new AtomicInteger();
+        served.engine.onRefusedAcquire(refused::incrementAndGet);
+        assertThat(refusal(() -> stub("stranger").acquire(acquire("walk/1")))).isEqualTo(Reason.PERMISSION_DENIED);
+        Call call = Call.newBuilder().setCallId(1).setAcquire(acquire("walk/2")).build();
+        assertThat(onStream(as("stranger"), 9, call)).isEqualTo(Reason.PERMISSION_DENIED);
+        Files.writeString(policy, "allow bob * *\nlimit bob locks=1\n");
+        change();
+        stub("bob").acquire(acquire("walk/1"));
+        assertThat(refusal(() -> stub("bob").acquire(acquire("walk/2")))).isEqualTo(Reason.LIMIT_EXCEEDED);
+        assertThat(refused).hasValue(3);
     }
 
     @Test
