@@ -56,10 +56,19 @@ public final class Operations {
      * @param token empty: the request had none yet
      * @param grant the grant that the request had or would have had
      * @param owner what the client called itself; may be empty
-     * @param detail the purpose of what was granted or queued; who did it and why, when a person did; else empty
+     * @param detail the purpose of what was granted or queued; who did it and why, when a person did; why it was abandoned; else empty
+     * @param cause of ABANDONED: a word of the reference of commands, such as CONNECTION_BROKE; empty when no cause is recorded
+     * @param isAfterGap whether things that happened right before may be missing; false from an older server
      */
     public record HistoryEntry(
-            Instant at, String what, Optional<FencingToken> token, GrantId grant, String owner, String detail) {}
+            Instant at,
+            String what,
+            Optional<FencingToken> token,
+            GrantId grant,
+            String owner,
+            String detail,
+            String cause,
+            boolean isAfterGap) {}
 
     /**
      * A token that nobody was or will be granted.

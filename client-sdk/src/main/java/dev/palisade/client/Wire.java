@@ -184,7 +184,9 @@ final class Wire {
                 entry.getToken() == 0 ? Optional.empty() : Optional.of(new FencingToken(entry.getToken())),
                 grantId(entry.getGrantId()),
                 entry.getOwner(),
-                entry.getDetail());
+                entry.getDetail(),
+                entry.getCause(),
+                entry.getAfterGap());
     }
 
     private static HolderInfo holder(Holder holder) {

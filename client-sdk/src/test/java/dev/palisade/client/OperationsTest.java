@@ -243,7 +243,11 @@ class OperationsTest {
                     request,
                     HistoryReply.newBuilder()
                             .addEntries(queued)
-                            .addEntries(queued.toBuilder().setWhat("OFFERED").setToken(7))
+                            .addEntries(queued.toBuilder()
+                                    .setWhat("OFFERED")
+                                    .setToken(7)
+                                    .setCause("WORD")
+                                    .setAfterGap(true))
                             .build(),
                     out);
         }
@@ -314,14 +318,23 @@ class OperationsTest {
         assertThat(operations.history("a"))
                 .containsExactly(
                         new Operations.HistoryEntry(
-                                Instant.ofEpochSecond(1), "QUEUED", Optional.empty(), new GrantId(0, 0), "me", ""),
+                                Instant.ofEpochSecond(1),
+                                "QUEUED",
+                                Optional.empty(),
+                                new GrantId(0, 0),
+                                "me",
+                                "",
+                                "",
+                                false),
                         new Operations.HistoryEntry(
                                 Instant.ofEpochSecond(1),
                                 "OFFERED",
                                 Optional.of(new FencingToken(7)),
                                 new GrantId(0, 0),
                                 "me",
-                                ""));
+                                "",
+                                "WORD",
+                                true));
         assertThat(operations.explain("a", OptionalLong.empty()))
                 .isEqualTo(new LockExplanation(
                         new LockName("a"),

@@ -26,7 +26,9 @@ class LockHistoriesTest {
                     Optional.of(new FencingToken(grant)),
                     new GrantId(0, grant),
                     "c",
-                    ""));
+                    "",
+                    "",
+                    false));
         }
         return entries;
     }
