@@ -908,6 +908,20 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
+    /** Why the lease was not renewed, as far as this server knows: it had the stream. */
+    private void addExpiry(List<Object> pairs, Session session, Tombstone ended) {
+        long began = session.held(ended.grant())
+                .map(held -> ended.endedAtMillis() - held.grant().request().ttlMillis())
+                .orElse(ended.endedAtMillis());
+        boolean inOutage = outage.newest().stream().anyMatch(each -> each.overlaps(began, ended.endedAtMillis()));
+        Collections.addAll(
+                pairs,
+                "cause",
+                inOutage ? "STORE_OUTAGE" : "NOT_RENEWED",
+                "silent_ms",
+                Math.max(0, store.nowMillis() - session.heardAtMillis()));
+    }
+
     private void note(LockName lock, Tombstone ended) {
         boolean forced = ended.end() == End.FORCE_RELEASED;
         if (!forced && ended.end() != End.EXPIRED && ended.end() != End.ABANDONED) {
@@ -927,6 +941,9 @@ public final class LockEngine implements LockStore.Listener {
         String principal = principalOf(lock, ended.request());
         if (!principal.isEmpty()) {
             Collections.addAll(pairs, "principal", principal);
+        }
+        if (session != null && ended.end() == End.EXPIRED) {
+            addExpiry(pairs, session, ended);
         }
         EndCause.of(ended.end(), ended.detail()).ifPresent(cause -> Collections.addAll(pairs, "cause", cause));
         if (forced) {

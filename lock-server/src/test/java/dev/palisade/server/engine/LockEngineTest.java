@@ -44,6 +44,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The engine before a store that can be busy; with the real one it is tested through its gRPC face. */
 class LockEngineTest {
@@ -358,8 +360,9 @@ class LockEngineTest {
                 .containsExactly("GRANTED", "STORE_OUTAGE", "EXPIRED", "LAST_FRAME");
     }
 
-    @Test
-    void expiredLeaseIsLoggedWithItsOwnerAndPrincipal() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void expiredLeaseIsLoggedWithItsClientAndCause(boolean inOutage) {
         Session session = engine.attach(SESSION, 1, "worker", false, new Deaf(), new SessionHolder("web", 9));
         session.holds(
                 new Grant(
@@ -369,9 +372,20 @@ class LockEngineTest {
                         1,
                         10_001),
                 new LockName("a"));
-        Tombstone ended = new Tombstone(new RequestId(SESSION, 1), new GrantId(1, 1), 5, End.EXPIRED, 1, "");
-        engine.changed(LockState.unused(new LockName("a"), 0), List.of(new LockEvent.Ended(ended, 0)), 1);
-        assertThat(events).last().asString().startsWith("event=lease_expired ").endsWith(" owner=worker principal=web");
+        if (inOutage) {
+            store.now = 6_000;
+            store.busy = true;
+            leave();
+        }
+        store.now = 10_001;
+        Tombstone ended = new Tombstone(new RequestId(SESSION, 1), new GrantId(1, 1), 5, End.EXPIRED, 10_001, "");
+        engine.changed(LockState.unused(new LockName("a"), 0), List.of(new LockEvent.Ended(ended, 0)), 10_001);
+        assertThat(events)
+                .last()
+                .asString()
+                .startsWith("event=lease_expired ")
+                .endsWith(" owner=worker principal=web cause=" + (inOutage ? "STORE_OUTAGE" : "NOT_RENEWED")
+                        + " silent_ms=10000");
     }
 
     @Test

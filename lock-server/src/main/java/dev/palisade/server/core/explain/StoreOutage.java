@@ -8,7 +8,8 @@ package dev.palisade.server.core.explain;
  * @param isOver whether the store has answered since
  */
 public record StoreOutage(long beganAtMillis, long lastRefusedAtMillis, long refused, boolean isOver) {
-    boolean overlaps(long fromMillis, long toMillis) {
+    /** Whether some of it is between the two times. */
+    public boolean overlaps(long fromMillis, long toMillis) {
         return beganAtMillis <= toMillis && lastRefusedAtMillis >= fromMillis;
     }
 }
