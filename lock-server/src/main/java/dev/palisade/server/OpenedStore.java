@@ -55,9 +55,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
     private static OpenedStore embedded(
             ServerCommand config, Limits limits, SecureRandom random, EventLog events, Consumer<String> fatal)
             throws StoreUnusable {
-        int locksMax = config.locksMax == null
-                ? LoggedStoreConfig.locksMax(Runtime.getRuntime().maxMemory())
-                : config.locksMax;
+        int locksMax = locksMax(config);
         LoggedStore store = EmbeddedStore.open(
                 new EmbeddedConfig(
                         config.dataDir, config.durability, LoggedStoreConfig.DEFAULTS.withLocksMax(locksMax)),
@@ -75,6 +73,12 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 null,
                 "data directory " + config.dataDir + ", tokens above " + store.epochBase() + survives,
                 store::isClosed);
+    }
+
+    private static int locksMax(ServerCommand config) {
+        return config.locksMax == null
+                ? LoggedStoreConfig.locksMax(Runtime.getRuntime().maxMemory())
+                : config.locksMax;
     }
 
     /** No lock is lost for a limit: those that the journal has stay, and only new names are refused. */
@@ -166,7 +170,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 random,
                 events);
         return LoggedStore.share(
-                LoggedStoreConfig.DEFAULTS.withLocksMax(config.locksMax),
+                LoggedStoreConfig.DEFAULTS.withLocksMax(locksMax(config)),
                 limits,
                 log,
                 new OwnershipMachine.Settings(config.claim.toMillis(), config.storeTimeout.toMillis(), false),

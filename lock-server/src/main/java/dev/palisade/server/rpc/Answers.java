@@ -69,28 +69,27 @@ final class Answers {
         this.engine = engine;
     }
 
-    /** The rejection; operators are told of those that mean a bug, an attack or a limit. */
-    Rejection noted(Rejection rejection) {
+    /** The rejection of a call of {@code caller}; operators are told of those that mean a bug, an attack or a limit. */
+    Rejection noted(Rejection rejection, Caller caller) {
         engine.rejections().count(rejection);
         if (NOTED.contains(rejection.reason())) {
-            engine.events().refused(rejection, caller(rejection));
+            engine.events().refused(rejection, shown(rejection, caller));
         }
         return rejection;
     }
 
-    /** What else is known of a refused call, for the log. */
-    private static Object[] caller(Rejection rejection) {
+    /** What else is known of a refused call, for the log. Not of the thread's context: another call may have made the result. */
+    private static Object[] shown(Rejection rejection, Caller caller) {
         List<Object> pairs = new ArrayList<>();
-        String principal = Caller.KEY.get().principal();
-        if (!principal.isEmpty()) {
-            pairs.addAll(List.of("principal", principal));
+        if (!caller.principal().isEmpty()) {
+            pairs.addAll(List.of("principal", caller.principal()));
         }
         String verb = rejection.metadata().get(Caller.VERB);
         if (verb != null) {
             pairs.addAll(List.of(Caller.VERB, verb));
         }
-        if (!Caller.PEER.get().isEmpty()) {
-            pairs.addAll(List.of("peer", Caller.PEER.get()));
+        if (!caller.peer().isEmpty()) {
+            pairs.addAll(List.of("peer", caller.peer()));
         }
         return pairs.toArray();
     }

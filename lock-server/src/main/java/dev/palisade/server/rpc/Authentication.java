@@ -108,8 +108,8 @@ public final class Authentication implements ServerInterceptor {
                     : refused("the token cannot be verified").rejection();
             return refuse(rejection, call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), call);
         }
-        String peer = String.valueOf(call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
-        return Contexts.interceptCall(context.withValues(Caller.KEY, verified, Caller.PEER, peer), call, headers, next);
+        Caller known = verified.from(call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+        return Contexts.interceptCall(context.withValue(Caller.KEY, known), call, headers, next);
     }
 
     private <Q, R> ServerCall.Listener<Q> refuse(
@@ -135,7 +135,7 @@ public final class Authentication implements ServerInterceptor {
     Caller authenticate(
             @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
         try {
-            return callerNow(presented, session, peer);
+            return callerNow(presented, session, peer).from(peer);
         } catch (RejectedException e) {
             refuse(e.rejection(), peer);
             throw e;

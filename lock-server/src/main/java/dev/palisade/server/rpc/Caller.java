@@ -18,6 +18,7 @@ import dev.palisade.server.core.Grant;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.LockQuota;
 import io.grpc.Context;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -42,9 +43,6 @@ final class Caller {
 
     static final Context.Key<Caller> KEY = Context.keyWithDefault("palisade-caller", ANYONE);
 
-    /** Address from which the call came, for the log; empty: not known. */
-    static final Context.Key<String> PEER = Context.keyWithDefault("palisade-peer", "");
-
     /** Metadata of PERMISSION_DENIED: the verb that no line of the policy allows. */
     static final String VERB = "verb";
 
@@ -56,6 +54,8 @@ final class Caller {
     private final @Nullable AccessControl access;
     /** Of the stream, when it was opened or last looked at. */
     private volatile @Nullable Rights rights;
+
+    private volatile String peer = "";
 
     private Caller(String principal, boolean hasToken, @Nullable JwtIdentity jwt, @Nullable AccessControl access) {
         this.principal = principal;
@@ -129,6 +129,17 @@ final class Caller {
     /** Empty without authentication. */
     String principal() {
         return principal;
+    }
+
+    /** This caller, of a call that came from {@code address}. */
+    Caller from(@Nullable SocketAddress address) {
+        peer = String.valueOf(address);
+        return this;
+    }
+
+    /** Address from which the call came, for the log; empty without authentication. */
+    String peer() {
+        return peer;
     }
 
     /**

@@ -35,16 +35,13 @@ public final class InProcessClient {
     private final LockSnapshots snapshots;
     private final String issuer;
     private final Caller caller;
-    private final String peer;
     private final Executor replies;
 
-    InProcessClient(
-            LocksRpc locks, LockSnapshots snapshots, String issuer, Caller caller, String peer, Executor replies) {
+    InProcessClient(LocksRpc locks, LockSnapshots snapshots, String issuer, Caller caller, Executor replies) {
         this.locks = locks;
         this.snapshots = snapshots;
         this.issuer = issuer;
         this.caller = caller;
-        this.peer = peer;
         this.replies = replies;
     }
 
@@ -107,14 +104,15 @@ public final class InProcessClient {
                     () -> snapshots.of(beginning),
                     all -> SortedLocks.of(all, caller.visible(beginning), order, page, size, locks.answers()));
         } catch (dev.palisade.contract.RejectedException e) {
-            return CompletableFuture.failedFuture(locks.noted(e.rejection()).asException());
+            return CompletableFuture.failedFuture(
+                    locks.noted(e.rejection(), caller).asException());
         }
     }
 
     private <Q, R> CompletionStage<R> call(Q request, BiConsumer<Q, StreamObserver<R>> method) {
         CompletableFuture<R> reply = new CompletableFuture<>();
         Context.current()
-                .withValues(Caller.KEY, caller, Caller.PEER, peer)
+                .withValue(Caller.KEY, caller)
                 .run(() -> method.accept(request, new StreamObserver<R>() {
                     @Override
                     public void onNext(R message) {

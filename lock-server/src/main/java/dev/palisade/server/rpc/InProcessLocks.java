@@ -52,6 +52,6 @@ public final class InProcessLocks {
     public InProcessClient client(
             @Nullable Iterable<String> presented, @Nullable SSLSession session, @Nullable SocketAddress peer) {
         Caller caller = authentication == null ? Caller.ANYONE : authentication.authenticate(presented, session, peer);
-        return new InProcessClient(locks, snapshots, engine.config().issuer(), caller, String.valueOf(peer), replies);
+        return new InProcessClient(locks, snapshots, engine.config().issuer(), caller, replies);
     }
 }

@@ -370,8 +370,8 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     }
 
     /** The rejection, counted, and logged where operators should see it. */
-    Rejection noted(Rejection rejection) {
-        return answers.noted(rejection);
+    Rejection noted(Rejection rejection, Caller caller) {
+        return answers.noted(rejection, caller);
     }
 
     private CompletionStage<Answer> allowed(String lock, CompletionStage<Answer> stage) {
@@ -385,13 +385,14 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     private <A, T> void unary(
             Message request, StreamObserver<T> out, Supplier<CompletionStage<A>> submit, Function<A, T> encode) {
+        Caller caller = Caller.KEY.get();
         try {
-            Caller.KEY.get().require(request);
+            caller.require(request);
             var unused = submit.get().whenComplete((answer, failure) -> {
                 if (failure != null) {
                     out.onError(Rejections.toStatus(
                             failure.getCause() instanceof RejectedException refused
-                                    ? answers.noted(refused.rejection())
+                                    ? answers.noted(refused.rejection(), caller)
                                     : SUPERSEDED));
                     return;
                 }
@@ -399,7 +400,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     out.onNext(encode.apply(answer));
                     out.onCompleted();
                 } catch (RejectedException e) {
-                    out.onError(Rejections.toStatus(answers.noted(e.rejection())));
+                    out.onError(Rejections.toStatus(answers.noted(e.rejection(), caller)));
                 } catch (RuntimeException e) {
                     out.onError(Rejections.toStatus(Answers.unsaid(e)));
                 }
@@ -408,7 +409,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
             if (request instanceof AcquireRequest) {
                 engine.acquireRefused();
             }
-            out.onError(Rejections.toStatus(answers.noted(e.rejection())));
+            out.onError(Rejections.toStatus(answers.noted(e.rejection(), caller)));
         }
     }
 }

@@ -274,7 +274,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                             "call " + call.getCallId() + " names no command this server knows");
             }
         } catch (RejectedException e) {
-            reply(call, reply -> reply.setRejected(Answers.rejected(answers.noted(e.rejection()))));
+            reply(call, reply -> reply.setRejected(Answers.rejected(answers.noted(e.rejection(), caller))));
             if (call.hasAcquire()) {
                 engine.acquireRefused();
                 traces.rejected(call.getAcquire(), call.getTraceparent(), e.rejection());
@@ -307,7 +307,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private void answer(Call call, CompletionStage<Answer> stage, BiConsumer<Reply.Builder, Answer> encode) {
         var unused = stage.thenAccept(answer -> reply(call, reply -> {
             if (answer instanceof Answer.Refused refused) {
-                reply.setRejected(Answers.rejected(answers.noted(refused.rejection())));
+                reply.setRejected(Answers.rejected(answers.noted(refused.rejection(), caller)));
             } else {
                 encode.accept(reply, answer);
             }
@@ -322,7 +322,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         try {
             encode.accept(reply);
         } catch (RejectedException e) {
-            reply.setRejected(Answers.rejected(answers.noted(e.rejection())));
+            reply.setRejected(Answers.rejected(answers.noted(e.rejection(), caller)));
         } catch (RuntimeException e) {
             reply.setRejected(Answers.rejected(Answers.unsaid(e)));
         }
@@ -483,7 +483,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     /** Says no more, and lets the session go into its grace. */
     void end(Rejection rejection, EndCause cause) {
         endCause.compareAndSet(null, cause);
-        if (outbox.end(Rejections.toStatus(answers.noted(rejection)))) {
+        if (outbox.end(Rejections.toStatus(answers.noted(rejection, caller)))) {
             ReplyBudget.reset(context);
         }
         streams.isNotNobodys(this);

@@ -2,6 +2,7 @@ package dev.palisade.server.rpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.Message;
@@ -9,6 +10,7 @@ import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.ClientFrame;
@@ -628,6 +630,31 @@ class AccessTest {
                     .anyMatch(line -> line.matches("event=refused reason=PERMISSION_DENIED lock=" + lock
                             + " principal=stranger verb=acquire peer=\\S+ message=.*"));
         }
+    }
+
+    /** The release of another caller makes the result of the waiting call. */
+    @Test
+    void denialOfAWaiterIsLoggedAsItsOwn() throws Exception {
+        Granted held = stub("bob").acquire(acquire("walk/1")).getGranted();
+        ListenableFuture<AcquireReply> waiting = LocksGrpc.newFutureStub(as("alice"))
+                .acquire(Served.acquire("walk/1", 1, 60_000)
+                        .setSessionId(Served.session(2))
+                        .build());
+        Awaitility.await().until(() -> describe("walk/1").getWaitersTotal() == 1);
+        Files.writeString(policy, "allow bob * *\nallow alice acquire,describe other/*\n");
+        change();
+        stub("bob")
+                .release(ReleaseRequest.newBuilder()
+                        .setLock("walk/1")
+                        .setGrantId(held.getGrantId())
+                        .setToken(held.getToken())
+                        .setSessionId(Served.session(1))
+                        .build());
+        Awaitility.await().until(waiting::isDone);
+        assertThat(served.events)
+                .filteredOn(line -> line.contains("reason=PERMISSION_DENIED"))
+                .isNotEmpty()
+                .allMatch(line -> line.contains(" principal=alice "));
     }
 
     @Test
