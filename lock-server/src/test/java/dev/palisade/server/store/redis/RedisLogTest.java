@@ -34,6 +34,7 @@ class RedisLogTest {
     private static final String HEAD = "p:{0}:log:head";
     private static final String TOKENS = "p:{0}:log:token";
     private static final String RECORDS_OF_1 = "p:{0}:log:1:1";
+    private static final String RECORDS_OF_2 = "p:{0}:log:1:2";
 
     private RedisLogs logs;
     private RedisProcess redis;
@@ -169,20 +170,20 @@ class RedisLogTest {
     // ---- keys of something else
 
     @ParameterizedTest
-    @CsvSource({HEAD + ", hash", TOKENS + ", count of tokens", RECORDS_OF_1 + ", hash"})
+    @CsvSource({HEAD + ", hash", TOKENS + ", count of tokens", RECORDS_OF_2 + ", hash"})
     void aKeyOfAnotherTypeIsNamedAndNothingIsWritten(String key, String says) throws Exception {
-        log.add(body("one")); // Of record 1.
+        log.add(body("one"));
         log.add(body("two"));
         redis.ask("DEL", key);
         redis.ask("RPUSH", key, "something else");
         LogFailure failure = failure();
         assertThat(failure.kind()).isEqualTo(AppendFailure.UNKNOWN);
         assertThat(failure.line()).contains("WRONGTYPE");
-        assertThat(redis.ask("EXISTS", "p:{0}:log:1:2")).as("the other record").isEqualTo("0");
+        assertThat(redis.ask("EXISTS", RECORDS_OF_1)).as("the record before it").isEqualTo("0");
         assertThatThrownBy(() -> logs.open("b:1"))
                 .isInstanceOf(StoreUnusable.class)
                 .hasMessageContaining("has a key " + key + " that is no " + says);
-        if (key.equals(RECORDS_OF_1)) {
+        if (key.equals(RECORDS_OF_2)) {
             assertThat(log.claim(past(0, 1))).isInstanceOf(Claimed.class);
             assertThatThrownBy(this::records)
                     .isInstanceOf(StoreUnusable.class)
