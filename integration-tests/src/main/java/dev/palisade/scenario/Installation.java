@@ -87,8 +87,7 @@ public final class Installation implements AutoCloseable {
      * guard group, and a policy allows each client {@code stock/*} alone. Actors have their certificate.
      */
     public Installation secured(String... clients) {
-        List<String> keys = Child.java("-jar", jar("lock-server/target/palisade-server.jar"), "keys");
-        secured = SecuredHome.make(home.resolve("secure"), keys, List.of(clients));
+        secured = SecuredHome.make(home.resolve("secure"), List.of(clients));
         return this;
     }
 

@@ -1,11 +1,13 @@
 package dev.palisade.scenario;
 
+import dev.palisade.contract.OwnerOnly;
+import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.contract.crypto.SequencerKeys;
 import io.grpc.ChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.TlsChannelCredentials;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -17,10 +19,11 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
- * Files of a secured installation: an authority and its certificates by the JDK's keytool, a policy, and by {@code palisade
- * keys} the Ed25519 keyset of a guard group. They are valid for a day and stay in the installation's home.
+ * Files of a secured installation: an authority and its certificates by the JDK's keytool, a policy, and the Ed25519 keyset of
+ * a guard group. The certificates are valid for a day, and all files stay in the installation's home.
  */
 final class SecuredHome {
     private static final String CACERT = "PALISADE_CACERT";
@@ -34,21 +37,18 @@ final class SecuredHome {
         this.folder = folder;
     }
 
-    /**
-     * @param palisadeKeys command of {@code palisade keys}
-     * @param clients who may acquire the locks below {@code stock/}, and nothing else
-     */
-    static SecuredHome make(Path folder, List<String> palisadeKeys, List<String> clients) {
+    /** @param clients who may acquire the locks below {@code stock/}, and nothing else */
+    static SecuredHome make(Path folder, List<String> clients) {
         SecuredHome made = new SecuredHome(folder);
         try {
             Files.createDirectories(folder);
             made.certificates(clients);
-            made.keyset(palisadeKeys);
-            StringBuilder policy = new StringBuilder();
-            for (String client : clients) {
-                policy.append("allow dns:").append(hostOf(client)).append(" acquire,describe stock/*\n");
-            }
-            Files.writeString(made.file("policy.conf"), policy);
+            made.keyset();
+            made.write(
+                    "policy.conf",
+                    clients.stream()
+                            .map(client -> "allow dns:" + hostOf(client) + " acquire,describe stock/*\n")
+                            .collect(Collectors.joining()));
             return made;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -133,8 +133,12 @@ final class SecuredHome {
 
     /** Adds a key and its certificate to {@code store}; the password is in the environment, which others cannot read. */
     private static void keytool(Path store, String password, String alias, String extension, String... more) {
+        Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
+        if (!Files.isExecutable(keytool)) {
+            throw new ScenarioFailed("there is no " + keytool + "; run this with a Java that has its keytool");
+        }
         List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                keytool.toString(),
                 "-J-XX:TieredStopAtLevel=1",
                 "-genkeypair",
                 "-keystore",
@@ -154,40 +158,28 @@ final class SecuredHome {
                 "-ext",
                 extension));
         command.addAll(Arrays.asList(more));
-        run("keytool", command, Map.of("DEMO_STOREPASS", password));
-    }
-
-    private void keyset(List<String> palisadeKeys) throws IOException {
-        keys(palisadeKeys, "add", "--algorithm", "ed25519");
-        Files.write(file("stock.public.json"), keys(palisadeKeys, "export-public"));
-        Files.writeString(
-                file("groups.conf"), "group " + GROUP + " " + path("stock.json") + "\nlocks " + GROUP + " stock/*\n");
-    }
-
-    private List<String> keys(List<String> palisadeKeys, String verb, String... options) {
-        List<String> command = new ArrayList<>(palisadeKeys);
-        command.addAll(List.of(verb, "--keyset", path("stock.json")));
-        command.addAll(Arrays.asList(options));
-        return run("keys " + verb, command, Map.of());
-    }
-
-    private static List<String> run(String name, List<String> command, Map<String, String> environment) {
-        try (Child child = Child.start(name, command, environment)) {
+        try (Child child = Child.start("keytool", command, Map.of("DEMO_STOREPASS", password))) {
             List<String> output = child.remainingOutput();
-            int code = child.awaitExit();
-            if (code != 0) {
-                throw new ScenarioFailed(name + " ended with code " + code + "; it printed: " + output);
+            if (child.awaitExit() != 0) {
+                throw new ScenarioFailed("keytool failed; it printed: " + output);
             }
-            return output;
         }
+    }
+
+    private void keyset() throws IOException {
+        KeysetFile keyset = KeysetFile.openOrCreate(file("stock.json"), SequencerKeys.Algorithm.ED25519);
+        write("stock.public.json", keyset.keys().publicKeys().toJson());
+        write("groups.conf", "group " + GROUP + " " + keyset.path() + "\nlocks " + GROUP + " stock/*\n");
     }
 
     private void pem(String name, String kind, byte[] encoded) throws IOException {
         String body = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(encoded);
-        Files.writeString(
-                file(name),
-                "-----BEGIN " + kind + "-----\n" + body + "\n-----END " + kind + "-----\n",
-                StandardCharsets.US_ASCII);
+        write(name, "-----BEGIN " + kind + "-----\n" + body + "\n-----END " + kind + "-----\n");
+    }
+
+    /** For its owner alone, whatever the umask: servers refuse files that others can change. */
+    private void write(String name, String text) throws IOException {
+        OwnerOnly.restrict(Files.writeString(file(name), text));
     }
 
     private Path file(String name) {
