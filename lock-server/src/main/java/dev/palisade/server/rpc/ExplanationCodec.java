@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
+import java.util.regex.Pattern;
 
 /** Codec of explanations, and of the reports of guards that they are made of. A report is checked whole before any of it is kept. */
 final class ExplanationCodec {
@@ -25,6 +26,8 @@ final class ExplanationCodec {
     private static final int GUARD_BYTES_MAX = 256;
     private static final int RESOURCE_BYTES_MAX = 512;
     private static final int REASON_BYTES_MAX = 64;
+    private static final Pattern REASON = Pattern.compile("[A-Z_]+");
+    private static final Pattern NOT_OF_NAMES = Pattern.compile("[^A-Za-z0-9 ._:/@+,()\\[\\]-]");
     private static final long AGE_MILLIS_MAX = 86_400_000;
 
     private final LockEngine engine;
@@ -49,7 +52,10 @@ final class ExplanationCodec {
             throw RejectedException.malformed(
                     "refusals has " + request.getRefusalsCount() + " entries; use at most " + REFUSALS_MAX);
         }
-        String guard = Texts.checked("guard", request.getGuard(), 1, GUARD_BYTES_MAX);
+        // Of the guard's own words, and repeated in advice: nothing that reads as a sentence of this server's.
+        String guard = NOT_OF_NAMES
+                .matcher(Texts.checked("guard", request.getGuard(), 1, GUARD_BYTES_MAX))
+                .replaceAll("?");
         long now = engine.nowMillis();
         List<RefusalReport> reports = new ArrayList<>();
         for (ReportedRefusal refusal : request.getRefusalsList()) {
@@ -70,7 +76,7 @@ final class ExplanationCodec {
                 principal,
                 ProtoCodec.lock(refusal.getLock()),
                 Texts.checked("resource", refusal.getResource(), 1, RESOURCE_BYTES_MAX),
-                Texts.checked("reason", refusal.getReason(), 1, REASON_BYTES_MAX),
+                reason(refusal.getReason()),
                 ProtoCodec.within("presented_token", refusal.getPresentedToken(), 1, FencingToken.MAX),
                 ProtoCodec.within("mark_token", refusal.getMarkToken(), 0, FencingToken.MAX),
                 refusal.hasMarkRaisedMillisAgo()
@@ -79,6 +85,14 @@ final class ExplanationCodec {
                 now - Math.max(first, last),
                 now - last,
                 Math.max(1, ProtoCodec.within("count", refusal.getCount(), 0, Long.MAX_VALUE)));
+    }
+
+    private static String reason(String reason) {
+        Texts.checked("reason", reason, 1, REASON_BYTES_MAX);
+        if (!REASON.matcher(reason).matches()) {
+            throw RejectedException.malformed("reason is no word of docs/reference/reasons.md, such as TOKEN_STALE");
+        }
+        return reason;
     }
 
     private static long age(String field, long millis) {

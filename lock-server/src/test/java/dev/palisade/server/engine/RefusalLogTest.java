@@ -11,8 +11,12 @@ class RefusalLogTest {
     private final RefusalLog log = new RefusalLog();
 
     private static RefusalReport report(String lock, long token, long at) {
+        return report("", lock, token, at);
+    }
+
+    private static RefusalReport report(String reporter, String lock, long token, long at) {
         return new RefusalReport(
-                "shop", "", new LockName(lock), "r", "TOKEN_STALE", token, 900, OptionalLong.empty(), at, at, 1);
+                "shop", reporter, new LockName(lock), "r", "TOKEN_STALE", token, 900, OptionalLong.empty(), at, at, 1);
     }
 
     @Test
@@ -37,6 +41,19 @@ class RefusalLogTest {
                 .hasSize(RefusalLog.OF_LOCK_MAX)
                 .startsWith(85L)
                 .endsWith(100L);
+    }
+
+    @Test
+    void oneReporterCannotClearTheReportsOfOthers() {
+        log.add(report("web", "a", 1, 0));
+        for (int i = 1; i <= RefusalLog.OF_LOCK_MAX + 1; i++) {
+            log.add(report("flood", "a", i, i));
+        }
+        for (int i = 0; i < 2 * RefusalLog.OF_ALL_MAX; i++) {
+            log.add(report("flood", "lock-" + i, 1, 100 + i));
+        }
+        assertThat(log.of(new LockName("a")).stream().map(RefusalReport::principal)).containsExactly("web");
+        assertThat(log.newest(Integer.MAX_VALUE)).hasSize(RefusalLog.OF_ALL_MAX);
     }
 
     @Test
