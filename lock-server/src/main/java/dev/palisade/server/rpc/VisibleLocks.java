@@ -7,6 +7,7 @@ import dev.palisade.server.engine.LockEngine;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 
 /**
  * Listing of the locks that a caller may see, range by range: locks between the ranges are neither read nor named, not even by a page
@@ -27,34 +28,34 @@ final class VisibleLocks {
 
     /** @param after a lock's name; empty for the first page */
     CompletionStage<LockPage> page(String after, int size) {
-        return page(0, after, size);
+        return page(0, after, size, List.of());
     }
 
-    private CompletionStage<LockPage> page(int from, String after, int size) {
+    /** @param found in the ranges before; of several ranges one page is made, as long as it has room */
+    private CompletionStage<LockPage> page(int from, String after, int size, List<LockState> found) {
         int index = from;
         while (index < ranges.size() && isBefore(ranges.get(index), after)) {
             index++;
         }
         if (index == ranges.size()) {
-            return CompletableFuture.completedFuture(new LockPage(List.of(), "", 0));
+            return CompletableFuture.completedFuture(new LockPage(found, "", engine.nowMillis()));
         }
         Rights.Range range = ranges.get(index);
         int next = index + 1;
         String begun = after.startsWith(range.stem()) ? after : "";
-        return engine.list(range.stem(), begun, range.isPrefix() ? size : 1).thenCompose(page -> {
+        int room = size - found.size();
+        return engine.list(range.stem(), begun, range.isPrefix() ? room : 1).thenCompose(page -> {
             LockPage seen = range.isPrefix() ? page : exactly(range.stem(), page);
+            List<LockState> all = Stream.concat(found.stream(), seen.locks().stream()).toList();
             if (!seen.nextAfter().isEmpty() || next == ranges.size()) {
-                return CompletableFuture.completedFuture(seen);
+                return CompletableFuture.completedFuture(new LockPage(all, seen.nextAfter(), seen.nowMillis()));
             }
-            if (seen.locks().isEmpty() && !range.isPrefix() && next % RANGES_AT_A_TIME == 0) {
-                return CompletableFuture.completedFuture(new LockPage(List.of(), range.stem(), seen.nowMillis()));
+            boolean isFull = all.size() >= size;
+            if (isFull || (!range.isPrefix() && next % RANGES_AT_A_TIME == 0)) {
+                String last = isFull ? all.get(all.size() - 1).name().value() : range.stem();
+                return CompletableFuture.completedFuture(new LockPage(all, last, seen.nowMillis()));
             }
-            return seen.locks().isEmpty()
-                    ? page(next, after, size)
-                    : CompletableFuture.completedFuture(new LockPage(
-                            seen.locks(),
-                            seen.locks().get(seen.locks().size() - 1).name().value(),
-                            seen.nowMillis()));
+            return page(next, after, size, all);
         });
     }
 

@@ -395,6 +395,35 @@ class AccessTest {
         assertThat(listed("bob", "walk", 100)).containsExactly("walk/1", "walk/2", "walk/3");
     }
 
+    /** Of locks that the caller may not see, a page has neither the names nor the room. */
+    @Test
+    void pageOfSeveralRangesIsFull() throws Exception {
+        for (int i = 0; i < 6; i++) {
+            stub("alice").acquire(acquire("full/" + i));
+        }
+        Files.writeString(
+                policy,
+                """
+                allow alice * *
+                allow bob describe full/1
+                allow bob describe full/3
+                allow bob describe full/4
+                allow bob describe full/5
+                """);
+        change();
+        ListReply first =
+                stub("bob").list(ListRequest.newBuilder().setPageSize(3).build());
+        assertThat(first.getLocksList().stream().map(DescribeReply::getLock))
+                .containsExactly("full/1", "full/3", "full/4");
+        ListReply second = stub("bob")
+                .list(ListRequest.newBuilder()
+                        .setPageSize(3)
+                        .setPageToken(first.getNextPageToken())
+                        .build());
+        assertThat(second.getLocksList().stream().map(DescribeReply::getLock)).containsExactly("full/5");
+        assertThat(second.getNextPageToken()).isEmpty();
+    }
+
     @Test
     void aGuardReportsRefusalsOfItsLocksOnly() {
         ReportRefusalsRequest.Builder request =
