@@ -52,6 +52,15 @@ public final class AccessControl {
         return jwts == null || jwts.keys().isUsable();
     }
 
+    /** What a client without a usable token can show, for its refusal. */
+    public String advice() {
+        String ofUsers = "the token of a user, as palisade users add makes it (--token-file FILE)";
+        if (jwts == null) {
+            return "send " + ofUsers;
+        }
+        return "send a JWT of " + jwts.issuer() + (users == null ? "" : ", or " + ofUsers);
+    }
+
     /** The name of the user whose token it is. */
     public Optional<String> userOf(String token) {
         return users == null ? Optional.empty() : users.value().nameOf(token);

@@ -36,6 +36,7 @@ public final class JwtAuthenticator {
     private final JwtVerifier verifier;
     private final Executor thread;
     private final InstantSource clock;
+    private final String issuer;
     private final String shown;
     private final AddressShares pending = new AddressShares(PENDING_MAX, PENDING_SHARE);
     private final AddressShares waiting = new AddressShares(WAITING_MAX, WAITING_SHARE);
@@ -65,8 +66,8 @@ public final class JwtAuthenticator {
         this.verifier = new JwtVerifier(settings, clock);
         this.thread = thread;
         this.clock = clock;
-        this.shown =
-                "JWTs of " + settings.issuer() + " for audience " + settings.audience() + ", keys of " + keys.source();
+        this.issuer = settings.issuer() + " for audience " + settings.audience();
+        this.shown = "JWTs of " + issuer + ", keys of " + keys.source();
     }
 
     /**
@@ -119,6 +120,11 @@ public final class JwtAuthenticator {
     /** Whether the time has come; of the clock that tokens are verified with. */
     public boolean isPast(Instant instant) {
         return !clock.instant().isBefore(instant);
+    }
+
+    /** Such as {@code https://login.example.org for audience locks}. */
+    String issuer() {
+        return issuer;
     }
 
     /** Such as {@code JWTs of https://login.example.org for audience locks, keys of jwks.json}. */

@@ -220,14 +220,15 @@ public final class Authentication implements ServerInterceptor {
     private Caller byToken(String token) {
         return access.userOf(token)
                 .map(user -> Caller.ofToken(user, access))
-                .orElseThrow(() -> refused("the token is not one of a user of this lock server; check the token file,"
-                        + " or make another with palisade users add"));
+                .orElseThrow(
+                        () -> refused("the token is not one of a user of this lock server; check the token file, or "
+                                + access.advice()));
     }
 
     private Caller byCertificate(@Nullable SSLSession session) {
         X509Certificate certificate = session == null ? null : certificate(session);
         if (certificate == null) {
-            throw refused("the call has neither a token nor a client certificate; send a token (--token-file FILE)");
+            throw refused("the call has neither a token nor a client certificate; " + access.advice());
         }
         if (certificates != null && !certificates.isVerified(session)) {
             throw refused(ClientVerification.REFUSAL);

@@ -46,7 +46,8 @@ final class VisibleLocks {
         int room = size - found.size();
         return engine.list(range.stem(), begun, range.isPrefix() ? room : 1).thenCompose(page -> {
             LockPage seen = range.isPrefix() ? page : exactly(range.stem(), page);
-            List<LockState> all = Stream.concat(found.stream(), seen.locks().stream()).toList();
+            List<LockState> all =
+                    Stream.concat(found.stream(), seen.locks().stream()).toList();
             if (!seen.nextAfter().isEmpty() || next == ranges.size()) {
                 return CompletableFuture.completedFuture(new LockPage(all, seen.nextAfter(), seen.nowMillis()));
             }

@@ -52,7 +52,8 @@ class RefusalLogTest {
         for (int i = 0; i < 2 * RefusalLog.OF_ALL_MAX; i++) {
             log.add(report("flood", "lock-" + i, 1, 100 + i));
         }
-        assertThat(log.of(new LockName("a")).stream().map(RefusalReport::principal)).containsExactly("web");
+        assertThat(log.of(new LockName("a")).stream().map(RefusalReport::principal))
+                .containsExactly("web");
         assertThat(log.newest(Integer.MAX_VALUE)).hasSize(RefusalLog.OF_ALL_MAX);
     }
 

@@ -336,6 +336,18 @@ class JwtAccessTest {
     }
 
     @Test
+    void refusalsNameTheIssuerWhoseTokensAreAccepted() {
+        String expected = "send a JWT of " + JwtIssuer.ISSUER + " for audience " + JwtIssuer.AUDIENCE;
+        assertThatThrownBy(() -> stub("palisade_" + "A".repeat(43)).describe(describe("jobs/1")))
+                .hasMessageContaining(expected)
+                .hasMessageNotContaining("palisade users add");
+        assertThatThrownBy(() -> LocksGrpc.newBlockingStub(served.channel)
+                        .withDeadlineAfter(60, TimeUnit.SECONDS)
+                        .describe(describe("jobs/1")))
+                .hasMessageContaining(expected);
+    }
+
+    @Test
     void theAdminPortVerifiesAtOnce() {
         Authentication authentication =
                 new Authentication(access, null, served.engine.events(), served.engine.rejections());
