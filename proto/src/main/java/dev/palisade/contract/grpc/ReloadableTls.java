@@ -10,7 +10,10 @@ import io.grpc.util.AdvancedTlsX509KeyManager;
 import io.grpc.util.AdvancedTlsX509TrustManager;
 import io.grpc.util.AdvancedTlsX509TrustManager.Verification;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.CertificateException;
@@ -19,6 +22,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +41,7 @@ public final class ReloadableTls {
     private static final long RELOAD_SECONDS = 2;
 
     private final Side side;
+    private final @Nullable Path key;
     private final ClientCertificates clientCertificates;
     private final AdvancedTlsX509KeyManager keyManager = new AdvancedTlsX509KeyManager();
     private final AdvancedTlsX509TrustManager trustManager;
@@ -54,6 +59,7 @@ public final class ReloadableTls {
             Instant now)
             throws TlsUnusable {
         this.side = side;
+        this.key = key;
         this.clientCertificates = clientCertificates;
         this.trustManager = trustManager(side);
         // A command calls once, and its files may be pipes of the shell.
@@ -252,6 +258,7 @@ public final class ReloadableTls {
      * @param disconnect runs when connections were verified by authorities that are gone
      */
     public void watch(EventLog events, Runnable disconnect) {
+        warnOfReadableKey(events);
         ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
             Thread made = new Thread(task, "palisade-tls-files");
             made.setDaemon(true);
@@ -259,6 +266,32 @@ public final class ReloadableTls {
         });
         var unused = thread.scheduleWithFixedDelay(
                 () -> check(Instant.now(), events, disconnect), RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** Whoever has the key can be the server. As for a keyset, the group may read a file of root: there root has chosen the group. */
+    void warnOfReadableKey(EventLog events) {
+        if (key == null) {
+            return;
+        }
+        try {
+            if (!Files.getFileStore(key).supportsFileAttributeView("posix")) {
+                return;
+            }
+            Set<PosixFilePermission> mode = Files.getPosixFilePermissions(key);
+            boolean isOfRoot = Integer.valueOf(0).equals(Files.getAttribute(key, "unix:uid"));
+            if (mode.contains(PosixFilePermission.OTHERS_READ)
+                    || (mode.contains(PosixFilePermission.GROUP_READ) && !isOfRoot)) {
+                events.warn(
+                        "tls_key_readable",
+                        "path",
+                        key,
+                        "message",
+                        "others can read the TLS key (" + PosixFilePermissions.toString(mode)
+                                + "); chmod 600 it, or in a Kubernetes Secret defaultMode 0440 and fsGroup");
+            }
+        } catch (IOException | UnsupportedOperationException e) {
+            // Then the key cannot be read either, which the next check reports.
+        }
     }
 
     /** One turn of {@link #watch}. A task that throws would be the last one, so this never does. */

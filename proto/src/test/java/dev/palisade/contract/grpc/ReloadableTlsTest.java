@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -126,6 +127,18 @@ class ReloadableTlsTest {
         Instant end = now.plus(Duration.ofDays(9)).truncatedTo(ChronoUnit.SECONDS);
         write(AUTHORITY.serverUntil(end));
         assertThat(server().expiresAt()).contains(end);
+    }
+
+    @Test
+    void keyThatOthersCanReadIsAWarning() throws TlsUnusable, IOException {
+        List<String> warnings = new ArrayList<>();
+        EventLog events = new EventLog(line -> {}, warnings::add, () -> 0, 10);
+        Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-------"));
+        server().warnOfReadableKey(events);
+        assertThat(warnings).isEmpty();
+        Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-r--r--"));
+        server().warnOfReadableKey(events);
+        assertThat(warnings).singleElement().asString().contains("event=tls_key_readable", "rw-r--r--", "chmod 600");
     }
 
     @Test
