@@ -266,6 +266,9 @@ class AdminApiTest {
                 .isEqualTo(status);
         assertThat(admin.ask("GET", "/metrics", null, "", "Host: " + host).status())
                 .as(host)
+                .isEqualTo(status);
+        assertThat(admin.ask("GET", "/health/live", null, "", "Host: " + host).status())
+                .as(host)
                 .isEqualTo(200);
     }
 
