@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * Check of the files with rights and keys of a running server: takes over new content, and reports what cannot be used. The TLS files
  * are checked by {@link ReloadableTls}. {@link #isUsable} is for all threads, {@link #check} for one.
  */
-final class CredentialFiles {
+final class CredentialFiles implements AutoCloseable {
     private static final long CHECK_MILLIS = 1_000;
 
     private final @Nullable ReloadableTls tls;
@@ -26,6 +26,11 @@ final class CredentialFiles {
     private final List<KeysetFile> keysets;
     private final EventLog events;
     private final Map<Path, String> reported = new HashMap<>();
+    private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
+        Thread made = new Thread(task, "palisade-access-files");
+        made.setDaemon(true);
+        return made;
+    });
 
     CredentialFiles(
             @Nullable ReloadableTls tls, @Nullable AccessControl access, List<KeysetFile> keysets, EventLog events) {
@@ -53,13 +58,14 @@ final class CredentialFiles {
      * @param changed ends the streams of clients whose rights are others now, or whose JWT expired
      */
     void watch(Runnable changed) {
-        ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
-            Thread made = new Thread(task, "palisade-access-files");
-            made.setDaemon(true);
-            return made;
-        });
         var unused =
                 thread.scheduleWithFixedDelay(() -> check(changed), CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** Ends the checks. */
+    @Override
+    public void close() {
+        thread.shutdownNow();
     }
 
     /** Never throws: a task that does would be the last one. */

@@ -65,6 +65,7 @@ final class RunningServer {
     private final Server server;
     private final Transport transport;
     private final Monitoring monitoring;
+    private final CredentialFiles files;
     private final Duration drain;
 
     private RunningServer(
@@ -77,6 +78,7 @@ final class RunningServer {
             Server server,
             Transport transport,
             Monitoring monitoring,
+            CredentialFiles files,
             Duration drain) {
         this.store = store;
         this.timer = timer;
@@ -87,6 +89,7 @@ final class RunningServer {
         this.server = server;
         this.transport = transport;
         this.monitoring = monitoring;
+        this.files = files;
         this.drain = drain;
     }
 
@@ -169,7 +172,7 @@ final class RunningServer {
                             + "); choose another with --host and --port");
         }
         RunningServer running = new RunningServer(
-                opened, timer, engine, locks, health, inFlight, server, transport, monitoring, config.drain);
+                opened, timer, engine, locks, health, inFlight, server, transport, monitoring, files, config.drain);
         if (tls != null) {
             tls.watch(events, () -> {
                 connections.closeAll();
@@ -241,6 +244,7 @@ final class RunningServer {
         transport.close();
         end(store.loop()); // Last: the store's answers came by it, and left by it.
         monitoring.close();
+        files.close();
         timer.shutdownNow();
         LastWords.say(System.out, "palisade server: stopped");
     }

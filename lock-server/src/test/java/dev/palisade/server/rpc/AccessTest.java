@@ -401,9 +401,7 @@ class AccessTest {
         for (int i = 0; i < 6; i++) {
             stub("alice").acquire(acquire("full/" + i));
         }
-        Files.writeString(
-                policy,
-                """
+        Files.writeString(policy, """
                 allow alice * *
                 allow bob describe full/1
                 allow bob describe full/3
