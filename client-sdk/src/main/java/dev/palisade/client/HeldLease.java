@@ -370,7 +370,7 @@ final class HeldLease {
 
     void checkDeadline(Moment now) {
         if (held() && view.expired(now)) {
-            lostAtServer(LostReason.SERVER_UNREACHABLE, "");
+            lostAtServer(LostReason.SERVER_UNREACHABLE, session.whyNotConnected());
             session.renewConnection("the lease of " + grant.lock() + " passed its local deadline");
         }
     }

@@ -94,7 +94,10 @@ public interface Lease extends AutoCloseable {
     /** Why the lease was lost; empty while it is held, and for good when it was released or this handle closed before. */
     Optional<LostReason> lostReason();
 
-    /** Who ended the lease and why, {@code by NAME: WHY}, when a person did; empty otherwise and while it is held. */
+    /**
+     * Who ended the lease and why, {@code by NAME: WHY}, when a person did. Of SERVER_UNREACHABLE without a connection, its last failure,
+     * such as a token that expired. Empty otherwise, and while the lease is held.
+     */
     String lostDetail();
 
     /**

@@ -301,6 +301,11 @@ final class Session {
                         + "); check that it runs and can be reached");
     }
 
+    /** The last failure of a connection, such as an expired token that every server rejects; empty while there is one. */
+    String whyNotConnected() {
+        return connected() ? "" : "last failure: " + connection.lastFailure();
+    }
+
     private String state() {
         return connected() ? "connected" : "last failure: " + connection.lastFailure();
     }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.contract.LeaseLostException;
 import dev.palisade.contract.LostReason;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Event;
@@ -77,6 +79,17 @@ class LossTest extends Fixture {
         assertThat(lease.isValid()).isFalse();
         time.advanceMillis(60_000);
         assertThat(lost).hasSize(1);
+    }
+
+    /** Such as a token that expired: the reason alone sends people to the network. */
+    @Test
+    void aLossWithoutAConnectionSaysWhyThereIsNone() {
+        Lease lease = held();
+        server.refusal = new Rejection(Reason.UNAUTHENTICATED, "the JWT of web expired");
+        server.link().breakOff();
+        time.advanceMillis(9_000);
+        assertThat(lease.lostReason()).contains(LostReason.SERVER_UNREACHABLE);
+        assertThat(lease.lostDetail()).startsWith("last failure: ").endsWith("the JWT of web expired");
     }
 
     @Test

@@ -10,7 +10,10 @@ public enum LostReason {
     FORCE_RELEASED,
     /** The server has no record of the grant, for instance after it lost data. */
     UNKNOWN_TO_SERVER,
-    /** No keep-alive was confirmed before the local deadline. The server may think otherwise; the holder must stop. */
+    /**
+     * No keep-alive was confirmed before the local deadline, also because every server rejected the client. The server may think
+     * otherwise; the holder must stop.
+     */
     SERVER_UNREACHABLE,
     /** The client was closed while the lease was held. */
     CLIENT_CLOSED
