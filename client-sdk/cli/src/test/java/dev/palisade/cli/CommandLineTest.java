@@ -10,8 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -19,6 +23,19 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 
 /** Misuse, told before any server is asked. */
 class CommandLineTest {
+    /** What {@link Main#main} does for all loggers. Referred to, because the JDK drops an unreferenced logger with its level. */
+    private static final Logger OF_CLIENT = Logger.getLogger("dev.palisade.client");
+
+    @BeforeAll
+    static void logNothing() {
+        OF_CLIENT.setLevel(Level.OFF);
+    }
+
+    @AfterAll
+    static void logAgain() {
+        OF_CLIENT.setLevel(null);
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',

@@ -266,10 +266,10 @@ final class Sessions {
                 .thenAccept(all -> {
                     if (left.get() + ended.get() > 0) {
                         tellOf(
-                                ended.get(),
-                                left.get(),
                                 "session_abandoned",
                                 session,
+                                ended.get(),
+                                left.get(),
                                 "keeps_leases",
                                 session.keepsLeasesOnDisconnect(),
                                 "cause",
@@ -313,10 +313,10 @@ final class Sessions {
 
     private void tell(String event, Session session, Object... more) {
         SessionPage.Listed now = session.listed();
-        tellOf(now.leases(), now.waiting(), event, session, more);
+        tellOf(event, session, now.leases(), now.waiting(), more);
     }
 
-    private void tellOf(int leases, int waiting, String event, Session session, Object... more) {
+    private void tellOf(String event, Session session, int leases, int waiting, Object... more) {
         List<Object> pairs = new ArrayList<>(List.of(
                 "session", session.id().shortened(), "owner", session.listed().owner()));
         if (!session.principal().isEmpty()) {

@@ -55,6 +55,7 @@ class GatewayRulesTest {
                         "com.google.protobuf",
                         "com.zaxxer.hikari",
                         "io.lettuce.core..",
+                        "io.micrometer.core.instrument",
                         "io.micrometer.prometheusmetrics",
                         "io.prometheus.metrics.expositionformats",
                         "org.snakeyaml.engine..",
