@@ -95,8 +95,9 @@ public interface Lease extends AutoCloseable {
     Optional<LostReason> lostReason();
 
     /**
-     * Who ended the lease and why, {@code by NAME: WHY}, when a person did. Of SERVER_UNREACHABLE without a connection, its last failure,
-     * such as a token that expired. Empty otherwise, and while the lease is held.
+     * Of FORCE_RELEASED, the operator and the reason: {@code by NAME: WHY}. Of ABANDONED, the cause, from a server that names it. Of
+     * SERVER_UNREACHABLE without a connection, its last failure, such as a token that expired. Empty otherwise, and while the lease is
+     * held.
      */
     String lostDetail();
 

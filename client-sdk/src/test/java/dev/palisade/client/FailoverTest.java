@@ -145,7 +145,7 @@ class FailoverTest {
         }
     }
 
-    /** Otherwise whoever answers at one address could send credentials anywhere. */
+    /** A false server at one address could otherwise make the client send its credentials anywhere. */
     @Test
     void anAddressThatTheClientWasNotGivenIsNotTried() {
         first.refusal = standby("elsewhere:1");

@@ -22,7 +22,7 @@ final class AddressShares {
         this.share = share;
     }
 
-    /** Returns whether there was a place; whoever took one gives it back. */
+    /** Returns whether there was a place; the caller returns a place that it took. */
     synchronized boolean take(String address) {
         int own = taken.getOrDefault(address, 0);
         if (total >= max || (own >= share && 2 * total >= max)) {

@@ -201,7 +201,7 @@ final class CombiningExecutor<T> {
         }
     }
 
-    /** Whoever has a turn looks again after it: who finds the turn taken need not wait. */
+    /** The thread that has the turn checks for work again after it, so a thread that finds it taken need not wait. */
     private void takeTurns() {
         while (hasWork() && !turn.isHeldByCurrentThread() && turn.tryLock()) {
             try {
