@@ -11,6 +11,7 @@ import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceOptions;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
@@ -48,6 +49,13 @@ final class GatewayService implements HttpService {
     private static final Rejection STRANGER =
             new Rejection(Reason.MALFORMED_REQUEST, ClientVerification.REFUSAL + "; nothing was forwarded");
 
+    /**
+     * Between a response and the reset of its stream, while the client still sends the body: some clients lose a response that a reset
+     * follows at once. What arrives is discarded, and the stream counts among those of its connection.
+     */
+    private static final ServiceOptions OPTIONS =
+            ServiceOptions.builder().closeHttp2StreamDelayMillis(1_000).build();
+
     private final GatewayConfig config;
     private final MessageLocks messageLocks;
     private final @Nullable ClientVerification clients;
@@ -78,6 +86,11 @@ final class GatewayService implements HttpService {
     /** Refuses every request from now on; those that run go on. */
     void drain() {
         draining = true;
+    }
+
+    @Override
+    public ServiceOptions options() {
+        return OPTIONS;
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
@@ -265,6 +266,20 @@ class FramingTest {
             socket.getInputStream().readAllBytes();
         }
         assertThat(service.begun).isEmpty();
+    }
+
+    /** The rest of its body is discarded, and its connection is of use. */
+    @Test
+    void refusedClientThatStillSendsItsBodyIsServedNext() throws Exception {
+        try (Socket socket = gateway.connect()) {
+            OutputStream out = socket.getOutputStream();
+            out.write("PUT /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nmore".getBytes(US_ASCII));
+            assertThat(OutcomeTest.head(socket.getInputStream())).startsWith("HTTP/1.1 404 ");
+            out.write("more".getBytes(US_ASCII));
+            out.write("GET /open/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".getBytes(US_ASCII));
+            assertThat(new String(socket.getInputStream().readAllBytes(), US_ASCII))
+                    .contains("HTTP/1.1 200 ");
+        }
     }
 
     @Test

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -206,6 +207,47 @@ class Http2FloodTest {
             Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> service.begun.contains("GET /items/1"));
         }
         assertThat(service.applied).contains("/items/1 3");
+    }
+
+    /** Some clients lose a response that a reset follows at once. */
+    @Test
+    void refusedClientThatStillSendsItsBodySeesTheWholeResponse() throws Exception {
+        try (Socket socket = connect()) {
+            OutputStream out = socket.getOutputStream();
+            out.write(headers("PUT", "/nowhere", 1));
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            readUntil(in, head -> head[3] <= 1 && (head[4] & 1) == 1);
+            out.write(frame(0, 0, 1, "more".getBytes(US_ASCII)));
+            out.write(Flood.PING.frame(0));
+            readUntil(in, head -> head[3] == 6 && head[4] == 1);
+            out.write(frame(0, 1, 1, "the end".getBytes(US_ASCII)));
+            out.write(headers("GET", "/open/after", 3));
+            readUntil(in, head -> head[3] <= 1 && head[8] == 3 && (head[4] & 1) == 1);
+        }
+    }
+
+    @Test
+    void refusedClientThatSendsOnAndOnIsReset() throws Exception {
+        try (Socket socket = connect()) {
+            socket.getOutputStream().write(headers("PUT", "/nowhere", 1));
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            byte[] head;
+            do {
+                head = in.readNBytes(9);
+                in.readNBytes(length(head));
+            } while (head[3] != 3);
+            assertThat(head[8]).isEqualTo((byte) 1);
+        }
+    }
+
+    /** Fails at a reset, or at the end of the connection. */
+    private static void readUntil(DataInputStream in, Predicate<byte[]> last) throws IOException {
+        byte[] head;
+        do {
+            head = in.readNBytes(9);
+            in.readNBytes(length(head));
+            assertThat(head[3]).as("no reset and no end").isNotIn((byte) 3, (byte) 7);
+        } while (!last.test(head));
     }
 
     /** All fields as literals; without a body when the method has none. */
