@@ -7,7 +7,6 @@ import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.metrics.CredentialFile;
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -23,7 +22,7 @@ final class CredentialFiles implements AutoCloseable {
 
     private final @Nullable ReloadableTls tls;
     private final @Nullable AccessControl access;
-    private final List<KeysetFile> keysets;
+    private final SequencerSigning signing;
     private final EventLog events;
     private final Map<Path, String> reported = new HashMap<>();
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -33,10 +32,10 @@ final class CredentialFiles implements AutoCloseable {
     });
 
     CredentialFiles(
-            @Nullable ReloadableTls tls, @Nullable AccessControl access, List<KeysetFile> keysets, EventLog events) {
+            @Nullable ReloadableTls tls, @Nullable AccessControl access, SequencerSigning signing, EventLog events) {
         this.tls = tls;
         this.access = access;
-        this.keysets = List.copyOf(keysets);
+        this.signing = signing;
         this.events = events;
     }
 
@@ -48,7 +47,9 @@ final class CredentialFiles implements AutoCloseable {
             case POLICY -> access == null || access.isPolicyUsable();
             case USERS -> access == null || access.areUsersUsable();
             case JWKS -> access == null || access.areJwtKeysUsable();
-            case KEYSET -> keysets.stream().allMatch(keyset -> keyset.problem().isEmpty());
+            case GUARD_GROUPS -> signing.areGroupsUsable();
+            case KEYSET ->
+                signing.keysets().stream().allMatch(keyset -> keyset.problem().isEmpty());
         };
     }
 
@@ -71,7 +72,8 @@ final class CredentialFiles implements AutoCloseable {
     /** Never throws: a task that does would be the last one. */
     void check(Runnable changed) {
         try {
-            keysets.forEach(this::check);
+            signing.reload().ifPresent(this::report);
+            signing.keysets().forEach(this::check);
             if (access != null) {
                 check(access, changed);
             }
@@ -82,12 +84,16 @@ final class CredentialFiles implements AutoCloseable {
 
     private void check(AccessControl control, Runnable changed) {
         AccessControl.Reload found = control.reload();
-        found.mistakes().forEach(mistake -> events.warn("access_file_unusable", "message", mistake));
-        found.restored().forEach(path -> events.tellAlways("access_file_usable", "path", path));
-        found.replaced().forEach(path -> events.tellAlways("access_file_replaced", "path", path));
+        report(found);
         if (!found.replaced().isEmpty() || control.jwts() != null) {
             changed.run();
         }
+    }
+
+    private void report(AccessControl.Reload found) {
+        found.mistakes().forEach(mistake -> events.warn("access_file_unusable", "message", mistake));
+        found.restored().forEach(path -> events.tellAlways("access_file_usable", "path", path));
+        found.replaced().forEach(path -> events.tellAlways("access_file_replaced", "path", path));
     }
 
     private void check(KeysetFile keyset) {

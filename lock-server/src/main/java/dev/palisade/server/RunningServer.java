@@ -149,7 +149,7 @@ final class RunningServer {
                 ? null
                 : new Authentication(
                         access, tls == null ? null : tls.clientVerification(), events, engine.rejections());
-        CredentialFiles files = new CredentialFiles(tls, access, signing.keysets(), events);
+        CredentialFiles files = new CredentialFiles(tls, access, signing, events);
         Server server = builder.intercept(new ReplyBudget(unsentBytesMax, after::after, engine::refused))
                 .addService(ServerAccess.authenticated(
                         ServerInterceptors.intercept(locks.service(), inFlight), authentication))

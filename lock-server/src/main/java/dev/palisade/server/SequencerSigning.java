@@ -11,6 +11,8 @@ import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.contract.crypto.SequencerKeys.Algorithm;
 import dev.palisade.contract.crypto.SequencerVerifier;
+import dev.palisade.server.access.AccessControl;
+import dev.palisade.server.access.AccessFile;
 import dev.palisade.server.access.FileMistakes;
 import dev.palisade.server.access.GuardGroups;
 import dev.palisade.server.access.GuardGroups.Group;
@@ -32,37 +34,55 @@ import org.jspecify.annotations.Nullable;
  * without a group. What a group's key signed for a lock of another group is not accepted. Safe to share between threads.
  */
 final class SequencerSigning {
+    private static final Grouped NONE = new Grouped(GuardGroups.none(), Map.of(), Map.of());
+
     private final KeysetFile ungrouped;
     private final SequencerVerifier ungroupedVerifier;
-    private final GuardGroups groups;
-    private final Map<String, KeysetFile> keysets = new HashMap<>();
-    private final Map<String, SequencerVerifier> verifiers = new HashMap<>();
+    private final @Nullable AccessFile<Grouped> file;
 
-    /** @param keysets of each group, by its name; opened to sign */
-    SequencerSigning(KeysetFile ungrouped, String issuer, GuardGroups groups, Map<String, KeysetFile> keysets) {
+    /**
+     * What the file of groups says.
+     *
+     * @param keysets of each group, by its name; opened to sign
+     */
+    private record Grouped(
+            GuardGroups groups, Map<String, KeysetFile> keysets, Map<String, SequencerVerifier> verifiers) {
+        KeysetFile keyset(String group) {
+            return Objects.requireNonNull(keysets.get(group));
+        }
+    }
+
+    private SequencerSigning(KeysetFile ungrouped, String issuer, @Nullable AccessFile<Grouped> file) {
         this.ungrouped = ungrouped;
         this.ungroupedVerifier = ungrouped.verifier(issuer);
-        this.groups = groups;
-        this.keysets.putAll(keysets);
-        keysets.forEach((group, keyset) -> verifiers.put(group, keyset.verifier(issuer, group)));
+        this.file = file;
     }
 
     /**
-     * Reads the file of groups, and opens their keysets.
+     * Reads the file of groups, and opens their keysets. Both are done again by {@link #reload}.
      *
      * @param file null: no lock has a group
      * @throws CannotStart after a line on standard error for each mistake but the last
      */
     static SequencerSigning open(KeysetFile ungrouped, String issuer, @Nullable Path file) throws CannotStart {
-        if (file == null) {
-            return new SequencerSigning(ungrouped, issuer, GuardGroups.none(), Map.of());
-        }
         try {
-            GuardGroups groups = GuardGroups.read(file);
-            return new SequencerSigning(ungrouped, issuer, groups, keysets(ungrouped, groups, file));
+            return new SequencerSigning(
+                    ungrouped,
+                    issuer,
+                    file == null
+                            ? null
+                            : new AccessFile<>(file, false, (path, text) -> parse(ungrouped, issuer, path, text)));
         } catch (FileMistakes e) {
             throw ServerAccess.told(e);
         }
+    }
+
+    private static Grouped parse(KeysetFile ungrouped, String issuer, Path file, String text) throws FileMistakes {
+        GuardGroups groups = GuardGroups.parse(file, text);
+        Map<String, KeysetFile> keysets = keysets(ungrouped, groups, file);
+        Map<String, SequencerVerifier> verifiers = new HashMap<>();
+        keysets.forEach((group, keyset) -> verifiers.put(group, keyset.verifier(issuer, group)));
+        return new Grouped(groups, keysets, verifiers);
     }
 
     private static Map<String, KeysetFile> keysets(KeysetFile ungrouped, GuardGroups groups, Path file)
@@ -101,37 +121,53 @@ final class SequencerSigning {
         }
     }
 
+    private Grouped grouped() {
+        return file == null ? NONE : file.value();
+    }
+
+    /** Reads the file of groups again; for one thread. */
+    Optional<AccessControl.Reload> reload() {
+        return Optional.ofNullable(file).map(AccessControl.Reload::of);
+    }
+
+    /** Whether the groups that are in the file are in use; true without a file. */
+    boolean areGroupsUsable() {
+        return file == null || file.isUsable();
+    }
+
     /** All keysets, of groups and of locks without one. */
     List<KeysetFile> keysets() {
-        List<KeysetFile> all = new ArrayList<>(keysets.values());
+        List<KeysetFile> all = new ArrayList<>(grouped().keysets().values());
         all.add(ungrouped);
         return all;
     }
 
     /** Signs for the guards of the lock's group. */
     SignedSequencer sign(Sequencer sequencer) {
-        Optional<Group> group = groups.of(sequencer.lock());
+        Grouped now = grouped();
+        Optional<Group> group = now.groups().of(sequencer.lock());
         if (group.isEmpty()) {
             return ungrouped.sign(sequencer);
         }
         String name = group.get().name();
-        return keyset(name).sign(sequencer.forAudience(name));
+        return now.keyset(name).sign(sequencer.forAudience(name));
     }
 
     /** @throws RejectedException SEQUENCER_INVALID for what {@link #sign} does not sign */
     Sequencer verify(SignedSequencer signed) {
+        Grouped now = grouped();
         Optional<String> claimed = Sequencer.claimedAudience(signed.toBytes());
-        SequencerVerifier verifier = claimed.isEmpty() ? ungroupedVerifier : verifiers.get(claimed.get());
+        SequencerVerifier verifier =
+                claimed.isEmpty() ? ungroupedVerifier : now.verifiers().get(claimed.get());
         if (verifier == null) {
             throw invalid("this lock server has no guard group '" + claimed.orElse("") + "'");
         }
         Sequencer sequencer = verifier.verify(signed);
-        requireGroupOf(sequencer.lock(), sequencer.audience());
+        requireGroup(now.groups().of(sequencer.lock()), sequencer.lock(), sequencer.audience());
         return sequencer;
     }
 
-    private void requireGroupOf(LockName lock, Optional<String> audience) {
-        Optional<Group> group = groups.of(lock);
+    private static void requireGroup(Optional<Group> group, LockName lock, Optional<String> audience) {
         boolean isPrevious =
                 audience.isEmpty() && group.isPresent() && group.get().acceptsPrevious();
         if (!isPrevious && !audience.equals(group.map(Group::name))) {
@@ -142,22 +178,19 @@ final class SequencerSigning {
         }
     }
 
-    private KeysetFile keyset(String group) {
-        return Objects.requireNonNull(keysets.get(group));
-    }
-
     private static RejectedException invalid(String why) {
         return new Rejection(Reason.SEQUENCER_INVALID, "sequencer refused: " + why).asException();
     }
 
     /** Of the groups, for people; empty when there are none. */
     Optional<String> shown() {
-        return groups.all().isEmpty()
+        Grouped now = grouped();
+        return now.groups().all().isEmpty()
                 ? Optional.empty()
                 : Optional.of("guard groups "
-                        + groups.all().stream()
+                        + now.groups().all().stream()
                                 .map(group -> group.name() + " ("
-                                        + keyset(group.name())
+                                        + now.keyset(group.name())
                                                 .keys()
                                                 .algorithm()
                                                 .name()

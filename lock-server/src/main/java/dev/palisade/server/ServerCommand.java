@@ -167,7 +167,7 @@ final class ServerCommand implements Callable<Integer> {
             paramLabel = "FILE",
             description =
                     "Locks whose sequencers are signed with keysets of their own, so that a guard needs only that of its"
-                            + " group. Read at the start.")
+                            + " group. A changed file is used within 2 s.")
     @Nullable
     Path guardGroups;
 

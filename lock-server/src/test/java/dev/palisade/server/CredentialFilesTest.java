@@ -3,6 +3,11 @@ package dev.palisade.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
+import dev.palisade.contract.LockName;
+import dev.palisade.contract.Mode;
+import dev.palisade.contract.Sequencer;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.access.AccessFile;
@@ -13,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
@@ -31,7 +37,7 @@ class CredentialFilesTest {
     void brokenPolicyIsAWarningUntilItIsGoodAgain() throws Exception {
         Path path = Files.writeString(folder.resolve("policy"), "allow a acquire x\n");
         AccessControl access = new AccessControl(new AccessFile<>(path, false, Policy::parse), null, null);
-        CredentialFiles files = new CredentialFiles(null, access, List.of(), events);
+        CredentialFiles files = new CredentialFiles(null, access, signing(), events);
         Files.writeString(path, "alow a acquire x\n");
         checkTwice(files);
         assertThat(warnings).singleElement().asString().contains("event=access_file_unusable", "'alow'");
@@ -49,7 +55,8 @@ class CredentialFilesTest {
         KeysetFile.openOrCreate(path);
         String good = Files.readString(path);
         KeysetFile keyset = openWithClock(path);
-        CredentialFiles files = new CredentialFiles(null, null, List.of(keyset), events);
+        CredentialFiles files =
+                new CredentialFiles(null, null, SequencerSigning.open(keyset, "palisade", null), events);
         Files.writeString(path, "{");
         checkTwice(files);
         assertThat(warnings)
@@ -63,10 +70,57 @@ class CredentialFilesTest {
     }
 
     @Test
+    void newGuardGroupsAreInUseOnceTheirKeysetsAre() throws Exception {
+        KeysetFile keyset = KeysetFile.openOrCreate(folder.resolve("sequencers.json"));
+        KeysetFile.openOrCreate(folder.resolve("payments.json"));
+        String before = "group payments payments.json\nlocks payments payments/*\n";
+        Path path = Files.writeString(folder.resolve("groups.conf"), before);
+        SequencerSigning signing = SequencerSigning.open(keyset, "palisade", path);
+        CredentialFiles files = new CredentialFiles(null, null, signing, events);
+
+        Files.writeString(path, before + "group reports reports.json\nlocks reports reports/*\n");
+        checkTwice(files);
+        checkTwice(files);
+        assertThat(warnings)
+                .singleElement()
+                .asString()
+                .contains(
+                        "event=access_file_unusable",
+                        "groups.conf:3: signing keyset",
+                        "does not exist",
+                        "the last good one stays in use");
+        assertThat(files.isUsable(CredentialFile.GUARD_GROUPS)).isFalse();
+        assertThat(audience(signing, "payments/1")).contains("payments");
+        assertThat(audience(signing, "reports/1")).isEmpty();
+
+        KeysetFile.openOrCreate(folder.resolve("reports.json"));
+        checkTwice(files);
+        assertThat(lines).singleElement().asString().contains("event=access_file_replaced", path.toString());
+        assertThat(files.isUsable(CredentialFile.GUARD_GROUPS)).isTrue();
+        assertThat(audience(signing, "payments/1")).contains("payments");
+        assertThat(audience(signing, "reports/1")).contains("reports");
+    }
+
+    private static Optional<String> audience(SequencerSigning signing, String lock) {
+        return signing.verify(signing.sign(new Sequencer(
+                        "palisade",
+                        new LockName(lock),
+                        Mode.EXCLUSIVE,
+                        new FencingToken(34),
+                        new GrantId(1, 2),
+                        1_000)))
+                .audience();
+    }
+
+    private SequencerSigning signing() throws Exception {
+        return SequencerSigning.open(KeysetFile.openOrCreate(folder.resolve("sequencers.json")), "palisade", null);
+    }
+
+    @Test
     void failingListenerDoesNotEndTheWatch() throws Exception {
         Path path = Files.writeString(folder.resolve("policy"), "allow a acquire x\n");
         AccessControl access = new AccessControl(new AccessFile<>(path, false, Policy::parse), null, null);
-        CredentialFiles files = new CredentialFiles(null, access, List.of(), events);
+        CredentialFiles files = new CredentialFiles(null, access, signing(), events);
         Files.writeString(path, "allow b acquire x\n");
         for (int i = 0; i < 2; i++) {
             files.check(() -> {

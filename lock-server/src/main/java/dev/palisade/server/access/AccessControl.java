@@ -105,15 +105,24 @@ public final class AccessControl {
      * @param restored of those that could not be used, whose content in use is there again
      * @param mistakes of those that cannot be used, and how long their last good content is
      */
-    public record Reload(List<String> replaced, List<String> restored, List<String> mistakes) {}
+    public record Reload(List<String> replaced, List<String> restored, List<String> mistakes) {
+        /** Reads that file again. */
+        public static Reload of(AccessFile<?> file) {
+            return of(List.of(file));
+        }
+
+        private static Reload of(List<? extends Reloadable> sources) {
+            List<String> replaced = new ArrayList<>();
+            List<String> restored = new ArrayList<>();
+            List<String> mistakes = new ArrayList<>();
+            sources.forEach(source -> reload(source, replaced, restored, mistakes));
+            return new Reload(replaced, restored, mistakes);
+        }
+    }
 
     /** Reads the files again, and fetches the keys when that is due. Call it every second or so. */
     public Reload reload() {
-        List<String> replaced = new ArrayList<>();
-        List<String> restored = new ArrayList<>();
-        List<String> mistakes = new ArrayList<>();
-        sources.forEach(source -> reload(source, replaced, restored, mistakes));
-        return new Reload(replaced, restored, mistakes);
+        return Reload.of(sources);
     }
 
     private static void reload(Reloadable source, List<String> replaced, List<String> restored, List<String> mistakes) {

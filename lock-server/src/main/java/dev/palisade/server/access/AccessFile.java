@@ -11,6 +11,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -28,7 +29,7 @@ public final class AccessFile<T> implements Reloadable {
     private volatile T value;
     private String inUse;
     private String seen;
-    private String judged;
+    private List<String> reported = List.of();
     private volatile boolean isUsable = true;
 
     /** Text to what it says. */
@@ -48,7 +49,6 @@ public final class AccessFile<T> implements Reloadable {
         this.parse = parse;
         this.inUse = read(path, isSecret);
         this.seen = inUse;
-        this.judged = inUse;
         this.value = parse.parse(path, inUse);
     }
 
@@ -79,21 +79,29 @@ public final class AccessFile<T> implements Reloadable {
         }
         boolean again = now.equals(seen);
         seen = now;
-        if (!again || now.equals(judged)) {
+        if (!again || (isUsable && now.equals(inUse))) {
             return false;
         }
-        judged = now;
-        isUsable = false;
-        if (unreadable != null) {
-            throw unreadable;
+        try {
+            if (unreadable != null) {
+                throw unreadable;
+            }
+            boolean isNew = !now.equals(inUse); // Else as it was before the mistake.
+            if (isNew) {
+                value = parse.parse(path, now);
+                inUse = now;
+            }
+            isUsable = true;
+            reported = List.of();
+            return isNew;
+        } catch (FileMistakes e) {
+            isUsable = false;
+            if (e.lines().equals(reported)) {
+                return false; // A file that it names may be there next time.
+            }
+            reported = e.lines();
+            throw e;
         }
-        boolean isNew = !now.equals(inUse); // Else as it was before the mistake.
-        if (isNew) {
-            value = parse.parse(path, now);
-            inUse = now;
-        }
-        isUsable = true;
-        return isNew;
     }
 
     @Override

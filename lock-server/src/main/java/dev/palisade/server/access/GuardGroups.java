@@ -59,16 +59,8 @@ public final class GuardGroups {
         return new GuardGroups(List.of(), Map.of());
     }
 
-    /**
-     * Reads {@code file}.
-     *
-     * @throws FileMistakes all of them
-     */
-    public static GuardGroups read(Path file) throws FileMistakes {
-        return parse(file, AccessFile.read(file, false));
-    }
-
-    static GuardGroups parse(Path file, String text) throws FileMistakes {
+    /** @throws FileMistakes all of them */
+    public static GuardGroups parse(Path file, String text) throws FileMistakes {
         GuardGroupsParser parser = new GuardGroupsParser(file);
         String[] lines = text.split("\\r?\\n", -1);
         for (int i = 0; i < lines.length; i++) {

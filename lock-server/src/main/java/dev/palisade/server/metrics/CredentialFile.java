@@ -7,5 +7,6 @@ public enum CredentialFile {
     POLICY,
     USERS,
     JWKS,
-    KEYSET
+    KEYSET,
+    GUARD_GROUPS
 }
