@@ -37,7 +37,7 @@ end
 
 local function append(keys, args)
   local key, now = keys[1], now_millis()
-  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'base', 'base_seq')
+  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting')
   local why = unfit(head, key, redis.call('GET', keys[2]) or '0', now, args)
   if why then
     return { 'not_stored', why }

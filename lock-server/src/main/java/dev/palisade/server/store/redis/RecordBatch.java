@@ -13,6 +13,8 @@ import java.util.TreeMap;
  */
 final class RecordBatch {
     static final int HASHES = 256;
+    /** Records with neighbouring numbers lie in one hash: a batch then writes few hashes, and Redis' time is in them. */
+    private static final int NEIGHBOURS = 64;
 
     private final NavigableMap<Integer, Hash> hashes = new TreeMap<>();
 
@@ -36,7 +38,12 @@ final class RecordBatch {
     }
 
     private Hash hashOf(long id) {
-        return hashes.computeIfAbsent((int) (id % HASHES), number -> new Hash());
+        return hashes.computeIfAbsent(hash(id), number -> new Hash());
+    }
+
+    /** Number of the hash that has record {@code id}. */
+    static int hash(long id) {
+        return (int) (id / NEIGHBOURS % HASHES);
     }
 
     private static String field(long id, int index) {

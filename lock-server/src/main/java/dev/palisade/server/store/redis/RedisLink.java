@@ -131,9 +131,9 @@ final class RedisLink implements AutoCloseable {
         onLoop(() -> primaries.subscribe(channel, heard), () -> {});
     }
 
-    /** Runs {@code task} on the link's thread, once what has been read by now is dealt with. */
+    /** Runs {@code task} on the link's thread, once what has been read by now is dealt with; at once if that thread is gone. */
     void later(Runnable task) {
-        onLoop(task, () -> {});
+        onLoop(task, task);
     }
 
     LinkState state() {

@@ -362,8 +362,9 @@ public final class RedisLog implements FencedLog {
     public void send(long tokens, Sent sent) {
         AppendRequest request = next(tokens, false);
         Reply reply = call(request);
-        var unused = reply.whenComplete((answer, failure) ->
-                sent.replied(failure == null ? outcome(request, reply, answer) : failure(reply, failure)));
+        // What clients asked meanwhile may wait in their sockets still: read first, it is part of the next batch.
+        var unused = reply.whenComplete((answer, failure) -> link.later(() ->
+                sent.replied(failure == null ? outcome(request, reply, answer) : failure(reply, failure))));
     }
 
     private void append(long tokens, boolean yields) throws LogFailure {

@@ -152,7 +152,7 @@ class LogFunctionsTest {
             deleted.delete(1, 8_999);
             assertThat(log.append(new AppendRequest(writer(1), 1, 0, 0, false, false), written))
                     .isTrue();
-            assertThat(log.redis.ask("HLEN", log.keys.records(1, 1))).isEqualTo("9000");
+            assertThat(log.redis.ask("HLEN", log.keys.records(1, RecordBatch.hash(1)))).isEqualTo("9000");
             assertThat(log.append(new AppendRequest(writer(1), 2, 0, 0, false, false), deleted))
                     .isTrue();
             assertThat(log.records()).isEmpty();
@@ -341,7 +341,7 @@ class LogFunctionsTest {
                     .as("%s at %d: %s to %s", at, now, request, state)
                     .isEqualTo(expected.stored());
             String found =
-                    log.redis.ask("HGET", log.keys.records(1, Integer.parseInt(id) % RecordBatch.HASHES), id + ":0");
+                    log.redis.ask("HGET", log.keys.records(1, RecordBatch.hash(Long.parseLong(id))), id + ":0");
             assertThat(found.equals(at)).as("record of %s", at).isEqualTo(expected.stored());
             state = expected.next();
             count(expected.stored() ? "stored" : "not stored");

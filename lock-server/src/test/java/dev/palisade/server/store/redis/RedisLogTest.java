@@ -33,8 +33,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class RedisLogTest {
     private static final String HEAD = "p:{0}:log:head";
     private static final String TOKENS = "p:{0}:log:token";
-    private static final String RECORDS_OF_1 = "p:{0}:log:1:1";
-    private static final String RECORDS_OF_2 = "p:{0}:log:1:2";
+    private static final String RECORDS_OF_1 = "p:{0}:log:1:0";
+    private static final String RECORDS_OF_100 = "p:{0}:log:1:1";
 
     private RedisLogs logs;
     private RedisProcess redis;
@@ -170,10 +170,10 @@ class RedisLogTest {
     // ---- keys of something else
 
     @ParameterizedTest
-    @CsvSource({HEAD + ", hash", TOKENS + ", count of tokens", RECORDS_OF_2 + ", hash"})
+    @CsvSource({HEAD + ", hash", TOKENS + ", count of tokens", RECORDS_OF_100 + ", hash"})
     void aKeyOfAnotherTypeIsNamedAndNothingIsWritten(String key, String says) throws Exception {
         log.add(body("one"));
-        log.add(body("two"));
+        log.update(100, 1, body("another"));
         redis.ask("DEL", key);
         redis.ask("RPUSH", key, "something else");
         LogFailure failure = failure();
@@ -183,7 +183,7 @@ class RedisLogTest {
         assertThatThrownBy(() -> logs.open("b:1"))
                 .isInstanceOf(StoreUnusable.class)
                 .hasMessageContaining("has a key " + key + " that is no " + says);
-        if (key.equals(RECORDS_OF_2)) {
+        if (key.equals(RECORDS_OF_100)) {
             assertThat(log.claim(past(0, 1))).isInstanceOf(Claimed.class);
             assertThatThrownBy(this::records)
                     .isInstanceOf(StoreUnusable.class)
@@ -287,7 +287,7 @@ class RedisLogTest {
         assertThat(again.mine()).isTrue();
         assertThat(again.position()).isEqualTo(new Position(claimed.writer(), 1));
         assertThat(again.tokens()).isEqualTo(64);
-        redis.ask("DEL", "p:{0}:log:1:" + id); // To see whether it is written again.
+        redis.ask("DEL", "p:{0}:log:1:" + RecordBatch.hash(id)); // To see whether it is written again.
         log.sync(64);
         assertThat(records()).isEmpty();
     }
