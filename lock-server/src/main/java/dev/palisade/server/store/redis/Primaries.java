@@ -83,6 +83,19 @@ final class Primaries {
         return route.isConfirmed();
     }
 
+    /** False as well if nobody can say. */
+    CompletableFuture<Boolean> isStillPrimary(Reply answered) {
+        Wire wire = answered.from();
+        if (wire == null || closed) {
+            return CompletableFuture.completedFuture(false);
+        }
+        return topology.read()
+                .handle((now, failure) -> failure == null
+                        && now.isConfirmed()
+                        && wire.address().equals(now.primaryOf(answered.slot()))
+                        && isLinked(wire));
+    }
+
     boolean isCluster() {
         return route.isCluster();
     }

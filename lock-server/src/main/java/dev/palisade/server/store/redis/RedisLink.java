@@ -118,6 +118,22 @@ final class RedisLink implements AutoCloseable {
         return asked;
     }
 
+    /**
+     * Asks anew whether whoever gave {@code answered} is the primary, by the word of more than a minority: only then a new epoch may begin
+     * there.
+     *
+     * @return completes on the link's thread, in bounded time
+     */
+    CompletableFuture<Boolean> isStillPrimary(Reply answered) {
+        CompletableFuture<Boolean> asked = new CompletableFuture<>();
+        onLoop(
+                () -> {
+                    var unused = primaries.isStillPrimary(answered).thenAccept(asked::complete);
+                },
+                () -> asked.complete(false));
+        return asked;
+    }
+
     /** Whether more than a minority says that the linked primary is it: only then a new epoch may begin there. */
     boolean isConfirmed() {
         return primaries.isConfirmed();

@@ -167,6 +167,9 @@ public final class RedisLog implements FencedLog {
         } else if (read instanceof ClaimReply.Settling) {
             tellOnce("log_settles");
         } else if (read instanceof ClaimReply.Claimed claimed) {
+            if (!claimed.mine() && !config.init()) {
+                refuseUnconfirmed(reply, claimed);
+            }
             if (!claimed.mine() && LogWords.replicas(answer) > 0) {
                 confirm(reply);
             }
@@ -176,6 +179,26 @@ public final class RedisLog implements FencedLog {
             tell(claimed);
         }
         return read;
+    }
+
+    /** Who takes a log over begins an epoch of tokens: at a deposed primary these would be above the tokens of its successor. */
+    private void refuseUnconfirmed(Reply claim, ClaimReply.Claimed claimed) throws LogFailure {
+        try {
+            if (link.isStillPrimary(claim).get()) {
+                return;
+            }
+        } catch (ExecutionException e) {
+            throw LogFailure.unknown(line(e));
+        } catch (InterruptedException e) {
+            throw interrupted();
+        }
+        writer = claimed.writer();
+        seq = 0;
+        storedTokens = claimed.tokens();
+        endClaim(); // Another lock server may be able to ask the others.
+        throw LogFailure.unknown(
+                "Redis " + uri()
+                        + " may not be the primary any more: too few of those that know confirm it; see that a majority of them can be reached");
     }
 
     private void tell(ClaimReply.Claimed claimed) {
@@ -363,8 +386,8 @@ public final class RedisLog implements FencedLog {
         AppendRequest request = next(tokens, false);
         Reply reply = call(request);
         // What clients asked meanwhile may wait in their sockets still: read first, it is part of the next batch.
-        var unused = reply.whenComplete((answer, failure) -> link.later(() ->
-                sent.replied(failure == null ? outcome(request, reply, answer) : failure(reply, failure))));
+        var unused = reply.whenComplete((answer, failure) -> link.later(
+                () -> sent.replied(failure == null ? outcome(request, reply, answer) : failure(reply, failure))));
     }
 
     private void append(long tokens, boolean yields) throws LogFailure {

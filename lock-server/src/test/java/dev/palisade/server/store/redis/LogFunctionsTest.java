@@ -152,7 +152,8 @@ class LogFunctionsTest {
             deleted.delete(1, 8_999);
             assertThat(log.append(new AppendRequest(writer(1), 1, 0, 0, false, false), written))
                     .isTrue();
-            assertThat(log.redis.ask("HLEN", log.keys.records(1, RecordBatch.hash(1)))).isEqualTo("9000");
+            assertThat(log.redis.ask("HLEN", log.keys.records(1, RecordBatch.hash(1))))
+                    .isEqualTo("9000");
             assertThat(log.append(new AppendRequest(writer(1), 2, 0, 0, false, false), deleted))
                     .isTrue();
             assertThat(log.records()).isEmpty();
@@ -340,8 +341,7 @@ class LogFunctionsTest {
             assertThat(log.append(request, batch))
                     .as("%s at %d: %s to %s", at, now, request, state)
                     .isEqualTo(expected.stored());
-            String found =
-                    log.redis.ask("HGET", log.keys.records(1, RecordBatch.hash(Long.parseLong(id))), id + ":0");
+            String found = log.redis.ask("HGET", log.keys.records(1, RecordBatch.hash(Long.parseLong(id))), id + ":0");
             assertThat(found.equals(at)).as("record of %s", at).isEqualTo(expected.stored());
             state = expected.next();
             count(expected.stored() ? "stored" : "not stored");

@@ -272,6 +272,28 @@ class RedisLogTest {
                         "event=log_claimed term=1 memory=loaded lost=unknown recovering_ms=10000");
     }
 
+    /** Whoever takes over at a deposed primary would issue tokens above those of its successor. */
+    @Test
+    void aLogIsNotTakenOverWhereTooFewSentinelsConfirmThePrimary() throws Exception {
+        try (RedisProcess sentinel = new RedisSetup().sentinel("main", redis, 1).start();
+                FencedLog other = logs.open(
+                        "redis-sentinel://127.0.0.1:" + sentinel.port() + "#main",
+                        "b:1",
+                        Duration.ofSeconds(2),
+                        TestLibrary.log(),
+                        false)) {
+            logs.pass(RedisLogs.CLAIM_MILLIS);
+            sentinel.freeze();
+            LogFailure refused = catchThrowableOfType(LogFailure.class, () -> other.claim(Past.NONE));
+            assertThat(refused.line())
+                    .endsWith(
+                            " may not be the primary any more: too few of those that know confirm it; see that a majority of "
+                                    + "them can be reached");
+            sentinel.thaw();
+            assertThat(other.claim(Past.NONE)).as("its own claim has ended").isInstanceOf(Claimed.class);
+        }
+    }
+
     // ---- connections
 
     @Test

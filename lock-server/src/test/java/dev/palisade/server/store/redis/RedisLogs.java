@@ -32,12 +32,17 @@ public final class RedisLogs implements AutoCloseable {
 
     RedisLog open(String uri, String address, Duration timeout, String code)
             throws StoreUnusable, InterruptedException {
+        return open(uri, address, timeout, code, true);
+    }
+
+    RedisLog open(String uri, String address, Duration timeout, String code, boolean init)
+            throws StoreUnusable, InterruptedException {
         RedisLog log = RedisLog.open(
                 new RedisLogConfig(
                         new RedisLinkConfig(StoreUri.parse(uri), timeout),
                         PREFIX,
                         address,
-                        true,
+                        init,
                         RECOVERY_MILLIS,
                         CLAIM_MILLIS,
                         SETTLE_MILLIS),
