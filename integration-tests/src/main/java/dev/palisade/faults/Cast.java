@@ -114,9 +114,9 @@ final class Cast implements AutoCloseable {
         return servers.stream().map(Service::address).collect(Collectors.joining(","));
     }
 
-    /** The lock servers keep nothing in memory that a restart would lose. */
-    boolean isOnRedis() {
-        return redis != null;
+    /** Whether a lock server keeps nothing in memory that its end would lose. */
+    boolean keepsNothing() {
+        return redis != null && !redis.isLog();
     }
 
     /** @throws ScenarioFailed if the locks are in a data directory */

@@ -154,7 +154,7 @@ final class Harm {
     }
 
     private void killServer(int number) {
-        if (cast.isOnRedis()) {
+        if (cast.keepsNothing()) {
             cast.server(number).child().kill();
             return;
         }

@@ -9,6 +9,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -29,10 +30,12 @@ final class LockRedis implements AutoCloseable {
     private final @Nullable RedisProcess own;
     private final URI uri;
     private final String prefix;
+    private final boolean log;
     private final List<Link> links;
 
-    private LockRedis(@Nullable RedisProcess own, URI uri, String prefix) {
+    private LockRedis(@Nullable RedisProcess own, URI uri, String prefix, boolean log) {
         this.own = own;
+        this.log = log;
         this.uri = uri;
         this.prefix = prefix;
         String address = uri.getHost() + ":" + (uri.getPort() < 0 ? PORT : uri.getPort());
@@ -42,18 +45,26 @@ final class LockRedis implements AutoCloseable {
     }
 
     /** Starts one that keeps its data as most are told to: each second on disk, so that a crash may lose the last ones. */
-    static LockRedis ofOurOwn() {
+    static LockRedis ofOurOwn(boolean log) {
         RedisProcess process = RedisProcess.start("appendonly yes", "appendfsync everysec");
-        return new LockRedis(process, URI.create(process.uri()), "palisade-faults");
+        return new LockRedis(process, URI.create(process.uri()), "palisade-faults", log);
     }
 
     /** @param uri {@code redis://[USER:PASSWORD@]HOST[:PORT]} */
-    static LockRedis at(URI uri, String prefix) {
-        return new LockRedis(null, uri, prefix);
+    static LockRedis at(URI uri, String prefix, boolean log) {
+        return new LockRedis(null, uri, prefix, log);
     }
 
     Where where() {
-        return own == null ? Where.REDIS : Where.OWN_REDIS;
+        if (own == null) {
+            return Where.REDIS;
+        }
+        return log ? Where.OWN_REDIS : Where.OWN_REDIS_KEYS;
+    }
+
+    /** Whether one lock server is active at a time, over a log; else all are. */
+    boolean isLog() {
+        return log;
     }
 
     /**
@@ -63,7 +74,7 @@ final class LockRedis implements AutoCloseable {
      */
     Map<String, String> environment(int server, boolean first) {
         String user = uri.getRawUserInfo() == null ? "" : uri.getRawUserInfo() + "@";
-        return Map.of(
+        Map<String, String> environment = new HashMap<>(Map.of(
                 "PALISADE_SERVER_STORE",
                 "redis://" + user + link(server).address(),
                 "PALISADE_SERVER_STORE_PREFIX",
@@ -71,7 +82,13 @@ final class LockRedis implements AutoCloseable {
                 "PALISADE_SERVER_FAILOVER_GRACE",
                 FAILOVER_GRACE_MILLIS + "ms",
                 "PALISADE_SERVER_INIT",
-                Boolean.toString(first));
+                Boolean.toString(first)));
+        if (log) {
+            environment.put("PALISADE_SERVER_MACHINE", "log");
+            // Clients reach it over links of their own, so that this address is of no use to them.
+            environment.put("PALISADE_SERVER_ADVERTISE", "lock-server-" + server + ":7600");
+        }
+        return environment;
     }
 
     /** Between the lock server of that number and this Redis. */
@@ -120,7 +137,7 @@ final class LockRedis implements AutoCloseable {
 
     /** Deletes the counter of the lock's domain. */
     void deleteCounter(String lock) {
-        process().ask("DEL", key(lock, "token"));
+        process().ask("DEL", key(lock, log ? "log:token" : "token"));
     }
 
     /** Deletes all that is known of the lock itself. */

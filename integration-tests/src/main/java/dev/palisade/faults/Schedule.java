@@ -55,7 +55,7 @@ final class Schedule {
         /** The token counter of a lock's domain. */
         DELETE_COUNTER(0, 0, Where.OWN_REDIS),
         /** The key of a lock. */
-        DELETE_LOCK(0, 0, Where.OWN_REDIS);
+        DELETE_LOCK(0, 0, Where.OWN_REDIS_KEYS);
 
         private final int shortestMillis;
         private final int longestMillis;

@@ -7,5 +7,7 @@ enum Where {
     /** Two lock servers and somebody's Redis, which is not harmed. */
     REDIS,
     /** Two lock servers and a Redis of the run's own. */
-    OWN_REDIS
+    OWN_REDIS,
+    /** As before, and a key for each lock. */
+    OWN_REDIS_KEYS
 }

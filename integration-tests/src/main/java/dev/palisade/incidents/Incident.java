@@ -31,7 +31,10 @@ enum Incident {
     CLOCK_AHEAD_THEN_ALL_LOST("tokens ahead of the clock, all is lost", Clocks::aheadThenAllLost, Needs.PRELOAD),
     PUBLISHED_IS_LOST("pub/sub lost", Networks::publishedIsLost),
     LINK_FROZEN("link frozen", Networks::frozen),
-    REPLIES_LOST("replies lost", Networks::repliesLost);
+    REPLIES_LOST("replies lost", Networks::repliesLost),
+    SERVER_PAUSED("lock server paused", Pauses::paused),
+    SERVER_PAUSED_AND_ALL_LOST("lock server paused, all is lost", Pauses::pausedAndAllLost),
+    SERVERS_PAUSED_IN_TURN("lock servers paused in turn", Pauses::pausedInTurn);
 
     private enum Needs {
         NOTHING,

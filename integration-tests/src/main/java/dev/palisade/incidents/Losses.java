@@ -38,7 +38,16 @@ final class Losses {
 
     static void countersOverwritten(Scene scene) {
         scene.note("counters are no numbers any more");
-        counters(scene.primary()).forEach(key -> scene.primary().process().ask("SET", key, "none"));
+        RedisProcess redis = scene.primary().process();
+        List<String> counters = counters(scene.primary());
+        counters.forEach(key -> redis.ask("SET", key, "none"));
+        scene.tokens(5);
+        for (String key : counters) {
+            if (redis.ask("GET", key).equals("none")) {
+                scene.note("nobody mended " + key + ": an operator deletes it");
+                redis.ask("DEL", key);
+            }
+        }
     }
 
     /** Someone sets a policy that a lock's Redis must not have, and fills it. */

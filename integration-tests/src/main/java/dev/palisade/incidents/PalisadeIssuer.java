@@ -41,11 +41,23 @@ final class PalisadeIssuer implements TokenIssuer {
      */
     private record Followed(Node node, long sinceNanos) {}
 
-    PalisadeIssuer(Topology topology, Addresses addresses) {
+    /** Every lock server is active. */
+    static PalisadeIssuer functions(Topology topology, Addresses addresses) {
+        return new PalisadeIssuer(topology, addresses, "--machine", "functions");
+    }
+
+    /** One lock server is active, and whoever reaches the other one only has to wait. */
+    static PalisadeIssuer log(Topology topology, Addresses addresses) {
+        return new PalisadeIssuer(
+                topology, addresses, "--machine", "log", "--advertise", "lock-server:7600", "--claim", "1s");
+    }
+
+    private PalisadeIssuer(Topology topology, Addresses addresses, String... options) {
         this.addresses = addresses;
         followed = new Followed(topology.primary(), Long.MAX_VALUE);
         announcer = new Announcer(addresses.of(followed.node()));
-        List<String> command = Child.java(
+        List<String> both = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
+        both.addAll(Child.java(
                 "-jar",
                 Installation.jar("lock-server/target/palisade-server.jar"),
                 "server",
@@ -54,9 +66,8 @@ final class PalisadeIssuer implements TokenIssuer {
                 "--store",
                 announcer.uri(),
                 "--failover-grace",
-                "0s");
-        List<String> both = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
-        both.addAll(command);
+                "0s"));
+        both.addAll(List.of(options));
         server = Child.start(
                 "palisade server", both, Map.of("PALISADE_HOME", home.home().toString()), this::heard);
         String listening = server.await(line -> line.contains("listening on "), Duration.ofSeconds(60));
@@ -131,6 +142,16 @@ final class PalisadeIssuer implements TokenIssuer {
     @Override
     public void cutOff() {
         announcer.silence();
+    }
+
+    @Override
+    public void pause() {
+        server.pause();
+    }
+
+    @Override
+    public void resume() {
+        server.resume();
     }
 
     @Override

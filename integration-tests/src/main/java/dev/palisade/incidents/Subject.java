@@ -27,7 +27,8 @@ record Subject(String name, Expected expected, Duration patience, Side.Maker mak
     private record Edit(String passage, String other) {}
 
     private static final List<Subject> ALL = List.of(
-            new Subject("palisade", Expected.SOUND, LATER, PalisadeIssuer::new),
+            new Subject("palisade", Expected.SOUND, LATER, PalisadeIssuer::functions),
+            new Subject("palisade-log", Expected.SOUND, LATER, PalisadeIssuer::log),
             ruled("rule", Expected.SOUND),
             new Subject(
                     "naive",

@@ -27,6 +27,12 @@ interface TokenIssuer extends AutoCloseable {
     /** A guard has reported a token: whoever can make use of it does. */
     default void learn(long token) {}
 
+    /** SIGSTOP of a process of its own, if it has one: what runs in the application is not stopped. */
+    default void pause() {}
+
+    /** SIGCONT. */
+    default void resume() {}
+
     @Override
     void close();
 }
