@@ -57,6 +57,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -267,7 +268,8 @@ public final class LockEngine implements LockStore.Listener {
         return End.RELEASED.name().equals(refused.rejection().metadata().get(Rejection.ENDED));
     }
 
-    private static boolean isFinal(Answer.Refused refused) {
+    /** Whether it says what became of the command. Else the store has failed, and says nothing more of it. */
+    public static boolean isFinal(Answer.Refused refused) {
         Reason reason = refused.rejection().reason();
         return switch (reason) {
             case RECOVERING, SUSPECT_PRIMARY, STORE_UNAVAILABLE, NOT_ACTIVE, OUTCOME_UNKNOWN -> false;
@@ -309,16 +311,19 @@ public final class LockEngine implements LockStore.Listener {
     /**
      * A lease that a keep-alive could not renew.
      *
+     * @param end absent: the store has no record of it
      * @param detail who ended it and why, when a person did; else empty
      */
-    public record Lost(LockName lock, GrantId grant, End end, String detail) {
+    public record Lost(LockName lock, GrantId grant, Optional<End> end, String detail) {
         /** Ended as the refusal of its renewal says. The push of the end finds it gone and says nothing. */
         static Lost by(Rejection refusal, LockName lock, GrantId grant) {
-            boolean forced = End.FORCE_RELEASED.name().equals(refusal.metadata().get(Rejection.ENDED));
+            String ended = refusal.metadata().getOrDefault(Rejection.ENDED, "");
             return new Lost(
                     lock,
                     grant,
-                    forced ? End.FORCE_RELEASED : End.EXPIRED,
+                    Stream.of(End.values())
+                            .filter(end -> end.name().equals(ended))
+                            .findFirst(),
                     refusal.metadata().getOrDefault(Rejection.DETAIL, ""));
         }
     }
@@ -384,9 +389,14 @@ public final class LockEngine implements LockStore.Listener {
     private void discount(Asked asked, Answer answer, boolean isRepeated) {
         if (answer instanceof Answer.Busy
                 || answer instanceof Answer.WaitEnded
-                || (answer instanceof Answer.Refused && !isRepeated)) {
+                || (answer instanceof Answer.Refused && !isRepeated && !mayHaveRun(answer))) {
             usage.ended(asked.named());
         }
+    }
+
+    /** Whether the store may have executed the command all the same, now or later. */
+    private static boolean mayHaveRun(Answer answer) {
+        return answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.OUTCOME_UNKNOWN;
     }
 
     /** Acquires for a stream: the answer comes at once, and a waiter is told of its offer later. */
@@ -415,7 +425,7 @@ public final class LockEngine implements LockStore.Listener {
             } else if (answer instanceof Answer.Refused && !isNew) {
                 // Only the repetition is refused: what it repeats may go on waiting.
                 return answer;
-            } else if (!(answer instanceof Answer.Queued)) {
+            } else if (!(answer instanceof Answer.Queued) && !mayHaveRun(answer)) {
                 session.waitsNoMore(request);
             } else if (session.isAbandoned()) {
                 sessions.leave(session, request);
@@ -446,6 +456,9 @@ public final class LockEngine implements LockStore.Listener {
         }
         execute(command(asked, 0)).thenAccept(answer -> {
             discount(asked, answer, isRepeated);
+            if (mayHaveRun(answer)) { // Nobody takes it back: it may last for all of its time.
+                usage.detached(asked.named(), store.nowMillis() + asked.waitMillis() + asked.ttlMillis());
+            }
             if (answer instanceof Answer.Queued) {
                 caller.queued();
             } else {

@@ -103,8 +103,11 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock, boolean isOfH
         };
     }
 
-    /** For messages: the verb. */
+    /** For messages: the verb. Of a held lock, whose mode only the grant knows, the one that is enough for any. */
     String word() {
-        return verb == null ? "call this" : verb.word();
+        if (verb == null) {
+            return "call this";
+        }
+        return scope == Scope.LOCK && isOfHeldLock ? Verb.ACQUIRE.word() : verb.word();
     }
 }

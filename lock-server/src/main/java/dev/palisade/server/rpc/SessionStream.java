@@ -15,6 +15,7 @@ import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Hello;
 import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LostEvent;
+import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.OfferedEvent;
 import dev.palisade.proto.v1.ReleaseRequestedEvent;
 import dev.palisade.proto.v1.Reply;
@@ -305,13 +306,18 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     private void answer(Call call, CompletionStage<Answer> stage, BiConsumer<Reply.Builder, Answer> encode) {
-        var unused = stage.thenAccept(answer -> reply(call, reply -> {
-            if (answer instanceof Answer.Refused refused) {
-                reply.setRejected(Answers.rejected(answers.noted(refused.rejection(), caller)));
-            } else {
-                encode.accept(reply, answer);
+        var unused = stage.thenAccept(answer -> {
+            reply(call, reply -> {
+                if (answer instanceof Answer.Refused refused) {
+                    reply.setRejected(Answers.rejected(answers.noted(refused.rejection(), caller)));
+                } else {
+                    encode.accept(reply, answer);
+                }
+            });
+            if (answer instanceof Answer.Refused refused && !LockEngine.isFinal(refused)) {
+                flush(); // A store that fails ends no turn.
             }
-        }));
+        });
     }
 
     private void reply(Call call, Consumer<Reply.Builder> encode) {
@@ -402,8 +408,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     @Override
     public void lost(LockName name, GrantId grant, End end, String detail) {
-        outbox.event(
-                Event.newBuilder().setLost(lostEvent(name, grant, end, detail)).build());
+        outbox.event(Event.newBuilder()
+                .setLost(lostEvent(name, grant, Optional.of(end), detail))
+                .build());
     }
 
     @Override
@@ -439,11 +446,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         end(why, EndCause.SERVER_STOPPED);
     }
 
-    private static LostEvent lostEvent(LockName name, GrantId grant, End end, String detail) {
+    private static LostEvent lostEvent(LockName name, GrantId grant, Optional<End> end, String detail) {
         return LostEvent.newBuilder()
                 .setLock(name.value())
                 .setGrantId(ByteString.copyFrom(grant.toBytes()))
-                .setReason(Answers.lostReason(end))
+                .setReason(end.map(Answers::lostReason).orElse(LostReason.LOST_UNKNOWN))
                 .setDetail(detail)
                 .build();
     }

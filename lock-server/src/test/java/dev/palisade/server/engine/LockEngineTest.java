@@ -198,13 +198,65 @@ class LockEngineTest {
                 "over",
                 Map.of(Rejection.ENDED, End.FORCE_RELEASED.name(), Rejection.DETAIL, "by ops: gone")));
         assertThat(engine.keepAlive(session).toCompletableFuture().get())
-                .containsExactly(new LockEngine.Lost(lock, grant.id(), End.FORCE_RELEASED, "by ops: gone"));
+                .containsExactly(
+                        new LockEngine.Lost(lock, grant.id(), Optional.of(End.FORCE_RELEASED), "by ops: gone"));
 
         session.holds(grant, lock);
         store.renewal = new Answer.Refused(
                 new Rejection(Reason.LEASE_EXPIRED, "over", Map.of(Rejection.ENDED, End.EXPIRED.name())));
         assertThat(engine.keepAlive(session).toCompletableFuture().get())
-                .containsExactly(new LockEngine.Lost(lock, grant.id(), End.EXPIRED, ""));
+                .containsExactly(new LockEngine.Lost(lock, grant.id(), Optional.of(End.EXPIRED), ""));
+
+        session.holds(grant, lock);
+        store.renewal = new Answer.Refused(new Rejection(Reason.TOKEN_MISMATCH, "held by another"));
+        assertThat(engine.keepAlive(session).toCompletableFuture().get())
+                .as("no end is known of it")
+                .containsExactly(new LockEngine.Lost(lock, grant.id(), Optional.empty(), ""));
+    }
+
+    /** The store may execute it later: then nobody else would free it, and the principal could have more than its limit. */
+    @Test
+    void anAcquireOfUnknownOutcomeIsFreedWithItsStreamAndCountsUntilThen() {
+        LockQuota quota = new LockQuota("web", 1, 1);
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
+        store.acquired = CompletableFuture.failedFuture(StoreFailure.outcomeUnknown("no reply"));
+        var unusedFirst = engine.acquire(session, asked(1), quota);
+        assertThat(engine.locksOf("web")).isEqualTo(1);
+        assertThat(engine.sessionTotals().waiting()).isEqualTo(1);
+
+        engine.detach(session, EndCause.CONNECTION_BROKE);
+        List.copyOf(timed).forEach(Runnable::run);
+        assertThat(store.taken)
+                .last()
+                .isEqualTo(new Leave(asked(1).lock(), new RequestId(SESSION, 1), 1, EndCause.CONNECTION_BROKE));
+    }
+
+    @Test
+    void anAcquireThatTheStoreDidNotTakeIsForgotten() {
+        LockQuota quota = new LockQuota("web", 1, 1);
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
+        store.acquired = CompletableFuture.failedFuture(StoreFailure.unavailable("no primary"));
+        var unusedFirst = engine.acquire(session, asked(1), quota);
+        assertThat(engine.locksOf("web")).isZero();
+        assertThat(engine.sessionTotals().waiting()).isZero();
+    }
+
+    @Test
+    void aCallOfUnknownOutcomeCountsForAllOfItsTime() {
+        LockQuota quota = new LockQuota("web", 1, 1);
+        store.acquired = CompletableFuture.failedFuture(StoreFailure.outcomeUnknown("no reply"));
+        LockEngine.Asked asked = asked(1);
+        engine.callEnded(asked, engine.acquireParked(asked, quota, Optional::empty));
+        store.now += asked.waitMillis() + asked.ttlMillis() - 1;
+        assertThat(engine.acquireParked(asked(2), quota, Optional::empty).getNow(null))
+                .isInstanceOfSatisfying(
+                        Answer.Refused.class,
+                        refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.LIMIT_EXCEEDED));
+        store.now += 2 * LockUsage.SCAN_MILLIS;
+        assertThat(engine.acquireParked(asked(2), quota, Optional::empty).getNow(null))
+                .isInstanceOfSatisfying(
+                        Answer.Refused.class,
+                        refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.OUTCOME_UNKNOWN));
     }
 
     /** The store reports an end after its reply, and a client may have sent the next acquire by then. */

@@ -123,7 +123,7 @@ class ReclaimTest {
         store.passes(5_000);
         session.holds(held, LOCK); // As if the push of its end were still on its way.
         assertThat(now(engine.keepAlive(session)))
-                .containsExactly(new LockEngine.Lost(LOCK, held.id(), End.EXPIRED, ""));
+                .containsExactly(new LockEngine.Lost(LOCK, held.id(), Optional.of(End.EXPIRED), ""));
         assertThat(store.asked()).noneMatch(Reclaim.class::isInstance);
         assertThat(session.holds(other.id())).isTrue();
     }
@@ -221,7 +221,7 @@ class ReclaimTest {
         store.losesAll(10_000);
         store.passes(10_000);
         assertThat(now(engine.keepAlive(session)))
-                .containsExactly(new LockEngine.Lost(LOCK, held.id(), End.EXPIRED, ""));
+                .containsExactly(new LockEngine.Lost(LOCK, held.id(), Optional.empty(), ""));
         assertThat(now(engine.keepAlive(session))).as("told once").isEmpty();
     }
 

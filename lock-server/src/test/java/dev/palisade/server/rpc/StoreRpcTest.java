@@ -3,15 +3,23 @@ package dev.palisade.server.rpc;
 import static dev.palisade.server.rpc.Served.acquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.contract.Reason;
+import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Epoch;
 import dev.palisade.proto.v1.ListRequest;
+import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.StoreRequest;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.MemoryStore;
 import dev.palisade.server.store.StoreFailure;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -63,6 +71,26 @@ class StoreRpcTest {
             store.fails(StoreFailure.unavailable("no primary at 10.0.0.1:6379"));
             assertThat(store(served).getUp()).isFalse();
             assertThat(store(served).getWhy()).isEqualTo("no primary at 10.0.0.1:6379");
+        }
+    }
+
+    /** Nothing else ends the turn of a store that fails, and the client may send nothing more. */
+    @Test
+    void aReplyWithoutAnOutcomeIsSentAtOnce() throws Exception {
+        CompletableFuture<Answer> late = new CompletableFuture<>();
+        MemoryStore memory = new MemoryStore();
+        LockStore slow = (LockStore) Proxy.newProxyInstance(
+                LockStore.class.getClassLoader(),
+                new Class<?>[] {LockStore.class},
+                (proxy, method, arguments) ->
+                        method.getName().equals("execute") ? late : method.invoke(memory, arguments));
+        try (Served served = new Served(slow)) {
+            Served.Stream stream = served.stream(1, 1);
+            CompletableFuture<Reply> reply = stream.call(Call.newBuilder().setAcquire(acquire("a", 1, 0)));
+            stream.keepAlive(1); // Then the frame with the call has been dealt with.
+            late.completeExceptionally(StoreFailure.outcomeUnknown("Redis did not reply within 2 s"));
+            assertThat(reply.get(10, TimeUnit.SECONDS).getRejected().getReason())
+                    .isEqualTo(Reason.OUTCOME_UNKNOWN.name());
         }
     }
 

@@ -277,7 +277,8 @@ final class ExplanationText {
 
     // ---- what to do ----
 
-    List<String> advice(TokenState state, boolean hasOutage) {
+    /** @param cause of a lease that the lock server ended */
+    List<String> advice(TokenState state, boolean hasOutage, Optional<EndCause> cause) {
         List<String> advice = new ArrayList<>();
         switch (state) {
             case HELD -> {
@@ -299,8 +300,8 @@ final class ExplanationText {
                         + " often, look for pauses of the client (garbage collection, a suspended machine) or use a"
                         + " longer ttl.");
             case ABANDONED ->
-                advice.add("Close the lease, acquire the lock again, read again, and redo the work. Look at the"
-                        + " client's process and its network at the time of the break.");
+                advice.add("Close the lease, acquire the lock again, read again, and redo the work. "
+                        + afterEnd(cause.orElse(EndCause.CONNECTION_BROKE)));
             case FORCE_RELEASED -> advice.add("Ask the operator named above before the lock is acquired again.");
             case BEFORE_EPOCH, FORGOTTEN ->
                 advice.add("Close the lease, acquire the lock again, read again, and redo the work.");
@@ -336,6 +337,22 @@ final class ExplanationText {
             advice.add("Calls with other tokens of the lock were refused, too: " + tokens + ".");
         }
         return advice;
+    }
+
+    private static String afterEnd(EndCause cause) {
+        return switch (cause) {
+            case RIGHTS_CHANGED, RIGHTS_WITHDRAWN ->
+                "If that is refused, the policy does not allow it: palisade policy check explains it.";
+            case TOKENS_WITHDRAWN -> "That needs a new token of the user: palisade users add makes one.";
+            case JWT_EXPIRED -> "See that the client gets a new JWT before the old one expires.";
+            case KEY_WITHDRAWN -> "That needs a JWT that a key of today signed.";
+            case STREAM_REFUSED -> "The lock server's log says what the client sent (event=refused).";
+            case NOT_READ -> "Look for pauses of the client, or threads of it that block its stream.";
+            case SERVER_STOPPED -> "Look at why no other lock server took the client within the grace.";
+            case CLIENT_CLOSED, NOT_RESUMED, GIVEN_UP ->
+                "The client itself gave the lease up, or a newer stream of it did not ask for it: look at its log.";
+            case CONNECTION_BROKE -> "Look at the client's process and its network at the time of the break.";
+        };
     }
 
     // ---- words ----

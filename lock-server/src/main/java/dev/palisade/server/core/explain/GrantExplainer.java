@@ -2,6 +2,7 @@ package dev.palisade.server.core.explain;
 
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.HistoryEntry.What;
@@ -128,7 +129,7 @@ public final class GrantExplainer {
                 text.summary(state),
                 events,
                 unknown,
-                text.advice(state, !outages.isEmpty()));
+                text.advice(state, !outages.isEmpty(), cause()));
     }
 
     /** Those in which the lease could not be renewed, or might have been. */
@@ -193,6 +194,15 @@ public final class GrantExplainer {
             case FORCE_RELEASED -> Optional.of(TokenState.FORCE_RELEASED);
             default -> NextGrant.OFFER_ENDS.contains(what) ? Optional.of(TokenState.NOT_TAKEN) : Optional.empty();
         };
+    }
+
+    /** Of a lease that the lock server ended, if it is recorded. */
+    private Optional<EndCause> cause() {
+        return history.stream()
+                .filter(entry -> entry.token() == first)
+                .flatMap(entry -> entry.cause().stream())
+                .findFirst()
+                .or(() -> ended().flatMap(end -> EndCause.of(end.end(), end.detail())));
     }
 
     private Optional<Tombstone> ended() {
