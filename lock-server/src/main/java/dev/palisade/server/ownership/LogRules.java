@@ -56,7 +56,7 @@ public class LogRules {
     public ClaimDecision claim(LogState log, ClaimRequest request, long nowMillis) {
         Position found = log.position();
         Past past = request.past();
-        boolean whole = isWhole(log, request);
+        boolean whole = !request.damaged() && isWhole(log, request);
         boolean mine = isMine(log, past, request.server(), whole);
         boolean best = false;
         if (!whole && settles()) {

@@ -82,9 +82,9 @@ class LogRulesTest {
     void serverThatReturnsOnTheOwnersAddressDoesNotWait() {
         claim(init(A), 0);
         append(A, 1, 0);
-        assertThat(claim(new ClaimRequest(B, Past.NONE, "t", "b:1", true, false, 10_000), 1))
+        assertThat(claim(new ClaimRequest(B, Past.NONE, "t", "b:1", true, false, false, 10_000), 1))
                 .isInstanceOf(Held.class);
-        assertThat(claim(new ClaimRequest(B, Past.NONE, "t", "a:1", true, false, 10_000), 1))
+        assertThat(claim(new ClaimRequest(B, Past.NONE, "t", "a:1", true, false, false, 10_000), 1))
                 .isEqualTo(new Claimed(B, false, true, new Position(A, 1), 0, 0, 2, 1));
     }
 
@@ -204,10 +204,10 @@ class LogRulesTest {
     }
 
     private static ClaimRequest init(WriterId writer) {
-        return new ClaimRequest(writer, Past.NONE, "s", "a:1", true, true, 10_000);
+        return new ClaimRequest(writer, Past.NONE, "s", "a:1", true, true, false, 10_000);
     }
 
     private static ClaimRequest request(WriterId writer, Past past) {
-        return new ClaimRequest(writer, past, "t", "b:1", false, false, 10_000);
+        return new ClaimRequest(writer, past, "t", "b:1", false, false, false, 10_000);
     }
 }

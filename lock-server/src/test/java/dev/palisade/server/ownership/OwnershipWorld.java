@@ -241,6 +241,7 @@ final class OwnershipWorld {
                 server.address(),
                 server.returning,
                 acknowledged.isEmpty(),
+                false,
                 WorldSetup.TTL);
         if (server.cut || fate == Fate.CUT_BEFORE || fate == Fate.CUT_AND_LATE) {
             if (fate == Fate.CUT_AND_LATE) {

@@ -78,8 +78,8 @@ final class FileLog implements FencedLog {
     }
 
     @Override
-    public StoreUnusable lost() {
-        return lost(path);
+    public void damaged() throws StoreUnusable {
+        throw lost(path);
     }
 
     private static StoreUnusable lost(Path path) {

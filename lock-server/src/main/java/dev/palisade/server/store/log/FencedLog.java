@@ -33,9 +33,6 @@ public interface FencedLog extends AutoCloseable {
     /** Whether other lock servers may claim it: then every batch is synced, also one without a record. */
     boolean isShared();
 
-    /** The failure to report when the log lacks records that were once synced. */
-    StoreUnusable lost();
-
     /** Whether an earlier sync is known to have succeeded: then the log cannot be empty. */
     boolean isBegun();
 
@@ -104,6 +101,15 @@ public interface FencedLog extends AutoCloseable {
         }
         sent.replied(failure);
     }
+
+    /**
+     * Records that were once synced are missing. A shared log is claimed anew, by this server as one that lost data, so that a recovery
+     * window follows; what is still there is kept.
+     *
+     * @throws StoreUnusable always, of a log of one server
+     * @throws LogFailure always, of a shared log
+     */
+    void damaged() throws StoreUnusable, LogFailure;
 
     /**
      * Ends the claim after the last {@link #sync}: the next server may claim at once.

@@ -71,6 +71,7 @@ final class LockTable {
         writeEpoch(now);
         restored.epochIds.forEach(id -> log.delete(id, 0));
         restored.superseded.forEach(log::delete);
+        restored.incomplete.forEach(log::delete);
         history.restore(restored.forced, slots);
         for (Slot slot : slots.values()) {
             slot.state = slot.state.restarted(now).withForgottenUntil(forgottenUntilMillis);

@@ -170,10 +170,15 @@ public final class LoggedStore implements LockStore {
     private long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
         Restored restored = owner == null ? new Restored() : new Restored(owner::keepClaim);
         log.load(restored);
-        restored.refuseIncomplete();
-        if (restored.epochIds.isEmpty() && (log.isBegun() || !restored.slots.isEmpty())) {
-            throw log.lost();
+        boolean lacksEpoch = restored.epochIds.isEmpty() && (log.isBegun() || !restored.slots.isEmpty());
+        if (!log.isShared()) {
+            restored.refuseIncomplete();
         }
+        // Where a shared log has lost data, its recovery window covers what is missing.
+        if ((claimed.whole() || !log.isShared()) && (lacksEpoch || restored.isIncomplete())) {
+            log.damaged();
+        }
+        restored.dropIncomplete();
         clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), restored.lastMillis, nanoTime);
         long now = clock.nowMillis();
         long high = restored.highToken;

@@ -15,10 +15,8 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * What a journal holds, record by record: the locks, and which records stand for them. Decides nothing; whoever reads it
@@ -31,8 +29,11 @@ final class Restored implements FencedLog.Loader {
     final List<Long> epochIds = new ArrayList<>();
     /** By id: older records of a lock that has a newer one, with the number of their updates. */
     final Map<Long, Integer> superseded = new HashMap<>();
-    /** Records of which a part is missing: their other files may be gone, so they are only wrong if they are not deleted. */
-    final Set<Long> incomplete = new HashSet<>();
+    /**
+     * Records of which a part is missing, with the largest index that is there: their other files may be gone, so they are only wrong if
+     * they are not deleted.
+     */
+    final Map<Long, Integer> incomplete = new HashMap<>();
 
     private final Progress progress;
 
@@ -90,7 +91,7 @@ final class Restored implements FencedLog.Loader {
         }
         Slot slot = slots.get(name);
         if (slot == null || slot.recordId != id || index != slot.updates + 1) {
-            incomplete.add(id);
+            incomplete.merge(id, index, Math::max);
             return;
         }
         slot.updates = index;
@@ -129,9 +130,25 @@ final class Restored implements FencedLog.Loader {
         return highest == 0 ? 0 : highest + FencingToken.PER_GRANT - 1;
     }
 
+    boolean isIncomplete() {
+        return !incomplete.isEmpty();
+    }
+
+    /** Forgets the locks of which a part is missing; their records remain to be deleted. */
+    void dropIncomplete() {
+        for (long id : incomplete.keySet()) {
+            LockName name = lockOfRecord.remove(id);
+            Slot slot = name == null ? null : slots.get(name);
+            if (slot != null && slot.recordId == id) {
+                slots.remove(name);
+            }
+            superseded.remove(id);
+        }
+    }
+
     void refuseIncomplete() throws StoreUnusable {
         if (!incomplete.isEmpty()) {
-            throw new StoreUnusable("journal record " + Collections.min(incomplete)
+            throw new StoreUnusable("journal record " + Collections.min(incomplete.keySet())
                     + " lacks a part; restore the data directory from a copy");
         }
     }

@@ -26,6 +26,7 @@ final class LogWords {
         words.add(Call.bytes(request.address()));
         words.add(flag(request.returning()));
         words.add(flag(request.init()));
+        words.add(flag(request.damaged()));
         words.add(number(request.recoveryMillis()));
         words.add(number(claimMillis));
         words.add(number(settleMillis));

@@ -47,6 +47,7 @@ public final class RedisLog implements FencedLog {
     private long generation = 1;
     private long nextId = 1;
     private boolean owned;
+    private boolean damaged;
     private boolean begun;
     private boolean frees;
     private RecordBatch batch = new RecordBatch();
@@ -132,9 +133,14 @@ public final class RedisLog implements FencedLog {
     }
 
     @Override
-    public StoreUnusable lost() {
-        return unusable("has lost records of the log under " + keys.head()
-                + "; restore its data from a copy, or delete the log's keys (starting empty forgets who holds what)");
+    public void damaged() throws LogFailure {
+        damaged = true;
+        batch = new RecordBatch();
+        endClaim();
+        String line = "Redis " + uri() + " has lost records of the log under " + keys.head()
+                + "; leases of unknown locks are restored by their clients within the recovery window";
+        events.tell("store_warning", "message", line);
+        throw LogFailure.unknown(line);
     }
 
     private StoreUnusable unusable(String what) {
@@ -152,7 +158,7 @@ public final class RedisLog implements FencedLog {
     public ClaimReply claim(Past past) throws LogFailure {
         locate();
         ClaimRequest request = new ClaimRequest(
-                freshId(), past, server, config.address(), !owned, config.init(), config.recoveryMillis());
+                freshId(), past, server, config.address(), !owned, config.init(), damaged, config.recoveryMillis());
         Reply reply = link.call(
                 LogWords.CLAIM, keys.shared(), LogWords.claim(request, config.claimMillis(), config.settleMillis()));
         List<Object> answer = await(reply);
@@ -162,6 +168,7 @@ public final class RedisLog implements FencedLog {
             tellOnce("log_unusable", "message", line);
             throw LogFailure.unknown(line);
         }
+        damaged = damaged && read instanceof ClaimReply.Settling;
         if (read instanceof ClaimReply.Held held) {
             tellOnce("standby", "active", held.address());
         } else if (read instanceof ClaimReply.Settling) {

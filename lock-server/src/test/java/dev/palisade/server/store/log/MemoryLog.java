@@ -31,6 +31,7 @@ final class MemoryLog implements FencedLog {
     private long nextId = 1;
     private boolean begun;
     private boolean owned;
+    private boolean damaged;
     private boolean frees;
     private Map<Long, NavigableMap<Integer, byte[]>> written = new TreeMap<>();
     private List<Long> deleted = new ArrayList<>();
@@ -67,8 +68,11 @@ final class MemoryLog implements FencedLog {
     }
 
     @Override
-    public StoreUnusable lost() {
-        return new StoreUnusable("the memory log has lost its records");
+    public void damaged() throws LogFailure {
+        damaged = true;
+        forget();
+        endClaim();
+        throw LogFailure.unknown("the memory log has lost records");
     }
 
     @Override
@@ -80,7 +84,9 @@ final class MemoryLog implements FencedLog {
     public ClaimReply claim(Past past) throws LogFailure {
         reach();
         WriterId fresh = new WriterId(77, WRITERS.incrementAndGet());
-        ClaimReply reply = server.claim(new ClaimRequest(fresh, past, process, address, !owned, init, recoveryMillis));
+        ClaimReply reply =
+                server.claim(new ClaimRequest(fresh, past, process, address, !owned, init, damaged, recoveryMillis));
+        damaged = damaged && reply instanceof ClaimReply.Settling;
         if (reply instanceof ClaimReply.Claimed claimed) {
             writer = fresh;
             seq = 0;

@@ -466,13 +466,45 @@ class SharedStoreTest {
     }
 
     @Test
-    void recordsThatAreGoneAreSaidAndNothingIsGranted() {
-        granted(a, "l", 1, 1);
+    void recordsThatAreGoneAreALossOfData() {
+        Grant held = granted(a, "l", 1, 1);
         Image image = servers.log.image();
         image.records().clear(); // A copy.
         servers.log.restore(new Image(image.state(), image.records()));
-        b.live(3_000);
-        assertThat(b.isActive()).isFalse();
-        assertThat(List.of(b.store.status().why())).allMatch(why -> why.contains("lost its records"));
+        b.live(6_000);
+        assertThat(refusal(b.answer(acquire("l", 2, 1, TRY)))).isEqualTo(Reason.RECOVERING);
+        assertThat(b.answer(new Reclaim(name("l"), held.request(), held.token())))
+                .isInstanceOf(Answer.Resumed.class);
+        b.live(10_000);
+        assertThat(granted(b, "m", 2, 2).token().value())
+                .isGreaterThan(held.token().value());
+    }
+
+    /** Somebody deleted a part of a lock's record: what is left of the lock is of an earlier moment. */
+    @Test
+    void aLockOfWhichAPartIsMissingIsForgottenAndTheOthersAreKept() {
+        Grant other = granted(a, "other", 1, 1);
+        granted(a, "l", 1, 2);
+        a.answer(acquire("l", 2, 1, MINUTE));
+        a.answer(acquire("l", 3, 1, MINUTE));
+        Image image = servers.log.image();
+        long damaged = image.records().entrySet().stream()
+                .filter(record -> record.getValue().size() > 2)
+                .findFirst()
+                .orElseThrow()
+                .getKey();
+        Objects.requireNonNull(image.records().get(damaged)).remove(1);
+        servers.log.restore(new Image(image.state(), image.records()));
+        b.live(6_000);
+        assertThat(refusal(b.answer(acquire("l", 4, 1, TRY)))).isEqualTo(Reason.RECOVERING);
+        assertThat(b.answer(new Renew(
+                        name("other"),
+                        other.id(),
+                        other.token(),
+                        other.request().id().session())))
+                .isInstanceOf(Answer.Renewed.class);
+        b.live(10_000);
+        granted(b, "l", 4, 2);
+        assertThat(servers.log.records()).as("it is deleted").doesNotContainKey(damaged);
     }
 }

@@ -165,7 +165,7 @@ class LogFunctionsTest {
     }
 
     private static ClaimRequest request(WriterId writer, Past past, boolean init) {
-        return new ClaimRequest(writer, past, "s", "a:1", false, init, 10_000);
+        return new ClaimRequest(writer, past, "s", "a:1", false, init, false, 10_000);
     }
 
     /** Counts what it came to. */
@@ -299,6 +299,7 @@ class LogFunctionsTest {
                     "host:" + random.nextInt(2),
                     random.nextInt(4) == 0,
                     random.nextBoolean(),
+                    random.nextInt(8) == 0,
                     10_000);
             ClaimDecision expected = rules.claim(state, request, now);
             assertThat(log.claim(request))
