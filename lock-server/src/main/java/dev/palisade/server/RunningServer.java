@@ -175,6 +175,7 @@ final class RunningServer {
                 opened, timer, engine, locks, health, inFlight, server, transport, monitoring, files, config.drain);
         if (tls != null) {
             tls.watch(events, () -> {
+                locks.authoritiesChanged();
                 connections.closeAll();
                 monitoring.clientAuthoritiesChanged();
             });

@@ -16,6 +16,8 @@ public enum EndCause {
     TOKENS_WITHDRAWN("the tokens of the client were withdrawn"),
     JWT_EXPIRED("the JWT of the client expired, and it did not return with a new one"),
     KEY_WITHDRAWN("the key that signed the client's JWT was withdrawn"),
+    AUTHORITIES_CHANGED(
+            "the authorities of client certificates changed, and the client did not return within the grace"),
     STREAM_REFUSED("the lock server ended the stream, because the client sent what it may not"),
     NOT_READ("the lock server ended the stream, because the client did not read it"),
     SERVER_STOPPED("the lock server stopped, or became a standby"),

@@ -146,6 +146,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
         engine.accessChanged();
     }
 
+    /** Before the connections are closed, because client certificates were verified by authorities that are gone. */
+    public void authoritiesChanged() {
+        streams.authoritiesChanged();
+    }
+
     /** Session streams that are open. */
     public int openStreams() {
         return streams.open();

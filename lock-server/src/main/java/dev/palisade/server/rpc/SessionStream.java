@@ -487,6 +487,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         }
     }
 
+    /** Cause of its end, which comes next, and however it comes. */
+    void endsBy(EndCause cause) {
+        endCause.compareAndSet(null, cause);
+    }
+
     /** Says no more, and lets the session go into its grace. */
     void end(Rejection rejection, EndCause cause) {
         endCause.compareAndSet(null, cause);

@@ -165,6 +165,11 @@ final class Streams {
         open.forEach(SessionStream::accessChanged);
     }
 
+    /** The connections of all streams end next. */
+    void authoritiesChanged() {
+        open.forEach(stream -> stream.endsBy(EndCause.AUTHORITIES_CHANGED));
+    }
+
     /** Ends every stream, after what it has to say, and those that come from now on. */
     void stop() {
         stopping = true;

@@ -57,4 +57,24 @@ class EndCauseTest {
             });
         }
     }
+
+    @Test
+    void leaseOfAnUntrustedClientEndsByTheNewAuthorities(@TempDir Path directory) throws Exception {
+        try (Served served = new Served(directory)) {
+            Served.Stream client = served.stream(1, 1);
+            client.granted(acquire("x", 1, 0).setTtlMillis(300_000));
+            served.rpc.authoritiesChanged();
+            client.breakOff();
+            HistoryEntry ended = Awaitility.await()
+                    .until(
+                            () -> served.unary()
+                                    .history(HistoryRequest.newBuilder()
+                                            .setLock("x")
+                                            .build())
+                                    .getEntriesList(),
+                            entries -> entries.size() == 2)
+                    .get(1);
+            assertThat(ended.getCause()).isEqualTo(EndCause.AUTHORITIES_CHANGED.name());
+        }
+    }
 }

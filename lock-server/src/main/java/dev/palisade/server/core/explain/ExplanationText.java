@@ -346,6 +346,7 @@ final class ExplanationText {
             case TOKENS_WITHDRAWN -> "That needs a new token of the user: palisade users add makes one.";
             case JWT_EXPIRED -> "See that the client gets a new JWT before the old one expires.";
             case KEY_WITHDRAWN -> "That needs a JWT that a key of today signed.";
+            case AUTHORITIES_CHANGED -> "If that is refused, the client needs a certificate of an authority of today.";
             case STREAM_REFUSED -> "The lock server's log says what the client sent (event=refused).";
             case NOT_READ -> "Look for pauses of the client, or threads of it that block its stream.";
             case SERVER_STOPPED -> "Look at why no other lock server took the client within the grace.";
