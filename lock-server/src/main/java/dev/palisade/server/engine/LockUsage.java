@@ -37,8 +37,9 @@ final class LockUsage {
      * @param waits whether it may come to wait, or waits
      * @param grant null before it was granted
      * @param untilMillis when it may be dropped, unless it is pending
+     * @param detached whether its stream is gone, and no call has been of it since
      */
-    private record Entry(boolean waits, @Nullable GrantId grant, long untilMillis) {}
+    private record Entry(boolean waits, @Nullable GrantId grant, long untilMillis, boolean detached) {}
 
     private static final class Account {
         private final Map<LockRequest, Entry> entries = new HashMap<>();
@@ -89,7 +90,12 @@ final class LockUsage {
                 }
                 refused.set(excess);
                 if (excess == null) {
-                    put(account, principal, request, new Entry(mayWait, null, nowMillis + SCAN_MILLIS), nowMillis);
+                    put(
+                            account,
+                            principal,
+                            request,
+                            new Entry(mayWait, null, nowMillis + SCAN_MILLIS, false),
+                            nowMillis);
                 }
             }
             return account.entries.isEmpty() ? null : account;
@@ -134,7 +140,12 @@ final class LockUsage {
         if (!principal.isEmpty()) {
             accounts.compute(principal, (same, known) -> {
                 Account account = known == null ? new Account() : known;
-                put(account, principal, request, new Entry(false, grant.id(), grant.expiresAtMillis()), nowMillis);
+                put(
+                        account,
+                        principal,
+                        request,
+                        new Entry(false, grant.id(), grant.expiresAtMillis(), false),
+                        nowMillis);
                 granted.put(grant.id(), request);
                 return account;
             });
@@ -152,8 +163,23 @@ final class LockUsage {
         if (principal != null) {
             accounts.computeIfPresent(principal, (same, account) -> {
                 account.entries.computeIfPresent(
-                        request, (one, entry) -> new Entry(entry.waits(), entry.grant(), untilMillis));
+                        request, (one, entry) -> new Entry(entry.waits(), entry.grant(), untilMillis, true));
                 return account;
+            });
+        }
+    }
+
+    /** Another server has the grant, or nobody. Of no effect when a call or a newer stream here has been of it since {@link #detached}. */
+    void moved(GrantId grant) {
+        LockRequest request = granted.get(grant);
+        String principal = request == null ? null : principals.get(request);
+        if (request != null && principal != null) {
+            accounts.computeIfPresent(principal, (same, account) -> {
+                Entry entry = account.entries.get(request);
+                if (entry != null && entry.detached()) {
+                    remove(account, request);
+                }
+                return account.entries.isEmpty() ? null : account;
             });
         }
     }

@@ -308,7 +308,13 @@ final class Sessions {
             return KEPT;
         }
         lastFrames.put(grant, session);
-        return insist(new Abandon(lock, grant, session.gen(), session.endCause()), during);
+        return insist(new Abandon(lock, grant, session.gen(), session.endCause()), during)
+                .thenApply(answer -> {
+                    if (answer instanceof Answer.Abandoned abandoned && !abandoned.ended()) {
+                        usage.moved(grant);
+                    }
+                    return answer;
+                });
     }
 
     private void tell(String event, Session session, Object... more) {

@@ -506,6 +506,26 @@ class LockEngineTest {
         }
     }
 
+    /** A newer stream of the session has it, at another server of the same Redis. */
+    @Test
+    void aLeaseThatMovedToAnotherServerIsOffTheCountAfterTheGrace() {
+        LockName lock = new LockName("a");
+        Grant grant = new Grant(
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "", ""),
+                new FencingToken(5),
+                1,
+                10_001);
+        Session session = engine.attach(SESSION, 1, "", false, new Deaf(), new SessionHolder("web", 10));
+        session.holds(grant, lock);
+        engine.counted("web", lock, grant);
+        engine.detach(session, EndCause.CONNECTION_BROKE);
+        assertThat(engine.locksOf("web")).isEqualTo(1);
+        store.abandoned = new Answer.Abandoned(false);
+        timed.forEach(Runnable::run);
+        assertThat(store.taken).last().isInstanceOf(Abandon.class);
+        assertThat(engine.locksOf("web")).isZero();
+    }
+
     private void depose() {
         StoreFailure why = StoreFailure.notActive("lock server b:1 is active", "b:1");
         store.standby = Optional.of(why);
@@ -572,6 +592,7 @@ class LockEngineTest {
         boolean busy;
         Optional<StoreFailure> standby = Optional.empty();
         Answer left = new Answer.Left(true);
+        Answer abandoned = new Answer.Abandoned(true);
         /** Leaves that have no reply yet; null: each gets its reply at once. */
         @Nullable
         Deque<CompletableFuture<Answer>> turn;
@@ -591,7 +612,7 @@ class LockEngineTest {
                 return CompletableFuture.completedFuture(renewal);
             }
             if (command instanceof Abandon) {
-                return CompletableFuture.completedFuture(new Answer.Abandoned(true));
+                return CompletableFuture.completedFuture(abandoned);
             }
             if (command instanceof Describe) {
                 return CompletableFuture.completedFuture(

@@ -127,6 +127,20 @@ class LockUsageTest {
         isRefused("locks", 5, false, 105_000 + LockUsage.SCAN_MILLIS - 2_000);
     }
 
+    @Test
+    void aMovedLeaseIsNotCountedUnlessItCameBack() {
+        for (int i = 1; i <= 2; i++) {
+            usage.holds("web", request(i), grant(i, 0), 0);
+            usage.detached(request(i), 1_000 + TTL);
+        }
+        usage.holds("web", request(2), grant(2, 500), 500);
+        usage.moved(new GrantId(1, 1));
+        usage.moved(new GrantId(1, 2));
+        usage.moved(new GrantId(1, 3));
+        assertThat(usage.counts(request(1))).isFalse();
+        assertThat(usage.locks("web")).isEqualTo(1);
+    }
+
     /** Also without a limit, in a policy or at all. */
     @Test
     void entriesThatNobodyEndsAreBounded() {
