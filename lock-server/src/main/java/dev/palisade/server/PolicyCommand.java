@@ -8,8 +8,10 @@ import dev.palisade.contract.cli.Version;
 import dev.palisade.server.access.AccessFile;
 import dev.palisade.server.access.FileMistakes;
 import dev.palisade.server.access.Policy;
+import dev.palisade.server.access.UserTokens;
 import dev.palisade.server.access.Verb;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -27,15 +29,20 @@ import picocli.CommandLine.Spec;
             "Checks a policy file, and explains its decision.",
             "",
             "  palisade policy check FILE",
+            "  palisade policy check FILE --users USERS",
             "  palisade policy check FILE --as alice --verb acquire --lock jobs/1",
             "",
         },
-        footer = {"", "Exit codes: 0 good, or allowed; 1 denied; 2 wrong usage; 3 the file has mistakes."},
+        footer = {
+            "",
+            "Exit codes: 0 good, or allowed; 1 denied, or with --users a name that nobody has; 2 wrong usage; 3 a file has"
+                    + " mistakes."
+        },
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         usageHelpAutoWidth = true)
 final class PolicyCommand implements Callable<Integer> {
-    private static final int DENIED = 1;
+    private static final int DENIED = 1; // Or not in order.
 
     enum Action {
         check
@@ -54,6 +61,14 @@ final class PolicyCommand implements Callable<Integer> {
     @Nullable
     String principal;
 
+    @Option(
+            names = "--users",
+            paramLabel = "USERS",
+            description =
+                    "Reports names that no token of this file has. Names of certificates and JWTs are not checked.")
+    @Nullable
+    Path users;
+
     @Option(names = "--verb", paramLabel = "VERB", description = "What it wants to do.")
     @Nullable
     String verb;
@@ -68,15 +83,23 @@ final class PolicyCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws CannotStart {
+        boolean isWhole = principal == null && verb == null && lock == null;
+        if (users != null && !isWhole) {
+            throw misuse("--users is for the whole policy; leave out --as, --verb and --lock");
+        }
         Policy policy;
+        List<String> unused;
         try {
             policy = new AccessFile<>(file, false, Policy::parse).value();
+            unused =
+                    users == null ? List.of() : policy.unused(new AccessFile<>(users, true, UserTokens::parse).value());
         } catch (FileMistakes e) {
             throw ServerAccess.told(e);
         }
-        if (principal == null && verb == null && lock == null) {
+        if (isWhole) {
             System.out.println(TerminalEscape.text(policy.shown()));
-            return 0;
+            unused.forEach(line -> System.err.println(TerminalEscape.text(line)));
+            return unused.isEmpty() ? 0 : DENIED;
         }
         if (principal == null || !Policy.isPrincipal(principal)) {
             throw misuse("--as names the client: the name of a token, dns:NAME, uri:URI or jwt:SUBJECT");

@@ -1,5 +1,6 @@
 package dev.palisade.server.access;
 
+import dev.palisade.contract.cli.Nearest;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -7,6 +8,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Access policy: lines that allow or limit, and nothing else. What no line allows is denied, and of limits the highest counts, so
@@ -29,10 +32,16 @@ public final class Policy {
     private final Path path;
     private final List<Rule> rules;
     private final List<Quota> quotas;
-    private final Map<String, Set<String>> groups;
+    private final Map<String, Group> groups;
     private final Map<String, Rights> cached = new ConcurrentHashMap<>();
 
-    Policy(Path path, List<Rule> rules, List<Quota> quotas, Map<String, Set<String>> groups) {
+    /** @param line of the file, from 1 */
+    record Group(int line, Set<String> members) {}
+
+    /** A name in a line. */
+    private record Named(int line, String name) {}
+
+    Policy(Path path, List<Rule> rules, List<Quota> quotas, Map<String, Group> groups) {
         this.path = path;
         this.rules = rules;
         this.quotas = quotas;
@@ -80,9 +89,48 @@ public final class Policy {
 
     private boolean concerns(String who, String principal) {
         return who.equals("*")
-                || (who.startsWith("@")
-                        ? groups.getOrDefault(who.substring(1), Set.of()).contains(principal)
-                        : who.equals(principal));
+                || (who.startsWith("@") ? isMember(groups.get(who.substring(1)), principal) : who.equals(principal));
+    }
+
+    private static boolean isMember(@Nullable Group group, String principal) {
+        return group != null && group.members().contains(principal);
+    }
+
+    /**
+     * One line for each name that no token has, and for each group that no line is for. Names of certificates and JWTs are not
+     * checked: their authorities and issuers give them out.
+     */
+    public List<String> unused(UserTokens users) {
+        Set<String> names = users.names();
+        List<Named> parties = Stream.concat(
+                        rules.stream().map(rule -> new Named(rule.line(), rule.who())),
+                        quotas.stream().map(quota -> new Named(quota.line(), quota.who())))
+                .toList();
+        Stream<Named> members = groups.values().stream()
+                .flatMap(group -> group.members().stream().map(name -> new Named(group.line(), name)));
+        Stream<Map.Entry<Integer, String>> unknown = Stream.concat(parties.stream(), members)
+                .filter(named -> isUserName(named.name()) && !names.contains(named.name()))
+                .map(named ->
+                        Map.entry(named.line(), "no user has the name " + named.name() + "; " + meant(named, names)));
+        Stream<Map.Entry<Integer, String>> idle = groups.entrySet().stream()
+                .filter(group ->
+                        parties.stream().noneMatch(named -> named.name().equals("@" + group.getKey())))
+                .map(group -> Map.entry(
+                        group.getValue().line(),
+                        "no line is for @" + group.getKey() + "; write one, or remove the group"));
+        return Stream.concat(unknown, idle)
+                .sorted(Map.Entry.comparingByKey())
+                .map(found -> path + ":" + found.getKey() + ": " + found.getValue())
+                .toList();
+    }
+
+    private String meant(Named named, Set<String> names) {
+        String make = "make its token with palisade users add " + named.name() + ", or remove it";
+        return groups.containsKey(named.name())
+                ? "did you mean @" + named.name() + "?"
+                : Nearest.to(named.name(), names)
+                        .map(near -> "did you mean " + near + "?")
+                        .orElse(make);
     }
 
     /** Why {@code principal} may or may not: one line. */

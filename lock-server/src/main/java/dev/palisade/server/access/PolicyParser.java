@@ -23,7 +23,7 @@ final class PolicyParser {
     private final Path path;
     private final List<Quota> quotas = new ArrayList<>();
     private final List<Rule> rules = new ArrayList<>();
-    private final Map<String, Set<String>> groups = new HashMap<>();
+    private final Map<String, Policy.Group> groups = new HashMap<>();
     private final Map<Integer, String> mistakes = new TreeMap<>();
 
     PolicyParser(Path path) {
@@ -73,7 +73,7 @@ final class PolicyParser {
                 mistake(number, notPrincipal(member));
             }
         }
-        if (groups.putIfAbsent(words[1], members) != null) {
+        if (groups.putIfAbsent(words[1], new Policy.Group(number, members)) != null) {
             mistake(number, "group " + words[1] + " is there already; write its members in one line");
         }
     }

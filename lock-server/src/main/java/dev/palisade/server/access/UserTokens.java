@@ -18,6 +18,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -91,6 +92,11 @@ public final class UserTokens {
     /** Whether a user of this name has a token. */
     public boolean has(String name) {
         return nameByHash.containsValue(name);
+    }
+
+    /** Of all users. */
+    Set<String> names() {
+        return Set.copyOf(nameByHash.values());
     }
 
     /** Such as {@code users users.txt, 3 tokens}. */

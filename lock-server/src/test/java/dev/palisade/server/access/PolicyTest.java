@@ -208,4 +208,33 @@ class PolicyTest {
                 .hasSameHashCodeAs(rights);
         assertThat(Policy.parse(FILE, "allow web acquire a\n").rights("web")).isNotEqualTo(rights);
     }
+
+    @Test
+    void namesThatNobodyHasAreReported() throws Exception {
+        String hash = "0".repeat(63);
+        UserTokens users =
+                UserTokens.parse(Path.of("users"), "web " + hash + "1 2026-01-01\nalice " + hash + "2 2026-01-01\n");
+        assertThat(Policy.parse(FILE, """
+                                group ops alice carol uri:spiffe://example.org/ops
+                                group idle alice
+                                allow @ops * *
+                                allow wob acquire x
+                                allow ops acquire x
+                                allow * describe *
+                                allow dns:guard guard *
+                                limit jwt:build locks=1
+                                limit nightly locks=1
+                                """).unused(users))
+                .containsExactly(
+                        "policy.conf:1: no user has the name carol; make its token with palisade users add carol, or"
+                                + " remove it",
+                        "policy.conf:2: no line is for @idle; write one, or remove the group",
+                        "policy.conf:4: no user has the name wob; did you mean web?",
+                        "policy.conf:5: no user has the name ops; did you mean @ops?",
+                        "policy.conf:9: no user has the name nightly; make its token with palisade users add nightly,"
+                                + " or remove it");
+        assertThat(Policy.parse(FILE, "group ops alice\nallow @ops * *\nallow web acquire x\n")
+                        .unused(users))
+                .isEmpty();
+    }
 }
