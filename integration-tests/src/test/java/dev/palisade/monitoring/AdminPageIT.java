@@ -261,7 +261,7 @@ class AdminPageIT {
             browser.awaitText("section[aria-label='Held by']", "second-worker");
             browser.awaitText("section[aria-label=History]", "first-worker released the lock");
             assertThat(browser.attribute("svg.timeline", "aria-label"))
-                    .contains("first-worker: held", "second-worker: waited");
+                    .contains("first-worker\u2069: held", "second-worker\u2069: waited");
             assertAccessible("lock");
             browser.screenshot("admin-page");
             waiting.get().close();
@@ -337,6 +337,9 @@ class AdminPageIT {
             Lease lease = hostile.acquire(HOSTILE, Duration.ofMinutes(1));
             signIn(OPS, "");
             browser.awaitText("#results", HOSTILE);
+            assertThat(browser.count("#results td bdi"))
+                    .as("its lock and its owner, apart from their neighbours")
+                    .isEqualTo(2);
             browser.clickLink(HOSTILE);
             browser.awaitText("main h2", HOSTILE);
             browser.awaitText("section[aria-label=History]", HOSTILE + " was granted the lock");

@@ -39,7 +39,7 @@ export function locksView(parameters) {
 
 function table(listing, prefix) {
   if (listing.locks.length === 0) {
-    return html('p', {class: 'note'}, prefix ? `No lock in use begins with “${prefix}”.` : 'No lock is in use.');
+    return html('p', {class: 'note'}, prefix ? ['No lock in use begins with “', html('bdi', {}, prefix), '”.'] : 'No lock is in use.');
   }
   return html('table', {},
       html('caption', {}, count(listing.locksTotal, 'lock') +
@@ -57,10 +57,10 @@ function row(lock) {
   const more = lock.holdersTotal > 1 ? ` and ${lock.holdersTotal - 1} more` : '';
   const closed = Math.max(Number(lock.lockDelayRemainingMillis), Number(lock.minimumHoldRemainingMillis));
   const held = holder
-    ? `${holder.owner || 'session ' + holder.session}${more}` + (holder.mode === 'SHARED' ? ` (${mode(holder.mode)})` : '')
+    ? [html('bdi', {}, holder.owner || 'session ' + holder.session), more + (holder.mode === 'SHARED' ? ` (${mode(holder.mode)})` : '')]
     : closed > 0 ? 'free again in ' + duration(closed) : 'offered to a waiter';
   return html('tr', {},
-      html('td', {}, html('a', {href: '#/lock/' + encodeURIComponent(lock.lock)}, lock.lock)),
+      html('td', {}, html('a', {href: '#/lock/' + encodeURIComponent(lock.lock)}, html('bdi', {}, lock.lock))),
       html('td', {}, held),
       html('td', {class: 'number', 'data-label': 'held for'}, holder ? duration(holder.heldMillis) : '–'),
       html('td', {class: 'number', 'data-label': 'lease ends in'}, holder ? duration(holder.remainingMillis) : '–'),

@@ -50,8 +50,11 @@ export function rows(entries, now) {
   return drawn;
 }
 
+// As the element bdi, which an SVG and an attribute cannot have.
+const isolated = text => `\u2068${text}\u2069`;
+
 function summary(drawn) {
-  return drawn.map(row => `${row.owner || 'a client'}: ` +
+  return drawn.map(row => `${isolated(row.owner || 'a client')}: ` +
       row.bars.map(bar => `${{lease: 'held', wait: 'waited', lost: 'held and lost'}[bar.kind]} ` +
           `from ${clock(bar.from)} to ${clock(bar.to)}`).join(', ')).join('; ');
 }
@@ -69,7 +72,7 @@ export function timeline(entries, now) {
   const height = drawn.length * ROW + 30;
   const bars = drawn.flatMap((row, index) => [
     svg('text', {x: 8, y: index * ROW + 20},
-        row.owner.length > labelMax ? row.owner.slice(0, labelMax - 1) + '…' : row.owner || 'a client'),
+        row.owner.length > labelMax ? isolated(row.owner.slice(0, labelMax - 1)) + '…' : row.owner || 'a client'),
     ...row.bars.map(bar => svg('rect', {
       class: bar.kind, x: x(bar.from), y: index * ROW + 7, rx: 3, height: ROW - 8, width: Math.max(3, x(bar.to) - x(bar.from)),
     })),
