@@ -208,14 +208,23 @@ final class GatewayService implements HttpService {
     /** @throws RejectedException SEQUENCER_MISSING, which names the lock; SEQUENCER_INVALID */
     private static SignedSequencer sequencer(Incoming call, Binding binding) {
         try {
-            return call.protocol().sequencer(call.request().headers());
+            return sequencer(call, binding.lock().value());
         } catch (RejectedException e) {
-            Rejection rejection = e.rejection();
-            String of = rejection.reason() == Reason.SEQUENCER_MISSING ? " (lock '" + binding.lock() + "')" : "";
-            throw new Rejection(rejection.reason(), rejection.message() + of, rejection.metadata())
+            throw e.rejection()
                     .with(Rejection.LOCK, binding.lock().value())
                     .with(Rejection.RESOURCE, binding.resource())
                     .asException();
+        }
+    }
+
+    /** @param lock for people: its name, or the route's template where only the message has the name */
+    private static SignedSequencer sequencer(Incoming call, String lock) {
+        try {
+            return call.protocol().sequencer(call.request().headers());
+        } catch (RejectedException e) {
+            Rejection rejection = e.rejection();
+            String of = rejection.reason() == Reason.SEQUENCER_MISSING ? " (lock '" + lock + "')" : "";
+            throw new Rejection(rejection.reason(), rejection.message() + of, rejection.metadata()).asException();
         }
     }
 
@@ -228,7 +237,7 @@ final class GatewayService implements HttpService {
         RequestHeaders headers = arrived.request().headers();
         Map<String, MessageField> fields = messageLocks.of(target);
         UnaryMessage.requireReadable(headers);
-        SignedSequencer sequencer = arrived.protocol().sequencer(headers);
+        SignedSequencer sequencer = sequencer(arrived, String.valueOf(guarding.naming()));
         EventLoop loop = arrived.context().eventLoop().withoutContext();
         HttpRequest read;
         HttpRequest forwarded;

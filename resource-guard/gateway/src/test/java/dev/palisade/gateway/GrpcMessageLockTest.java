@@ -394,7 +394,9 @@ class GrpcMessageLockTest {
 
     @Test
     void callWithoutSequencerIsRefusedBeforeItsMessageIsRead() {
-        assertThat(refusal(channel, OrderService.PAY, new byte[0]).reason()).isEqualTo(Reason.SEQUENCER_MISSING);
+        Rejection refused = refusal(channel, OrderService.PAY, new byte[0]);
+        assertThat(refused.reason()).isEqualTo(Reason.SEQUENCER_MISSING);
+        assertThat(refused.message()).endsWith(" (lock 'orders/{message.id}')");
     }
 
     @Test
