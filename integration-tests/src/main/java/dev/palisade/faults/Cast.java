@@ -114,9 +114,9 @@ final class Cast implements AutoCloseable {
         return servers.stream().map(Service::address).collect(Collectors.joining(","));
     }
 
-    /** Whether a lock server keeps nothing in memory that its end would lose. */
-    boolean keepsNothing() {
-        return redis != null && !redis.isLog();
+    /** Whether several lock servers share their locks. */
+    boolean isOnRedis() {
+        return redis != null;
     }
 
     /** @throws ScenarioFailed if the locks are in a data directory */

@@ -154,13 +154,11 @@ final class Harm {
     }
 
     private void killServer(int number) {
-        if (cast.keepsNothing()) {
-            cast.server(number).child().kill();
-            return;
-        }
         lockHistories.poll(); // What it remembers of its locks dies with it.
         cast.server(number).child().kill();
-        lockHistories.forget();
+        if (!cast.isOnRedis()) {
+            lockHistories.forget();
+        }
     }
 
     private void killObjects(int number) {

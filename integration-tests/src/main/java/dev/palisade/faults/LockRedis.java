@@ -62,11 +62,6 @@ final class LockRedis implements AutoCloseable {
         return log ? Where.OWN_REDIS : Where.OWN_REDIS_KEYS;
     }
 
-    /** Whether one lock server is active at a time, over a log; else all are. */
-    boolean isLog() {
-        return log;
-    }
-
     /**
      * What the lock server of that number is started with.
      *
