@@ -4,6 +4,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.SessionProtocol;
+import com.linecorp.armeria.common.metric.NoopMeterRegistry;
 import com.linecorp.armeria.server.Server;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.guard.Guard;
@@ -40,6 +41,8 @@ final class AdminServer implements AutoCloseable {
         }
         server = Server.builder()
                 .port(listen, SessionProtocol.HTTP)
+                .meterRegistry(
+                        NoopMeterRegistry.get()) // Armeria's own meters are not shown, and two servers would clash.
                 .route()
                 .get("/metrics")
                 .build((ctx, request) -> HttpResponse.of(

@@ -1,6 +1,7 @@
 package dev.palisade.gateway;
 
 import com.linecorp.armeria.common.SessionProtocol;
+import com.linecorp.armeria.common.metric.NoopMeterRegistry;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TlsEngineType;
 import com.linecorp.armeria.server.Server;
@@ -201,7 +202,7 @@ final class Gateway implements AutoCloseable {
             EventLoopGroup loops) {
         Duration quiet = config.drain().compareTo(Duration.ofMillis(100)) < 0 ? Duration.ZERO : Duration.ofMillis(100);
         UnreadReplies unread = new UnreadReplies();
-        ServerBuilder builder = Server.builder();
+        ServerBuilder builder = Server.builder().meterRegistry(NoopMeterRegistry.get());
         if (tls != null) {
             // The other engine names the authorities of the start to its clients for ever.
             builder.tlsEngineType(TlsEngineType.JDK).tls(new KeyManagerFactoryWrapper(tls.keyManager()));
