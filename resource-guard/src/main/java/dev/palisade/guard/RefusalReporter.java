@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +41,8 @@ final class RefusalReporter {
     private long backoffNanos;
     private long dropped;
     private boolean closed;
+    /** Of the report that is on its way. */
+    private @Nullable CompletionStage<?> onItsWay;
 
     /** @param guard what it protects, for people */
     RefusalReporter(LockService service, Time time, EventLog events, Supplier<String> guard) {
@@ -75,6 +79,50 @@ final class RefusalReporter {
         queue.clear();
     }
 
+    /**
+     * Sends what waits, and reports no more afterwards. Blocks for {@code nanos} at most: a process that ends because a call of it was
+     * refused is the one whose report is wanted.
+     */
+    void closeAfterReport(long nanos) throws InterruptedException {
+        long end = time.nanos() + nanos;
+        try {
+            CompletionStage<?> before = reportOnItsWay();
+            if (before != null) {
+                await(before, end);
+            }
+            Map<RefusedKind, RefusedKind.Times> batch = taken();
+            if (!batch.isEmpty()) {
+                await(report(batch), end);
+            }
+        } catch (ExecutionException | TimeoutException e) {
+            Throwable why = e.getCause() == null ? e : e.getCause();
+            events.tell(
+                    "refusals_not_reported",
+                    "message",
+                    why instanceof TimeoutException
+                            ? "no reply within " + TimeUnit.NANOSECONDS.toMillis(nanos)
+                                    + " ms, and the reporter was closed"
+                            : String.valueOf(why.getMessage()));
+        } finally {
+            close();
+        }
+    }
+
+    private synchronized @Nullable CompletionStage<?> reportOnItsWay() {
+        return onItsWay;
+    }
+
+    private synchronized Map<RefusedKind, RefusedKind.Times> taken() {
+        Map<RefusedKind, RefusedKind.Times> batch = queue;
+        queue = new LinkedHashMap<>();
+        return batch;
+    }
+
+    private void await(CompletionStage<?> report, long end)
+            throws InterruptedException, ExecutionException, TimeoutException {
+        report.toCompletableFuture().get(Math.max(0, end - time.nanos()), TimeUnit.NANOSECONDS);
+    }
+
     private void put(RefusedKind kind, RefusedKind.Times times) {
         queue.merge(kind, times, RefusedKind.Times::and);
         if (queue.size() > QUEUE_MAX) {
@@ -95,13 +143,20 @@ final class RefusalReporter {
                 scheduled = false;
                 return;
             }
-            batch = queue;
-            queue = new LinkedHashMap<>();
+            batch = taken();
         }
+        CompletionStage<Boolean> report = report(batch);
+        synchronized (this) {
+            onItsWay = report;
+        }
+        var unused = report.whenComplete((taken, failure) -> sent(batch, taken, failure));
+    }
+
+    private CompletionStage<Boolean> report(Map<RefusedKind, RefusedKind.Times> batch) {
         long now = time.nanos();
         List<LockService.RefusedCalls> report = new ArrayList<>();
         batch.forEach((kind, times) -> report.add(kind.report(times, now)));
-        var unused = reported(report).whenComplete((taken, failure) -> sent(batch, taken, failure));
+        return reported(report);
     }
 
     /** A lock service of the application's may throw. */
@@ -118,6 +173,7 @@ final class RefusalReporter {
         long lost = 0;
         String problem = "";
         synchronized (this) {
+            onItsWay = null;
             if (closed) {
                 return;
             }

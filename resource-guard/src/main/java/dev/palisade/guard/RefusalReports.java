@@ -9,9 +9,11 @@ import java.util.function.Consumer;
  * Best-effort reports of the refusals of fences to the lock service, so that it can explain them: {@code fence.withReports(reports)}. A
  * {@link Guard} with a lock service reports by itself. No call waits for a report. At most 100 kinds of refusals wait; equal ones are
  * counted, and the oldest is dropped and counted when there are more. A report that fails is sent again after 1 s to 1 min. One thread,
- * which {@link #close} ends; what is not yet sent then is lost. Safe for use by many threads and fences.
+ * which {@link #close} ends. Safe for use by many threads and fences.
  */
 public final class RefusalReports implements Consumer<Rejection>, AutoCloseable {
+    private static final long CLOSING_MAX_NANOS = 1_000_000_000L;
+
     private final Time time;
     private final RefusalReporter reporter;
 
@@ -42,9 +44,15 @@ public final class RefusalReports implements Consumer<Rejection>, AutoCloseable 
         reporter.add(why);
     }
 
+    /** Sends what waits, for 1 s at most; what cannot be sent by then is lost, and logged. */
     @Override
     public void close() {
-        reporter.close();
-        time.stop();
+        try {
+            reporter.closeAfterReport(CLOSING_MAX_NANOS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            time.stop();
+        }
     }
 }

@@ -163,6 +163,31 @@ class RefusalReporterTest {
         assertThat(time.alarms()).isZero();
     }
 
+    /** A job that ends on a stale write closes its reporter right after it. */
+    @Test
+    void whatWaitsIsSentBeforeTheEnd() throws Exception {
+        reporter.add(stale(33));
+        reporter.closeAfterReport(1);
+        assertThat(reports.get(0).get(0).presentedToken()).isEqualTo(33);
+        reporter.add(stale(34));
+        time.pass(Duration.ofHours(1));
+        assertThat(reports).hasSize(1);
+        assertThat(events).isEmpty();
+    }
+
+    @Test
+    void theEndDoesNotWaitForALockServerThatIsSilent() throws Exception {
+        reply = new CompletableFuture<>();
+        reporter.add(stale(33));
+        time.pass(GATHER);
+        reporter.add(stale(34));
+        reporter.closeAfterReport(1_000_000);
+        assertThat(reports).hasSize(1);
+        assertThat(events)
+                .containsExactly(
+                        "event=refusals_not_reported message=\"no reply within 1 ms, and the reporter was closed\"");
+    }
+
     @Test
     void aRefusalWithoutALockOrTokenIsNotReported() {
         reporter.add(new Rejection(Reason.SEQUENCER_MISSING, "none"));
