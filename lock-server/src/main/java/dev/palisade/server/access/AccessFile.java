@@ -49,7 +49,15 @@ public final class AccessFile<T> implements Reloadable {
         this.parse = parse;
         this.inUse = read(path, isSecret);
         this.seen = inUse;
-        this.value = parse.parse(path, inUse);
+        this.value = parsed(inUse);
+    }
+
+    /** A file is more often emptied by mistake than meant to be so: with a policy, nobody could do anything then. */
+    private T parsed(String text) throws FileMistakes {
+        if (text.isBlank()) {
+            throw new FileMistakes(path, path + " is empty; if that is meant, write a comment into it: # nobody");
+        }
+        return parse.parse(path, text);
     }
 
     /** By the last good content. */
@@ -88,7 +96,7 @@ public final class AccessFile<T> implements Reloadable {
             }
             boolean isNew = !now.equals(inUse); // Else as it was before the mistake.
             if (isNew) {
-                value = parse.parse(path, now);
+                value = parsed(now);
                 inUse = now;
             }
             isUsable = true;

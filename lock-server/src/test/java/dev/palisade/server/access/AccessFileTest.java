@@ -63,6 +63,23 @@ class AccessFileTest {
         assertThat(file.isUsable()).isTrue();
     }
 
+    /** By a full disk, or half a copy: then nobody could do anything. */
+    @Test
+    void anEmptiedFileKeepsTheLastGoodOneUntilItSaysSomething() throws Exception {
+        AccessFile<Policy> file = new AccessFile<>(path, false, Policy::parse);
+        Files.writeString(path, "\n");
+        assertThat(file.reload()).isFalse();
+        assertThatThrownBy(file::reload)
+                .hasMessageContaining("is empty; if that is meant, write a comment into it: # nobody");
+        assertThat(allows(file, "a")).isTrue();
+        assertThat(file.isUsable()).isFalse();
+        assertThatThrownBy(() -> new AccessFile<>(path, false, Policy::parse)).hasMessageContaining("is empty");
+        Files.writeString(path, "# nobody\n");
+        assertThat(file.reload()).isFalse();
+        assertThat(file.reload()).isTrue();
+        assertThat(allows(file, "a")).isFalse();
+    }
+
     @Test
     void aFileThatOthersCouldChangeIsRefused() throws Exception {
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-rw-r--"));
