@@ -92,7 +92,7 @@ class SequencerSigningTest {
                 "lock 'reports/1' belongs to guard group 'reports', and the sequencer is for audience 'payments'");
         assertRefused(
                 () -> server.verify(payments.sign(sequencer("reports/1").forAudience("reports"))),
-                "no key of this guard made its signature");
+                "no key of the keyset made its signature");
         assertRefused(
                 () -> server.verify(payments.sign(sequencer("orders/1").forAudience("payments"))),
                 "lock 'orders/1' belongs to no guard group, and the sequencer is for audience 'payments'");

@@ -43,6 +43,9 @@ final class Verbs {
 
     /** Such as {@code 'descirbe' is not a command; did you mean describe?} */
     static String unknown(String verb) {
+        if (ELSEWHERE.contains(verb)) {
+            return "'" + verb + "' is a command of the launcher, palisade, and not of this jar";
+        }
         List<String> known =
                 Stream.concat(made(null).keySet().stream(), ELSEWHERE.stream()).toList();
         String guess = verb.length() > LENGTH_MAX

@@ -44,6 +44,7 @@ class CommandLineTest {
                 "descirbe x              | palisade: 'descirbe' is not a command; did you mean describe?",
                 "chaso                   | palisade: 'chaso' is not a command; did you mean chaos?",
                 "servr                   | palisade: 'servr' is not a command; did you mean server?",
+                "policy                  | palisade: 'policy' is a command of the launcher, palisade, and not of this jar",
                 "run                     | palisade run: LOCK is missing",
                 "run x                   | palisade run: no command; put it after --: palisade run x -- COMMAND",
                 "run x --                | palisade run: no command; put it after --: palisade run x -- COMMAND",

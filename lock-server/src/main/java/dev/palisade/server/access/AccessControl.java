@@ -54,7 +54,8 @@ public final class AccessControl {
 
     /** What a client without a usable token can show, for its refusal. */
     public String advice() {
-        String ofUsers = "the token of a user, as palisade users add makes it (--token-file FILE)";
+        String ofUsers =
+                "the token of a user, as palisade users add makes it (--token-file FILE, or Authorization: Bearer TOKEN)";
         if (jwts == null) {
             return "send " + ofUsers;
         }

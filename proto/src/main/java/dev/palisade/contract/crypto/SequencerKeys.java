@@ -214,7 +214,7 @@ public final class SequencerKeys {
         try {
             primitive.verification().verify(tag, withDomain(bytes, bodyLength));
         } catch (GeneralSecurityException e) {
-            throw invalid("no key of this guard made its signature" + claim(bytes, audience));
+            throw invalid("no key of the keyset made its signature" + claim(bytes, audience));
         }
         return Sequencer.ofBytes(ByteBuffer.wrap(bytes, 0, bodyLength));
     }
@@ -223,7 +223,7 @@ public final class SequencerKeys {
     private static String claim(byte[] bytes, Optional<String> audience) {
         Optional<String> claimed = Sequencer.claimedAudience(bytes);
         return claimed.equals(audience)
-                ? ""
+                ? "; if a key was retired, acquire the lock again"
                 : "; it says that it is " + forWhom(claimed) + ", this guard accepts those " + forWhom(audience);
     }
 

@@ -42,9 +42,9 @@ class AudienceTest {
         SequencerKeys reports = SequencerKeys.generate();
         assertRefused(
                 () -> guard.verify(reports.sign(REPORTS)),
-                "no key of this guard made its signature; it says that it is for audience 'reports', this guard"
+                "no key of the keyset made its signature; it says that it is for audience 'reports', this guard"
                         + " accepts those for audience 'payments'");
-        assertRefused(() -> guard.verify(reports.sign(PAYMENTS)), "no key of this guard made its signature");
+        assertRefused(() -> guard.verify(reports.sign(PAYMENTS)), "no key of the keyset made its signature");
         assertRefused(() -> guard.verify(reports.sign(PLAIN)), "without audience");
     }
 
@@ -77,12 +77,12 @@ class AudienceTest {
                 .put(plain)
                 .put(tag)
                 .array());
-        assertRefused(() -> guard.verify(stripped), "no key of this guard made its signature");
-        assertRefused(() -> keys.verifier("palisade").verify(stripped), "no key of this guard made its signature");
+        assertRefused(() -> guard.verify(stripped), "no key of the keyset made its signature");
+        assertRefused(() -> keys.verifier("palisade").verify(stripped), "no key of the keyset made its signature");
 
         byte[] renumbered = signed.clone();
         renumbered[0] = 1;
-        assertRefused(() -> guard.verify(SignedSequencer.of(renumbered)), "no key of this guard made its signature");
+        assertRefused(() -> guard.verify(SignedSequencer.of(renumbered)), "no key of the keyset made its signature");
     }
 
     @ParameterizedTest
@@ -106,7 +106,7 @@ class AudienceTest {
         assertThat(both.verify(keys.sign(PAYMENTS))).isEqualTo(PAYMENTS);
         assertThat(both.verify(before.sign(PLAIN))).isEqualTo(PLAIN);
         assertRefused(() -> both.verify(keys.sign(PLAIN)), "it is without audience");
-        assertRefused(() -> both.verify(before.sign(PAYMENTS)), "no key of this guard made its signature");
+        assertRefused(() -> both.verify(before.sign(PAYMENTS)), "no key of the keyset made its signature");
         assertRefused(() -> both.verify(keys.sign(REPORTS)), "it is for audience 'reports'");
     }
 

@@ -3,13 +3,13 @@ package dev.palisade.cli.lease;
 import com.google.protobuf.ByteString;
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.term.ExitCodes;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SessionId;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
-import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.LeaveReply;
 import dev.palisade.proto.v1.LeaveRequest;
@@ -61,7 +61,7 @@ final class UnaryAcquire {
      * @throws Failed when no server could decide, or one rejected the request
      */
     Outcome acquire() throws Failed {
-        var unused = reach();
+        reach();
         begunNanos = servers.nanos();
         while (true) {
             long sentNanos = servers.nanos();
@@ -91,9 +91,15 @@ final class UnaryAcquire {
         return asked.toBuilder().setSessionId(ByteString.copyFrom(session)).build();
     }
 
-    /** Detects a frozen server now, and not only when the wait is over. */
-    private DescribeReply reach() throws Failed {
-        return servers.reach(asked.getLock());
+    /** Detects a frozen server now, and not only when the wait is over. A refusal is a reply, too: to acquire needs no right to describe. */
+    private void reach() throws Failed {
+        try {
+            var unused = servers.reach(asked.getLock());
+        } catch (Failed e) {
+            if (!e.reason().equals(Reason.PERMISSION_DENIED.name())) {
+                throw e;
+            }
+        }
     }
 
     private AcquireReply send(long nowNanos) throws Failed {
@@ -122,7 +128,10 @@ final class UnaryAcquire {
                 var unused = whileWaiting(this::leave);
                 request = inNewSession();
             }
-            var unused = whileWaiting(this::reach);
+            var unused = whileWaiting(() -> {
+                reach();
+                return asked;
+            });
         } catch (Failed e) {
             throw withdrawn(e);
         }

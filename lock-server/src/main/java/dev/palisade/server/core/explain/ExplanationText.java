@@ -249,7 +249,7 @@ final class ExplanationText {
         if (refusals.isEmpty()) {
             unknown.add("No guard reported a refused call with this token to this lock server. Guards report if they"
                     + " are connected to it, fences if they are made with reports; with a policy both need the right"
-                    + " 'guard'.");
+                    + " 'guard'. No guard reports SEQUENCER_INVALID, and a report can be lost.");
         }
         if (refusals.stream()
                 .anyMatch(each ->
