@@ -150,6 +150,7 @@ public final class Policy {
 
     /** Such as {@code 3 lines that allow}. */
     public String shown() {
-        return "policy " + path + ", " + rules.size() + (rules.size() == 1 ? " line that allows" : " lines that allow");
+        return "policy " + path + ", " + rules.size() + (rules.size() == 1 ? " line that allows" : " lines that allow")
+                + (rules.isEmpty() ? ": no client may do anything" : "");
     }
 }

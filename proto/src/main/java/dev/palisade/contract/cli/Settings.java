@@ -127,7 +127,9 @@ public final class Settings implements IDefaultValueProvider {
         String key = key(option.command(), option);
         String variable = SettingVariables.of(key);
         String fromEnvironment = environment.get(variable);
-        if (fromEnvironment != null && !SettingVariables.isInjected(variable, fromEnvironment)) {
+        if (fromEnvironment != null
+                && !fromEnvironment.isBlank()
+                && !SettingVariables.isInjected(variable, fromEnvironment)) {
             return new Value(fromEnvironment.strip(), "environment variable " + variable);
         }
         SettingsFile.Entry entry = file.entries().get(key);

@@ -113,6 +113,14 @@ class SettingsTest {
     }
 
     @Test
+    void anEmptyVariableIsNotSet() throws Exception {
+        CommandLine command = new CommandLine(new Describe());
+        Settings.apply(command, new String[] {"--config=" + file("server=file\n")}, Map.of("PALISADE_SERVER", " "));
+        command.parseArgs();
+        assertThat(((Describe) command.getCommand()).server).isEqualTo("file");
+    }
+
+    @Test
     void theFileIsNamedByTheFlagOrTheEnvironment() throws Exception {
         Path one = file("server.port=1\n");
         Path two = Files.writeString(directory.resolve("two.properties"), "server.port=2\n");

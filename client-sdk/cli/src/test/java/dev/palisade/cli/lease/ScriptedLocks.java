@@ -2,6 +2,7 @@ package dev.palisade.cli.lease;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.AcquireReply;
@@ -43,6 +44,7 @@ final class ScriptedLocks implements AutoCloseable {
     private final List<Long> waits = Collections.synchronizedList(new ArrayList<>());
     private final Queue<Object> replies = new ConcurrentLinkedQueue<>();
     private final Server server;
+    private volatile boolean deniesDescribe;
 
     ScriptedLocks() throws IOException {
         server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
@@ -58,6 +60,11 @@ final class ScriptedLocks implements AutoCloseable {
     /** @param reply a message, a {@link Status} or a {@link Rejection} */
     void next(Object reply) {
         replies.add(reply);
+    }
+
+    /** From here on the client has no right to describe. */
+    void denyDescribe() {
+        deniesDescribe = true;
     }
 
     List<String> calls() {
@@ -111,6 +118,10 @@ final class ScriptedLocks implements AutoCloseable {
     private final class Service extends LocksGrpc.LocksImplBase {
         @Override
         public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
+            if (deniesDescribe) {
+                out.onError(Rejections.toStatus(new Rejection(Reason.PERMISSION_DENIED, "may not describe")));
+                return;
+            }
             out.onNext(DescribeReply.getDefaultInstance());
             out.onCompleted();
         }

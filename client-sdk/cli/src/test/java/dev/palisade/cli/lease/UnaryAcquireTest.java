@@ -82,6 +82,14 @@ class UnaryAcquireTest {
         assertThat(locks.calls()).containsExactly("acquire 1", "leave 1", "acquire 2");
     }
 
+    @Test
+    void rightToAcquireIsEnough() throws Exception {
+        locks.denyDescribe();
+        locks.next(ScriptedLocks.BROKEN);
+        assertThat(acquire(Duration.ZERO).reply().hasGranted()).isTrue();
+        assertThat(locks.calls()).containsExactly("acquire 1", "leave 1", "acquire 2");
+    }
+
     /** The reply to a try has another form. */
     @Test
     void repetitionAfterTheWaitIsNoTry() throws Exception {
