@@ -31,6 +31,7 @@ import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.netty.handler.ssl.SslHandler;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
 import javax.net.ssl.SSLSession;
@@ -95,8 +96,10 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
             return;
         }
         if (part instanceof HttpRequest request) {
-            if (certificates != null && !certificates.isVerified(session(connection))) {
-                response = text(HttpResponseStatus.UNAUTHORIZED, ClientVerification.REFUSAL);
+            Optional<String> refusal =
+                    certificates == null ? Optional.empty() : certificates.refusal(session(connection));
+            if (refusal.isPresent()) {
+                response = text(HttpResponseStatus.UNAUTHORIZED, refusal.get());
             } else if (api.serves(path(request))) {
                 apiRequest = request;
             } else {

@@ -18,10 +18,16 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.ssl.SslHandler;
 import java.lang.management.ManagementFactory;
 import java.net.SocketAddress;
+import java.security.cert.X509Certificate;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +46,9 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
     /** How long a connection may take to send HTTP/2's preface, in milliseconds. */
     static final long HANDSHAKE_MILLIS = 10_000;
 
+    /** A certificate that lasts longer is none of ours. */
+    private static final long EXPIRY_MAX_MILLIS = TimeUnit.DAYS.toMillis(3_650);
+
     /** How long calls on a connection may take to end when all connections are ended, in milliseconds. */
     private static final long CLOSE_MILLIS = 1_000;
 
@@ -52,6 +61,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
     private final int max;
     private final EventLog events;
     private final TlsHandshakes handshakes;
+    private final Consumer<SocketAddress> expired;
     /** By the client's address, the longest open first. */
     private final Map<SocketAddress, Connection> open = new LinkedHashMap<>();
 
@@ -68,7 +78,16 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
 
     /** @param max 1 or more */
     ConnectionLimit(int max, EventLog events) {
+        this(max, events, peer -> {});
+    }
+
+    /**
+     * @param max 1 or more
+     * @param expired notified of a client right before its connection is ended, because its certificate has expired
+     */
+    ConnectionLimit(int max, EventLog events, Consumer<SocketAddress> expired) {
         this.max = max;
+        this.expired = expired;
         this.events = events;
         this.handshakes = new TlsHandshakes(events);
     }
@@ -108,7 +127,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
             child.unsafe().closeForcibly();
             return;
         }
-        child.pipeline().addLast(new Handshake(handshakes));
+        child.pipeline().addLast(new Handshake());
         listening.fireChannelRead(message);
     }
 
@@ -157,10 +176,47 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
         synchronized (open) {
             all = List.copyOf(open.values());
         }
-        for (Connection each : all) {
-            var unused = each.channel.close();
-            var unusedEnd =
-                    each.channel.eventLoop().schedule(() -> end(each.channel), CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+        all.forEach(each -> close(each.channel));
+    }
+
+    private static void close(Channel channel) {
+        var unused = channel.close();
+        var unusedEnd = channel.eventLoop().schedule(() -> end(channel), CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** A certificate is verified in the handshake only, and a connection can outlive it. */
+    private void closeAtExpiry(Channel channel, SslHandler tls) {
+        SocketAddress peer = channel.remoteAddress();
+        long millis = millisToExpiry(tls.engine().getSession(), System.currentTimeMillis());
+        if (peer == null || millis > EXPIRY_MAX_MILLIS) {
+            return;
+        }
+        Future<?> expiry = channel.eventLoop()
+                .schedule(
+                        () -> {
+                            expired.accept(peer);
+                            events.tell("connection_closed", "certificate", "expired", "peer", peer);
+                            close(channel);
+                        },
+                        Math.max(0, millis),
+                        TimeUnit.MILLISECONDS);
+        var unused = channel.closeFuture().addListener(closed -> expiry.cancel(false));
+    }
+
+    /** {@link Long#MAX_VALUE} if the client showed no certificate. */
+    static long millisToExpiry(SSLSession session, long nowMillis) {
+        try {
+            return Stream.of(session.getPeerCertificates())
+                    .filter(X509Certificate.class::isInstance)
+                    .mapToLong(certificate -> ((X509Certificate) certificate)
+                                    .getNotAfter()
+                                    .toInstant()
+                                    .toEpochMilli()
+                            - nowMillis)
+                    .min()
+                    .orElse(Long.MAX_VALUE);
+        } catch (SSLPeerUnverifiedException e) {
+            return Long.MAX_VALUE;
         }
     }
 
@@ -221,13 +277,8 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
     }
 
     /** Closes a connection on which too few bytes come in for HTTP/2's preface. */
-    private static final class Handshake extends ChannelInboundHandlerAdapter {
-        private final TlsHandshakes handshakes;
+    private final class Handshake extends ChannelInboundHandlerAdapter {
         private long bytes;
-
-        Handshake(TlsHandshakes handshakes) {
-            this.handshakes = handshakes;
-        }
 
         @Override
         public void channelRegistered(ChannelHandlerContext connection) {
@@ -248,6 +299,12 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
             SslHandler tls = bytes == 0 ? connection.pipeline().get(SslHandler.class) : null;
             if (tls != null) {
                 handshakes.observe(Listener.LOCKS, connection.channel(), tls);
+                Channel channel = connection.channel();
+                var unused = tls.handshakeFuture().addListener(done -> {
+                    if (done.isSuccess()) {
+                        closeAtExpiry(channel, tls);
+                    }
+                });
             }
             if (message instanceof ByteBuf read) {
                 bytes += read.readableBytes();

@@ -136,7 +136,7 @@ final class RunningServer {
         var unusedLook = timer.scheduleAtFixedRate(
                 logged(storeHealth), StoreHealth.LOOK_MILLIS, StoreHealth.LOOK_MILLIS, TimeUnit.MILLISECONDS);
         Transport transport = transport(opened.loop());
-        ConnectionLimit connections = new ConnectionLimit(connectionsMax, events);
+        ConnectionLimit connections = new ConnectionLimit(connectionsMax, events, locks::certificateExpired);
         NettyServerBuilder builder = transport.listen(
                 address,
                 tls == null ? InsecureServerCredentials.create() : tls.serverCredentials(),

@@ -16,6 +16,7 @@ public enum EndCause {
     TOKENS_WITHDRAWN("the tokens of the client were withdrawn"),
     JWT_EXPIRED("the JWT of the client expired, and it did not return with a new one"),
     KEY_WITHDRAWN("the key that signed the client's JWT was withdrawn"),
+    CERTIFICATE_EXPIRED("the certificate of the client expired, and it did not return with a new one"),
     AUTHORITIES_CHANGED(
             "the authorities of client certificates changed, and the client did not return within the grace"),
     STREAM_REFUSED("the lock server ended the stream, because the client sent what it may not"),

@@ -230,8 +230,11 @@ public final class Authentication implements ServerInterceptor {
         if (certificate == null) {
             throw refused("the call has neither a token nor a client certificate; " + access.advice());
         }
-        if (certificates != null && !certificates.isVerified(session)) {
-            throw refused(ClientVerification.REFUSAL);
+        if (certificates != null) {
+            Optional<String> refusal = certificates.refusal(session);
+            if (refusal.isPresent()) {
+                throw refused(refusal.get());
+            }
         }
         return principal(certificate)
                 .map(name -> Caller.ofCertificate(name, access))

@@ -64,6 +64,7 @@ import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.net.SocketAddress;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -144,6 +145,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     public void accessChanged() {
         streams.accessChanged();
         engine.accessChanged();
+    }
+
+    /** Before the connection from {@code peer} is closed, because the client's certificate has expired. */
+    public void certificateExpired(SocketAddress peer) {
+        streams.certificateExpired(String.valueOf(peer));
     }
 
     /** Before the connections are closed, because client certificates were verified by authorities that are gone. */

@@ -474,6 +474,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 EndCause.NOT_READ);
     }
 
+    /** Address that the stream came from; empty without authentication. */
+    String peer() {
+        return caller.peer();
+    }
+
     /** Bytes that wait to be sent. */
     long unsentBytes() {
         return outbox.unsentBytes();

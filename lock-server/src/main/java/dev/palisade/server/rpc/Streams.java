@@ -170,6 +170,15 @@ final class Streams {
         open.forEach(stream -> stream.endsBy(EndCause.AUTHORITIES_CHANGED));
     }
 
+    /** The connection from {@code peer} ends next. */
+    void certificateExpired(String peer) {
+        open.forEach(stream -> {
+            if (stream.peer().equals(peer)) {
+                stream.endsBy(EndCause.CERTIFICATE_EXPIRED);
+            }
+        });
+    }
+
     /** Ends every stream, after what it has to say, and those that come from now on. */
     void stop() {
         stopping = true;

@@ -1,5 +1,6 @@
 package dev.palisade.server.rpc;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -51,6 +52,23 @@ class CertificateAccessTest {
         tls.reload(Instant.now());
         assertThatThrownBy(() -> authentication.requireOperator(null, resumed, here))
                 .hasMessageContaining(ClientVerification.REFUSAL);
+    }
+
+    @Test
+    void anExpiredCertificateIsRefusedAlsoWhereItWasVerifiedBefore(@TempDir Path folder) throws Exception {
+        TestCertificate server = AUTHORITY.server();
+        ReloadableTls tls = ReloadableTls.server(
+                server.writeCertificate(folder.resolve("server.pem")),
+                server.writeKey(folder.resolve("server.key")),
+                AUTHORITY.write(folder.resolve("ca.pem")),
+                Instant.now());
+        TestCertificate client = AUTHORITY.client("worker");
+        SSLSession session = session(client);
+        Instant end = client.certificate().getNotAfter().toInstant();
+        assertThat(tls.clientVerification().refusal(session, end.minusMillis(1)))
+                .isEmpty();
+        assertThat(tls.clientVerification().refusal(session, end))
+                .hasValue("the client's certificate expired at " + end + "; connect again with a new one");
     }
 
     private static SSLSession session(TestCertificate client) {

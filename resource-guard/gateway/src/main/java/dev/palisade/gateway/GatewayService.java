@@ -46,9 +46,6 @@ final class GatewayService implements HttpService {
     private static final Rejection STOPPING =
             new Rejection(Reason.STORE_UNAVAILABLE, "the gateway is stopping; nothing was forwarded: try again");
 
-    private static final Rejection STRANGER =
-            new Rejection(Reason.MALFORMED_REQUEST, ClientVerification.REFUSAL + "; nothing was forwarded");
-
     /**
      * Between a response and the reset of its stream, while the client still sends the body: some clients lose a response that a reset
      * follows at once. What arrives is discarded, and the stream counts among those of its connection.
@@ -104,8 +101,10 @@ final class GatewayService implements HttpService {
             call.refuse(call.protocol().refusal(STOPPING));
             return call.reply();
         }
-        if (clients != null && !clients.isVerified(context.sslSession())) {
-            call.refuse(call.protocol().refusal(HttpStatus.FORBIDDEN, STRANGER));
+        Optional<String> stranger = clients == null ? Optional.empty() : clients.refusal(context.sslSession());
+        if (stranger.isPresent()) {
+            Rejection refusal = new Rejection(Reason.MALFORMED_REQUEST, stranger.get() + "; nothing was forwarded");
+            call.refuse(call.protocol().refusal(HttpStatus.FORBIDDEN, refusal));
             return call.reply();
         }
         Optional<Http1Check.Refusal> broken = http2 ? Optional.empty() : Http1Check.refusal(headers);

@@ -346,6 +346,7 @@ final class ExplanationText {
             case TOKENS_WITHDRAWN -> "That needs a new token of the user: palisade users add makes one.";
             case JWT_EXPIRED -> "See that the client gets a new JWT before the old one expires.";
             case KEY_WITHDRAWN -> "That needs a JWT that a key of today signed.";
+            case CERTIFICATE_EXPIRED -> "See that the client gets a new certificate before the old one expires.";
             case AUTHORITIES_CHANGED -> "If that is refused, the client needs a certificate of an authority of today.";
             case STREAM_REFUSED -> "The lock server's log says what the client sent (event=refused).";
             case NOT_READ -> "Look for pauses of the client, or threads of it that block its stream.";
