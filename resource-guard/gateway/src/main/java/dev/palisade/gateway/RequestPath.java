@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /**
  * Target of one request as it was sent, and its path cut into decoded segments. Every form that another server may
@@ -122,7 +123,7 @@ record RequestPath(String raw, List<String> segments, String query) {
         for (String pair : query.split("&", -1)) {
             int equals = pair.indexOf('=');
             String key = form(equals < 0 ? pair : pair.substring(0, equals));
-            if (!asServicesRead(key).equals(asServicesRead(name))) {
+            if (!mayBeRead(key, name)) {
                 continue;
             }
             if (found != null) {
@@ -139,13 +140,21 @@ record RequestPath(String raw, List<String> segments, String query) {
         return found;
     }
 
+    /** Whether some service knows the parameter {@code key} by that name. */
+    private static boolean mayBeRead(String key, String name) {
+        String whole = key.split("\0", 2)[0].stripLeading();
+        String wanted = asServicesRead(name);
+        return Stream.of(whole, whole.split("\\[", 2)[0])
+                .flatMap(part -> Stream.of(part, part.strip()))
+                .anyMatch(part -> asServicesRead(part).equals(wanted));
+    }
+
     /**
-     * The name by which a service may know a parameter. PHP takes {@code part[]}, {@code part[x]} and {@code +part} for
-     * {@code part}, and reads dots, spaces and underscores alike; others do one of these.
+     * PHP takes {@code part[]}, {@code part[x]} and {@code +part} for {@code part}, {@code the[part} for
+     * {@code the_part}, and reads dots, spaces and underscores alike; others do one of these.
      */
-    private static String asServicesRead(String key) {
-        String name = key.strip().split("[\\[\0]", 2)[0];
-        return name.strip().replace('.', '_').replace(' ', '_').toLowerCase(Locale.ROOT);
+    private static String asServicesRead(String name) {
+        return name.replaceAll("[^A-Za-z0-9_-]", "_").toLowerCase(Locale.ROOT);
     }
 
     private static String form(String text) {
