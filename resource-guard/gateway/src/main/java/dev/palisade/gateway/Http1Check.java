@@ -47,6 +47,7 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
     private static final String SECRET = UUID.randomUUID() + " ";
     private static final String NOT_IMPLEMENTED = "501 ";
     private static final String OTHER_VERSION = "505 ";
+    private static final String NO_ROUTE = "404 ";
 
     /** Headers that are meant for all on the way: as options of Connection they would be dropped here. */
     private static final Set<String> END_TO_END = Set.of(
@@ -82,7 +83,9 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
         String why = mark.substring(SECRET.length());
         HttpStatus status = why.startsWith(NOT_IMPLEMENTED)
                 ? HttpStatus.NOT_IMPLEMENTED
-                : why.startsWith(OTHER_VERSION) ? HttpStatus.HTTP_VERSION_NOT_SUPPORTED : HttpStatus.BAD_REQUEST;
+                : why.startsWith(OTHER_VERSION)
+                        ? HttpStatus.HTTP_VERSION_NOT_SUPPORTED
+                        : why.startsWith(NO_ROUTE) ? HttpStatus.NOT_FOUND : HttpStatus.BAD_REQUEST;
         String text = status.equals(HttpStatus.BAD_REQUEST) ? why : why.substring(NOT_IMPLEMENTED.length());
         return Optional.of(
                 new Refusal(status, new Rejection(Reason.MALFORMED_REQUEST, text + "; nothing was forwarded")));
@@ -116,6 +119,9 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
         String problem = problem(request, headers);
         if (problem != null) {
             headers.set(MARK, SECRET + problem);
+            if (request.uri().equals("*")) {
+                request.setUri("/"); // The library would reply to it.
+            }
             headers.set("connection", "close");
             headers.set("host", "refused");
         }
@@ -137,6 +143,9 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
             return all.indexOf("chunked") == all.length() - "chunked".length()
                     ? NOT_IMPLEMENTED + "the gateway decodes no transfer coding but chunked; send the body without it"
                     : "the transfer coding of the body must be chunked, once; send it so, or with a Content-Length";
+        }
+        if (request.uri().equals("*")) {
+            return NO_ROUTE + "no route of the gateway is for " + request.method() + " *";
         }
         String host = headers.get("host");
         if (host == null) {

@@ -45,7 +45,7 @@ final class ServerProblems implements ServerErrorHandler {
                             "the gateway failed; whether the request was applied is not known: read again before you"
                                     + " write again"));
         }
-        if (headers != null && !isNeverForwarded(headers)) {
+        if (headers != null && !isNeverForwarded(headers, status)) {
             return ProblemDetail.of(
                     status,
                     new Rejection(
@@ -68,7 +68,11 @@ final class ServerProblems implements ServerErrorHandler {
                 : description;
     }
 
-    private static boolean isNeverForwarded(RequestHeaders headers) {
-        return headers.method() == HttpMethod.CONNECT || headers.contains(HttpHeaderNames.UPGRADE);
+    /** The HTTP library refuses a method that it does not know, and an expectation but 100-continue, at the head. */
+    private static boolean isNeverForwarded(RequestHeaders headers, HttpStatus status) {
+        return status.equals(HttpStatus.METHOD_NOT_ALLOWED)
+                || status.equals(HttpStatus.EXPECTATION_FAILED)
+                || headers.method() == HttpMethod.CONNECT
+                || headers.contains(HttpHeaderNames.UPGRADE);
     }
 }

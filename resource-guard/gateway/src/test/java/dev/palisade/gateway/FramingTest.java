@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Bytes that two servers may read differently, on a socket of the test's own. Nothing of them reaches the service. */
@@ -144,6 +145,30 @@ class FramingTest {
 
                         """)).startsWith("HTTP/1.1 400 ");
         assertThat(service.begun).isEmpty();
+    }
+
+    /** Refused at its head: to say that it may be applied would make its client look for nothing. */
+    @ParameterizedTest
+    @CsvSource({
+        "PROPFIND, X: x, 405",
+        "REPORT, X: x, 405",
+        "put, X: x, 405",
+        "PUT, Expect: x, 417",
+        "CONNECT, X: x, 405"
+    })
+    void methodOrExpectationThatIsNotKnownIsNotApplied(String method, String header, String status) throws Exception {
+        assertThat(wholeReply(method + " /items/1 HTTP/1.1\nHost: x\nSEQUENCER\n" + header
+                        + "\nConnection: close\nContent-Length: 0\n\n"))
+                .startsWith("HTTP/1.1 " + status + " ")
+                .contains("\"reason\":\"MALFORMED_REQUEST\"", "\"applied\":\"no\"", "nothing was forwarded");
+        assertThat(service.begun).isEmpty();
+    }
+
+    @Test
+    void optionsOfTheServerAsAWholeHaveNoRoute() throws Exception {
+        assertThat(wholeReply("OPTIONS * HTTP/1.1\nHost: x\nConnection: close\n\n"))
+                .startsWith("HTTP/1.1 404 ")
+                .contains("MALFORMED_REQUEST", "no route of the gateway is for OPTIONS *; nothing was forwarded");
     }
 
     /** Forwarded without gzip, the service would take the coded bytes for the text. */
