@@ -75,13 +75,20 @@ final class ForwardedHeaders {
      * Of a request of HTTP/2. The HTTP library takes the first of two pseudo-headers and forwards both: a service that
      * takes the last would see a write where the gateway saw a read.
      *
-     * @throws RejectedException MALFORMED_REQUEST, when a header says two things
+     * @throws RejectedException MALFORMED_REQUEST, when a header says two things, or names no host
      */
     static void refuseContradictions(RequestHeaders headers) {
         for (String name : PSEUDO) {
             if (headers.getAll(name).size() > 1) {
                 throw RejectedException.malformed("the request has several " + name + " headers; send one");
             }
+        }
+        String scheme = headers.get(":scheme", "http");
+        if (!scheme.equals("http") && !scheme.equals("https")) {
+            throw RejectedException.malformed("the request's :scheme is neither http nor https; send one of them");
+        }
+        if (!Http1Check.isHost(headers.get(":authority", "none"))) {
+            throw RejectedException.malformed("the request's :authority names no host; send one name or address");
         }
         List<String> hosts = headers.getAll("host");
         if (hosts.size() > 1

@@ -153,11 +153,14 @@ final class Http1Check extends ChannelInboundHandlerAdapter {
                     ? null
                     : "the request has no Host header; send one";
         }
-        return host.isEmpty()
-                        || several(headers, "host")
-                        || host.chars().anyMatch(each -> OUTSIDE_OF_HOSTS.indexOf(each) >= 0)
+        return several(headers, "host") || !isHost(host)
                 ? "the request's Host header is there twice or names no host; send one name or address"
                 : null;
+    }
+
+    /** Whether that is one name or address, with a port or without. */
+    static boolean isHost(String text) {
+        return !text.isEmpty() && text.chars().noneMatch(each -> OUTSIDE_OF_HOSTS.indexOf(each) >= 0);
     }
 
     private static boolean several(HttpHeaders headers, String name) {
