@@ -21,6 +21,9 @@ final class ServerProblems implements ServerErrorHandler {
     /** The HTTP library's words for everything that it cannot read. */
     private static final String NOT_DECODED = "Decoder failure";
 
+    /** Its words for a target that it does not take, be it for dots in the query. */
+    private static final String NO_TARGET = "Invalid request path";
+
     @Override
     public @Nullable HttpResponse onServiceException(ServiceRequestContext ctx, Throwable cause) {
         return null; // The default asks renderStatus.
@@ -63,9 +66,13 @@ final class ServerProblems implements ServerErrorHandler {
     }
 
     private static String words(String description) {
-        return description.equals(NOT_DECODED)
-                ? "the request's first line, a header or the framing of its body is no HTTP/1.1, or too long"
-                : description;
+        return switch (description) {
+            case NOT_DECODED ->
+                "the request's first line, a header or the framing of its body is no HTTP/1.1, or too long";
+            case NO_TARGET ->
+                "the request's path or query has a segment '..', percent-encoded or not, or is no path; send it without";
+            default -> description;
+        };
     }
 
     /** The HTTP library refuses a method that it does not know, and an expectation but 100-continue, at the head. */

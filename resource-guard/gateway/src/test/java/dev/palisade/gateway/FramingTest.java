@@ -171,6 +171,14 @@ class FramingTest {
                 .contains("MALFORMED_REQUEST", "no route of the gateway is for OPTIONS *; nothing was forwarded");
     }
 
+    @Test
+    void dotsInAQueryAreNamedInTheRefusal() throws Exception {
+        assertThat(wholeReply("GET /open/x?next=../a HTTP/1.1\nHost: x\nConnection: close\n\n"))
+                .startsWith("HTTP/1.1 400 ")
+                .contains("a segment '..'", "nothing was forwarded");
+        assertThat(service.begun).isEmpty();
+    }
+
     /** Forwarded without gzip, the service would take the coded bytes for the text. */
     @Test
     void codingThatIsNotForwardedIsRefused() throws Exception {
