@@ -150,7 +150,10 @@ final class Caller {
         if (principal.isEmpty()) {
             return claimed;
         }
-        return claimed.isEmpty() || claimed.equals(principal) ? principal : principal + " (\"" + claimed + "\")";
+        if (claimed.isEmpty() || claimed.equals(principal)) {
+            return principal;
+        }
+        return principal + " (\"" + claimed.replace("\\", "\\\\").replace("\"", "\\\"") + "\")";
     }
 
     /**

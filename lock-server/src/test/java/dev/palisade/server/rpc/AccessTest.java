@@ -377,6 +377,23 @@ class AccessTest {
                 .anySatisfy(entry -> assertThat(entry.getDetail()).isEqualTo("by alice (\"bob@payroll\"): late"));
     }
 
+    /** Else it would read as if another principal had taken part. */
+    @Test
+    void aNameThatAnOperatorGivesItselfCannotEndItsQuotation() {
+        stub("alice").acquire(acquire("walk/1"));
+        stub("alice")
+                .forceRelease(ForceReleaseRequest.newBuilder()
+                        .setLock("walk/1")
+                        .setBy("x\") and ops (\"y")
+                        .setWhy("w")
+                        .build());
+        assertThat(stub("alice")
+                        .history(HistoryRequest.newBuilder().setLock("walk/1").build())
+                        .getEntriesList())
+                .anySatisfy(
+                        entry -> assertThat(entry.getDetail()).isEqualTo("by alice (\"x\\\") and ops (\\\"y\"): w"));
+    }
+
     @Test
     void listsShowOnlyWhatTheCallerMayDescribe() throws Exception {
         for (String lock : List.of("a", "other/1", "otherwise", "walk", "walk/1", "walk/2", "walk/3", "walks", "z")) {
