@@ -172,7 +172,9 @@ class JwksUrlTest {
                 .as("wait for the fetch that hangs; half of the places stay free for other addresses")
                 .hasSize(JwtAuthenticator.WAITING_MAX / 2);
         until.countDown();
-        flood.forEach(future -> assertThatThrownBy(() -> get(future)).hasMessageContaining("not one of the issuer's"));
+        // On a slow machine there were more at once than wait for the thread that verifies.
+        flood.forEach(future -> assertThatThrownBy(() -> get(future))
+                .hasMessageMatching(".*(not one of the issuer's|too many JWTs wait to be verified).*"));
         assertThat(refusal(jwts, unknown).rejection().reason()).isEqualTo(Reason.UNAUTHENTICATED);
         assertThat(requests).hasValue(2);
         assertThatThrownBy(() -> jwts.authenticateNow(unknown, HERE)).hasMessageContaining("not one of the issuer's");
