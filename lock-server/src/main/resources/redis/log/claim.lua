@@ -1,6 +1,6 @@
 -- function: claim
--- args: writer, server, address, returning, init, damaged, recovery, claim, settle, term, resumes, then positions as writer and seq: confirmed,
---   unconfirmed, earlier ones
+-- args: writer, server, address, returning, init (2: records are missing), recovery, claim, settle, term, resumes, then positions as
+--   writer and seq: confirmed, unconfirmed, earlier ones
 -- answers: claimed, held, settling, unusable
 --
 -- Asks for the log. Also when memory is full: what frees some needs an owner.
@@ -109,15 +109,15 @@ redis.register_function({
   flags = { 'allow-oom' },
   callback = function(keys, args)
     local writer, server, address, returning, init = args[1], args[2], args[3], args[4] == '1', args[5] == '1'
-    local damaged, recovery, claim, settle_millis = args[6] == '1', tonumber(args[7]), tonumber(args[8]), tonumber(args[9])
-    local past = read_past(args, 10)
+    local recovery, claim, settle_millis = tonumber(args[6]), tonumber(args[7]), tonumber(args[8])
+    local past = read_past(args, 9)
     local key, now = keys[1], now_millis()
     local head, tokens, unusable = read_log(keys)
     if unusable then
       return { 'unusable', unusable }
     end
     local id, last, found = current_instance(now), seen[key], position_of(head)
-    local whole = not damaged and is_whole(head, last, id, past, init)
+    local whole = args[5] ~= '2' and is_whole(head, last, id, past, init)
     local mine = is_mine(head, last, past, server, whole)
     local best = false
     if not whole then

@@ -52,7 +52,7 @@ public final class AccessFile<T> implements Reloadable {
         this.value = parsed(inUse);
     }
 
-    /** A file is more often emptied by mistake than meant to be so: with a policy, nobody could do anything then. */
+    /** An empty file is usually a mistake, such as a full disk, and an empty policy allows nothing. */
     private T parsed(String text) throws FileMistakes {
         if (text.isBlank()) {
             throw new FileMistakes(path, path + " is empty; if that is meant, write a comment into it: # nobody");

@@ -456,7 +456,7 @@ public final class LockEngine implements LockStore.Listener {
         }
         execute(command(asked, 0)).thenAccept(answer -> {
             discount(asked, answer, isRepeated);
-            if (mayHaveRun(answer)) { // Nobody takes it back: it may last for all of its time.
+            if (mayHaveRun(answer)) { // No stream ends it, so it may last for all of its time.
                 usage.detached(asked.named(), store.nowMillis() + asked.waitMillis() + asked.ttlMillis());
             }
             if (answer instanceof Answer.Queued) {

@@ -174,7 +174,7 @@ public final class LoggedStore implements LockStore {
         if (!log.isShared()) {
             restored.refuseIncomplete();
         }
-        // Where a shared log has lost data, its recovery window covers what is missing.
+        // A recovery window covers what is missing of a shared log that lost data.
         if ((claimed.whole() || !log.isShared()) && (lacksEpoch || restored.isIncomplete())) {
             log.damaged();
         }

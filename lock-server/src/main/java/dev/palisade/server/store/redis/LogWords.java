@@ -17,6 +17,9 @@ final class LogWords {
     static final String APPEND = "palisade_log_append";
     static final String APPEND_FREEING = "palisade_log_append_freeing";
 
+    /** In place of init, which says nothing of a log that lacks records: a server of before sends the same number of words. */
+    private static final byte[] DAMAGED = Call.bytes("2");
+
     private LogWords() {}
 
     static List<byte[]> claim(ClaimRequest request, long claimMillis, long settleMillis) {
@@ -25,8 +28,7 @@ final class LogWords {
         words.add(Call.bytes(request.server()));
         words.add(Call.bytes(request.address()));
         words.add(flag(request.returning()));
-        words.add(flag(request.init()));
-        words.add(flag(request.damaged()));
+        words.add(request.damaged() ? DAMAGED : flag(request.init()));
         words.add(number(request.recoveryMillis()));
         words.add(number(claimMillis));
         words.add(number(settleMillis));
