@@ -44,7 +44,7 @@ final class Losses {
         scene.tokens(5);
         for (String key : counters) {
             if (redis.ask("GET", key).equals("none")) {
-                scene.note("nobody mended " + key + ": an operator deletes it");
+                scene.note(key + " is still no number: an operator deletes it");
                 redis.ask("DEL", key);
             }
         }

@@ -46,7 +46,7 @@ final class PalisadeIssuer implements TokenIssuer {
         return new PalisadeIssuer(topology, addresses, "--machine", "functions");
     }
 
-    /** One lock server is active, and whoever reaches the other one only has to wait. */
+    /** One lock server is active; clients of the other one wait. */
     static PalisadeIssuer log(Topology topology, Addresses addresses) {
         return new PalisadeIssuer(
                 topology, addresses, "--machine", "log", "--advertise", "lock-server:7600", "--claim", "1s");

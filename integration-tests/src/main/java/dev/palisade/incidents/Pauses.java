@@ -3,8 +3,8 @@ package dev.palisade.incidents;
 import java.util.List;
 
 /**
- * Incidents in which a lock server is stopped (SIGSTOP) for longer than it may be silent, and continued. Whoever issues tokens in the
- * application itself is not stopped.
+ * Incidents in which a lock server is stopped (SIGSTOP) for longer than it may be silent, and continued. A library that issues tokens
+ * in the application is not stopped.
  */
 final class Pauses {
     private Pauses() {}

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentIT {
-    /** A counter that nobody loses does not fall; the script does not look at any clock, and has no lock server to be paused. */
+    /** No counter is lost. The script reads no clock, and has no lock server that could be paused. */
     private static final Set<Incident> HARMLESS_TO_A_COUNTER = EnumSet.of(
             Incident.SERVER_PAUSED,
             Incident.SERVERS_PAUSED_IN_TURN,

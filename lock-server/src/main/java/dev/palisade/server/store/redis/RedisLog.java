@@ -188,7 +188,7 @@ public final class RedisLog implements FencedLog {
         return read;
     }
 
-    /** Who takes a log over begins an epoch of tokens: at a deposed primary these would be above the tokens of its successor. */
+    /** A takeover begins an epoch of tokens: at a deposed primary these would be above the tokens of its successor. */
     private void refuseUnconfirmed(Reply claim, ClaimReply.Claimed claimed) throws LogFailure {
         try {
             if (link.isStillPrimary(claim).get()) {
