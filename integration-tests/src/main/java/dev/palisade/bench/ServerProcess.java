@@ -20,7 +20,7 @@ final class ServerProcess implements AutoCloseable {
     private static final String LISTENING = "listening on ";
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final List<String> LOCKS = List.of("lock-server/target/palisade-server.jar", "server");
-    private static final List<String> OBJECTS = List.of("resource-guard/target/palisade-objects.jar");
+    private static final List<String> OBJECTS = List.of("resource-guard/objects/target/palisade-objects.jar");
     private static final List<String> GATEWAY = List.of("resource-guard/gateway/target/palisade-gateway.jar");
 
     private final Installation home;

@@ -16,7 +16,7 @@ import java.util.Map;
  */
 public final class ClassArchives {
     private static final String SERVER = "lock-server/target/palisade-server.jar";
-    private static final String OBJECTS = "resource-guard/target/palisade-objects.jar";
+    private static final String OBJECTS = "resource-guard/objects/target/palisade-objects.jar";
     static final String GATEWAY = "resource-guard/gateway/target/palisade-gateway.jar";
     private static final String COMMANDS = "client-sdk/cli/target/palisade.jar";
     static final String DEMO = "integration-tests/target/palisade-demo.jar";

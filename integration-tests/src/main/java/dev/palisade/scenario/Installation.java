@@ -137,7 +137,7 @@ public final class Installation implements AutoCloseable {
 
     /** {@code palisade objects} with {@code options}; returns when it listens. */
     public Service objects(String... options) {
-        List<String> java = Child.java("-jar", jar("resource-guard/target/palisade-objects.jar"));
+        List<String> java = Child.java("-jar", jar("resource-guard/objects/target/palisade-objects.jar"));
         return service("objects", java, with(secured == null ? List.of() : secured.objectsOptions(), options));
     }
 
@@ -246,7 +246,8 @@ public final class Installation implements AutoCloseable {
 
     /** What {@code palisade objects log} tells of the storage, one JSON object per applied call; the storage is stopped. */
     public List<String> appliedLog() {
-        List<String> command = Child.java("-jar", jar("resource-guard/target/palisade-objects.jar"), "log", "--json");
+        List<String> command =
+                Child.java("-jar", jar("resource-guard/objects/target/palisade-objects.jar"), "log", "--json");
         Child log = Child.start("objects log", command, Map.of("PALISADE_HOME", home.toString()));
         List<String> rows = log.remainingOutput();
         int code = log.awaitExit();

@@ -111,9 +111,7 @@ class PublicApiTest {
 
     /** Generated, or shared by our own programs only. */
     private static boolean isOurs(String name) {
-        return name.startsWith("dev.palisade.proto.")
-                || name.startsWith("dev.palisade.contract.cli.")
-                || name.startsWith("dev.palisade.guard.objects.");
+        return name.startsWith("dev.palisade.proto.") || name.startsWith("dev.palisade.contract.cli.");
     }
 
     private static Class<?> load(String name, ClassLoader loader) {

@@ -21,7 +21,7 @@ class LauncherStreamsTest {
             "client-sdk/cli/target/palisade.jar",
             "integration-tests/target/palisade-demo.jar",
             "lock-server/target/palisade-server.jar",
-            "resource-guard/target/palisade-objects.jar",
+            "resource-guard/objects/target/palisade-objects.jar",
             "resource-guard/gateway/target/palisade-gateway.jar");
 
     @TempDir

@@ -168,7 +168,7 @@ class SecretsIT {
                 "PALISADE_OBJECTS_JDBC_URL", "jdbc:postgresql://127.0.0.1:1/x?user=a&password=" + PASSWORD,
                 "PALISADE_OBJECTS_JDBC_PASSWORD", PASSWORD);
         String serverJar = "lock-server/target/palisade-server.jar";
-        String objectsJar = "resource-guard/target/palisade-objects.jar";
+        String objectsJar = "resource-guard/objects/target/palisade-objects.jar";
         List<Child> failing = List.of(
                 start("server-help", withPassword, serverJar, "server", "--help"),
                 start("server-down", withPassword, serverJar, "server", "--port", "0"),

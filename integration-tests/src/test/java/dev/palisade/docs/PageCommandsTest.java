@@ -23,7 +23,7 @@ class PageCommandsTest {
             "keys", "dev.palisade.server.KeysCommand",
             "users", "dev.palisade.server.UsersCommand",
             "policy", "dev.palisade.server.PolicyCommand",
-            "objects", "dev.palisade.guard.objects.Main",
+            "objects", "dev.palisade.objects.Main",
             "gateway", "dev.palisade.gateway.Main",
             "demo", "dev.palisade.demo.DemoCommand",
             "chaos", "dev.palisade.chaos.ChaosCommand",

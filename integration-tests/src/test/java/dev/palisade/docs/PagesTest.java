@@ -88,7 +88,7 @@ class PagesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"dev.palisade.server.ServerCommand, server", "dev.palisade.guard.objects.Main, objects"})
+    @CsvSource({"dev.palisade.server.ServerCommand, server", "dev.palisade.objects.Main, objects"})
     void everySettingIsOnTheSettingsPage(String command, String name) throws ReflectiveOperationException {
         var constructor = Class.forName(command).getDeclaredConstructor();
         constructor.setAccessible(true);

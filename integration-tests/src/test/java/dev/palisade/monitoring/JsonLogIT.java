@@ -103,7 +103,7 @@ class JsonLogIT {
                         "objects",
                         Map.of("PALISADE_OBJECTS_LOG_FORMAT", "json"),
                         "-jar",
-                        Installation.jar("resource-guard/target/palisade-objects.jar"),
+                        Installation.jar("resource-guard/objects/target/palisade-objects.jar"),
                         "--port",
                         "0")) {
             String locks = Installation.Service.of(server).address();

@@ -13,6 +13,8 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.crypto.SequencerKeys;
+import dev.palisade.grants.AppliedCheck;
+import dev.palisade.grants.Grants;
 import dev.palisade.guard.FencedJdbc.Work;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;

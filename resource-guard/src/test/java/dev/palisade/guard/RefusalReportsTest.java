@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
+import dev.palisade.grants.Grants;
 import dev.palisade.guard.LockService.RefusedCalls;
 import java.lang.reflect.Proxy;
 import java.time.Duration;

@@ -2,7 +2,8 @@ package dev.palisade.guard;
 
 import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
-import dev.palisade.guard.AppliedCheck.Applied;
+import dev.palisade.grants.AppliedCheck;
+import dev.palisade.grants.AppliedCheck.Applied;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

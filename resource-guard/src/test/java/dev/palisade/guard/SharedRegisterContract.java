@@ -8,6 +8,7 @@ import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
+import dev.palisade.grants.Grants;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -162,7 +162,7 @@ final class ConfigFile {
         return new GatewayConfig(
                 path,
                 listen,
-                admin(file),
+                admin(file, tls),
                 protects,
                 file.text("issuer", Defaults.ISSUER),
                 path(file, "keyset", Defaults.keyset()),
@@ -231,24 +231,19 @@ final class ConfigFile {
     }
 
     private InetSocketAddress listen(YamlSection file, @Nullable TlsConfig tls) {
-        boolean remote = file.flag("insecure");
         if (file.has(ALLOW_REMOTE)) {
             mistakes.add(file.at(ALLOW_REMOTE), "allow-remote is now called insecure");
         }
-        boolean verified = tls != null && tls.authorities() != null;
-        return ListenAddress.of(
-                mistakes,
-                file,
-                "listen",
-                "127.0.0.1:7620",
-                remote || verified,
-                " verify clients with client-ca below tls,");
+        return address(file, "listen", "127.0.0.1:7620", tls);
     }
 
-    private @Nullable InetSocketAddress admin(YamlSection file) {
-        return file.has(ADMIN)
-                ? ListenAddress.of(mistakes, file, ADMIN, "127.0.0.1:7621", file.flag("insecure"), "")
-                : null;
+    private @Nullable InetSocketAddress admin(YamlSection file, @Nullable TlsConfig tls) {
+        return file.has(ADMIN) ? address(file, ADMIN, "127.0.0.1:7621", tls) : null;
+    }
+
+    private InetSocketAddress address(YamlSection file, String key, String otherwise, @Nullable TlsConfig tls) {
+        boolean verified = tls != null && tls.authorities() != null;
+        return ListenAddress.of(mistakes, file, key, otherwise, file.flag("insecure") || verified);
     }
 
     private Upstream upstream(YamlSection file, InetSocketAddress listen) {

@@ -6,12 +6,14 @@ import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TlsEngineType;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
+import dev.palisade.admin.AdminServer;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.crypto.SequencerVerifier;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.LockService;
 import dev.palisade.guard.MarkStore;
+import dev.palisade.micrometer.GuardMetrics;
 import io.grpc.InsecureChannelCredentials;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.ClientAuth;
@@ -116,7 +118,10 @@ final class Gateway implements AutoCloseable {
         Server server = server(config, tls, service, connections, loops);
         AdminServer admin;
         try {
-            admin = config.admin() == null ? null : new AdminServer(config.admin(), guard, tls);
+            admin = config.admin() == null
+                    ? null
+                    : new AdminServer(
+                            config.admin(), "admin", new GuardMetrics(guard), guard::isServing, tls, "gateway");
         } catch (IOException e) {
             guard.close();
             upstream.close();
@@ -246,9 +251,10 @@ final class Gateway implements AutoCloseable {
         return server.activeLocalPort();
     }
 
-    /** Of metrics and health; 0: there are none. */
-    int adminPort() {
-        return admin == null ? 0 : admin.port();
+    /** Of metrics and health; null: there are none. */
+    @Nullable
+    AdminServer admin() {
+        return admin;
     }
 
     Guard guard() {

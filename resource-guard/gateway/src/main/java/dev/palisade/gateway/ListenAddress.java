@@ -12,10 +12,9 @@ final class ListenAddress {
      *
      * @param otherwise where there is no such key; also the example in messages
      * @param mayBeRemote whether other machines may reach it
-     * @param remedies how else than by a loopback address it may be
      */
     static InetSocketAddress of(
-            Mistakes mistakes, YamlSection file, String key, String otherwise, boolean mayBeRemote, String remedies) {
+            Mistakes mistakes, YamlSection file, String key, String otherwise, boolean mayBeRemote) {
         String text = file.text(key, otherwise);
         Optional<HostPort> parsed = HostPort.parse(text, 0);
         if (parsed.isEmpty()) {
@@ -32,7 +31,7 @@ final class ListenAddress {
             mistakes.add(
                     file.at(key),
                     key + " " + text + " would serve other machines and not verify them; use a loopback address,"
-                            + remedies + " or say insecure: true");
+                            + " verify clients with client-ca below tls, or say insecure: true");
         }
         return address;
     }

@@ -1,5 +1,6 @@
 package dev.palisade.gateway;
 
+import dev.palisade.admin.AdminServer;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
@@ -149,9 +150,9 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
                 settings.keyset(), settings.issuer(), settings.audience(), settings.previousKeyset(), false);
     }
 
-    private static String address(InetSocketAddress configured, int port) {
+    private static String host(InetSocketAddress configured) {
         String host = configured.getHostString();
-        return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+        return host.indexOf(':') >= 0 ? "[" + host + "]" : host;
     }
 
     private static void announce(PrintWriter out, GatewayConfig settings, GuardKeys keys, Gateway gateway) {
@@ -162,11 +163,11 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
         out.println("palisade gateway: " + keys);
         out.println("palisade gateway: protects '" + settings.protects() + "' at "
                 + String.join(", ", settings.upstream().addresses()) + ", marks in " + settings.marksText());
-        if (settings.admin() != null) {
-            out.println("palisade gateway: metrics and health at http://"
-                    + address(settings.admin(), gateway.adminPort()) + "/metrics");
+        AdminServer admin = gateway.admin();
+        if (settings.admin() != null && admin != null) {
+            out.println("palisade gateway: metrics and health at " + admin.shown(host(settings.admin())));
         }
-        out.println("palisade gateway: listening on " + address(settings.listen(), gateway.port()));
+        out.println("palisade gateway: listening on " + host(settings.listen()) + ":" + gateway.port());
         out.flush();
     }
 }

@@ -20,7 +20,7 @@ class AdminServerTest {
     private final HttpClient http = HttpClient.newHttpClient();
 
     private HttpResponse<String> get(GatewayFixture gateway, String path) throws Exception {
-        URI uri = URI.create("http://127.0.0.1:" + gateway.gateway.adminPort() + path);
+        URI uri = URI.create("http://127.0.0.1:" + gateway.adminPort() + path);
         return http.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
     }
 
@@ -48,7 +48,7 @@ class AdminServerTest {
     void rejectsBodiesAndOtherMethods(@TempDir Path folder) throws Exception {
         try (PlainService service = new PlainService();
                 GatewayFixture gateway = new GatewayFixture(folder, service, "admin: 127.0.0.1:0");
-                Socket socket = new Socket(InetAddress.getLoopbackAddress(), gateway.gateway.adminPort())) {
+                Socket socket = new Socket(InetAddress.getLoopbackAddress(), gateway.adminPort())) {
             socket.setSoTimeout(60_000);
             OutputStream out = socket.getOutputStream();
             out.write("POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx"

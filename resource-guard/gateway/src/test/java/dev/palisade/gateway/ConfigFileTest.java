@@ -374,7 +374,7 @@ class ConfigFileTest {
                 .hasToString("/127.0.0.1:7621");
         assertThat(mistakes("admin: 0.0.0.0:7621\n" + LEAST))
                 .containsExactly("1: admin 0.0.0.0:7621 would serve other machines and not verify them; use a loopback"
-                        + " address, or say insecure: true");
+                        + " address, verify clients with client-ca below tls, or say insecure: true");
         assertThat(mistakes("admin: 7621\n" + LEAST))
                 .containsExactly(
                         "1: admin is '7621'; write host:port with a port of 0 to 65535, such as 127.0.0.1:7621");

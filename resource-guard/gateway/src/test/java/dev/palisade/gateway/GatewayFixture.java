@@ -15,6 +15,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -172,5 +173,9 @@ final class GatewayFixture implements AutoCloseable {
         Thread closing = new Thread(gateway::close, "closing");
         closing.setDaemon(true);
         closing.start();
+    }
+
+    int adminPort() {
+        return Objects.requireNonNull(gateway.admin()).port();
     }
 }

@@ -42,6 +42,7 @@ class GatewayRulesTest {
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage(
                         PACKAGE,
+                        "dev.palisade.admin",
                         "dev.palisade.guard",
                         "dev.palisade.guard.grpc",
                         "dev.palisade.guard.redis",
@@ -55,9 +56,7 @@ class GatewayRulesTest {
                         "com.google.protobuf",
                         "com.zaxxer.hikari",
                         "io.lettuce.core..",
-                        "io.micrometer.core.instrument",
-                        "io.micrometer.prometheusmetrics",
-                        "io.prometheus.metrics.expositionformats",
+                        "io.micrometer.core.instrument.binder",
                         "org.snakeyaml.engine..",
                         "picocli",
                         "org.slf4j..",

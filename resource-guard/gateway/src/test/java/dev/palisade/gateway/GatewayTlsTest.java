@@ -63,17 +63,21 @@ class GatewayTlsTest {
         }
     }
 
+    /** With the same certificate, and for the same clients. */
     @Test
-    void adminPortShowsTheEndOfTheCertificate() throws Exception {
+    void adminPortHasTheTlsOfTheGateway() throws Exception {
         try (PlainService service = new PlainService();
-                GatewayFixture fixture = new GatewayFixture(directory, service, TLS, "admin: 127.0.0.1:0")) {
-            URI metrics = URI.create("http://127.0.0.1:" + fixture.gateway.adminPort() + "/metrics");
-            assertThat(HttpClient.newHttpClient()
-                            .send(HttpRequest.newBuilder(metrics).build(), BodyHandlers.ofString())
-                            .body())
+                GatewayFixture fixture =
+                        new GatewayFixture(directory, service, TLS, "  client-ca: clients.pem", "admin: 127.0.0.1:0")) {
+            HttpRequest metrics = HttpRequest.newBuilder(
+                            URI.create("https://127.0.0.1:" + fixture.adminPort() + "/metrics"))
+                    .build();
+            assertThat(client(WORKER).send(metrics, BodyHandlers.ofString()).body())
                     .contains("palisade_certificate_expiry_timestamp_seconds{listener=\"gateway\"} 1.")
                     .contains("palisade_unusable_files{file=\"tls_certificate\"} 0.0")
                     .contains("palisade_unusable_files{file=\"tls_client_ca\"} 0.0");
+            assertThatThrownBy(() -> client(null).send(metrics, BodyHandlers.ofString()))
+                    .isInstanceOf(IOException.class);
         }
     }
 

@@ -3,7 +3,7 @@ package dev.palisade.guard.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.Reason;
-import dev.palisade.guard.Grants;
+import dev.palisade.grants.Grants;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.HeldMarks;
 import dev.palisade.guard.grpc.shop.Done;

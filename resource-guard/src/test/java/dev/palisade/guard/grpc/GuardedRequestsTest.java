@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.contract.grpc.SequencerHeader;
-import dev.palisade.guard.Grants;
+import dev.palisade.grants.Grants;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.HeldMarks;
 import dev.palisade.guard.grpc.shop.Done;

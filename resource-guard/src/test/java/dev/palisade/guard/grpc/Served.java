@@ -7,7 +7,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.contract.grpc.SequencerHeader;
-import dev.palisade.guard.Grants;
+import dev.palisade.grants.Grants;
 import dev.palisade.guard.Guard;
 import dev.palisade.guard.HeldMarks;
 import dev.palisade.guard.grpc.shop.Done;

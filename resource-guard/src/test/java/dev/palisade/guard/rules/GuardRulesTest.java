@@ -191,7 +191,7 @@ class GuardRulesTest {
             noClasses().that(DOOR).should().dependOnClassesThat(STORAGE.or(DIALECTS));
     private static final ArchRule GRPC_ONLY_AT_THE_EDGE = noClasses()
             .that()
-            .resideOutsideOfPackages("..objects..", "..grpc..")
+            .resideOutsideOfPackage("..grpc..")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.grpc..");

@@ -1,0 +1,104 @@
+package dev.palisade.objects;
+
+import com.google.protobuf.ByteString;
+import dev.palisade.proto.v1.ClaimObjectRequest;
+import dev.palisade.proto.v1.ClaimReply;
+import dev.palisade.proto.v1.DeleteObjectReply;
+import dev.palisade.proto.v1.DeleteObjectRequest;
+import dev.palisade.proto.v1.GetObjectReply;
+import dev.palisade.proto.v1.GetObjectRequest;
+import dev.palisade.proto.v1.ListObjectsReply;
+import dev.palisade.proto.v1.ListObjectsRequest;
+import dev.palisade.proto.v1.ObjectEntry;
+import dev.palisade.proto.v1.ObjectsGrpc;
+import dev.palisade.proto.v1.PutObjectReply;
+import dev.palisade.proto.v1.PutObjectRequest;
+import io.grpc.stub.StreamObserver;
+import java.util.OptionalLong;
+
+/** The rpc face of the objects in an {@link ObjectStore}: decodes and encodes. Never touches the database itself. */
+final class ObjectsService extends ObjectsGrpc.ObjectsImplBase {
+    private final ObjectStore store;
+    private final Calls calls;
+    private final String issuer;
+
+    ObjectsService(ObjectStore store, Calls calls, String issuer) {
+        this.store = store;
+        this.calls = calls;
+        this.issuer = issuer;
+    }
+
+    @Override
+    public void put(PutObjectRequest request, StreamObserver<PutObjectReply> observer) {
+        calls.answer("put", true, observer, caller -> {
+            ObjectStore.Written written = store.put(
+                    caller,
+                    request.getKey(),
+                    request.getContent().toByteArray(),
+                    request.hasIfVersion() ? OptionalLong.of(request.getIfVersion()) : OptionalLong.empty());
+            return PutObjectReply.newBuilder()
+                    .setApplied(written.applied())
+                    .setVersion(written.version())
+                    .build();
+        });
+    }
+
+    @Override
+    public void get(GetObjectRequest request, StreamObserver<GetObjectReply> observer) {
+        calls.answer(
+                "get",
+                false,
+                observer,
+                caller -> store.get(caller, request.getKey(), request.getUnfenced())
+                        .map(object -> GetObjectReply.newBuilder()
+                                .setFound(true)
+                                .setContent(object.content())
+                                .setVersion(object.version())
+                                .setToken(object.token())
+                                .setGrantId(ByteString.copyFrom(AppliedLog.grantBytes(object.grantHex())))
+                                .build())
+                        .orElse(GetObjectReply.getDefaultInstance()));
+    }
+
+    @Override
+    public void delete(DeleteObjectRequest request, StreamObserver<DeleteObjectReply> observer) {
+        calls.answer("delete", true, observer, caller -> {
+            ObjectStore.Written written = store.delete(
+                    caller,
+                    request.getKey(),
+                    request.hasIfVersion() ? OptionalLong.of(request.getIfVersion()) : OptionalLong.empty());
+            return DeleteObjectReply.newBuilder()
+                    .setApplied(written.applied())
+                    .setVersion(written.version())
+                    .build();
+        });
+    }
+
+    @Override
+    public void list(ListObjectsRequest request, StreamObserver<ListObjectsReply> observer) {
+        calls.answer("list", false, observer, caller -> {
+            ObjectStore.Page page = store.list(
+                    caller, request.getPrefix(), request.getPageSize(), request.getPageToken(), request.getUnfenced());
+            ListObjectsReply.Builder reply = ListObjectsReply.newBuilder().setNextPageToken(page.nextPageToken());
+            for (StoredObject object : page.objects()) {
+                reply.addObjects(ObjectEntry.newBuilder()
+                        .setKey(object.key())
+                        .setVersion(object.version())
+                        .setSizeBytes(object.sizeBytes())
+                        .setToken(object.token()));
+            }
+            return reply.build();
+        });
+    }
+
+    @Override
+    public void claim(ClaimObjectRequest request, StreamObserver<ClaimReply> observer) {
+        calls.answer(
+                "claim",
+                false,
+                observer,
+                caller -> ClaimReply.newBuilder()
+                        .setMark(MarkService.told(issuer, store.claim(caller, request.getKey())))
+                        .build());
+    }
+}

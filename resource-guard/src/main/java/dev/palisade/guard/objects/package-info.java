@@ -1,8 +1,0 @@
-/**
- * {@code palisade objects}: protected object storage over SQL. Every write, the mark that admits it and its line in the
- * applied-log are one transaction. A process of its own; needs the optional dependencies of this module.
- */
-@NullMarked
-package dev.palisade.guard.objects;
-
-import org.jspecify.annotations.NullMarked;

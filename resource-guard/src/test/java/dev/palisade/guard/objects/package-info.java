@@ -1,4 +1,0 @@
-@NullMarked
-package dev.palisade.guard.objects;
-
-import org.jspecify.annotations.NullMarked;
