@@ -138,6 +138,10 @@ redis.register_function({
         return { 'held', head.server, head.address, ends - now }
       end
     end
+    unusable = wrong_records(key, head)
+    if unusable then
+      return { 'unusable', unusable }
+    end
     local recovering = head and head.recovering > now and head.recovering or 0
     if not mine and not whole then
       recovering = math.max(recovering, now + recovery)

@@ -23,17 +23,47 @@ end
 -- Keys of every function but append: head, count of tokens, and two that a server of --machine functions keeps.
 
 local function as_whole_number(text)
-  return text and #text <= 16 and string.match(text, '^%d+$') and tonumber(text)
+  return text and #text <= 16 and (text == '0' or string.match(text, '^[1-9]%d*$')) and tonumber(text)
+end
+
+local function is_writer(text)
+  return text and #text == 32 and not string.find(text, '[^0-9a-f]')
 end
 
 local HEAD_NUMBERS = { 'seq', 'base_seq', 'term', 'until', 'generation', 'rewriting', 'recovering' }
 local HEAD_TEXTS = { 'writer', 'base', 'whole', 'server', 'address', 'instance' }
+local REMEDY = '; restore or delete it, or use another --store-prefix'
+
+-- What is wrong with a key that somebody else wrote, in one line: what it should be, and what it is.
+local function wrong(key, should, is)
+  return 'has a key ' .. key .. ' that is no ' .. should .. ' but ' .. is .. REMEDY
+end
+
+local function quoted(text)
+  return "'" .. string.sub(text, 1, 40) .. "'"
+end
+
+local function kind_of(key)
+  return redis.call('TYPE', key).ok
+end
+
+-- The first key of records that is of another type, in the words of wrong; nothing if there is none.
+local function wrong_records(head_key, head)
+  local records = string.gsub(head_key, 'head$', as_text(head and head.generation or 1)) .. ':'
+  for i = 0, HASHES - 1 do
+    local key = records .. i
+    local kind = kind_of(key)
+    if kind ~= 'hash' and kind ~= 'none' then
+      return wrong(key, 'hash', 'a ' .. kind)
+    end
+  end
+end
 
 -- The head, or nothing in an empty log; then why it cannot be used, if so.
 local function read_head(key)
   local flat = redis.pcall('HGETALL', key)
   if flat.err then
-    return nil, 'has a key ' .. key .. ' that is no hash (' .. flat.err .. '); restore it, or use another --store-prefix'
+    return nil, wrong(key, 'hash', 'a ' .. kind_of(key))
   end
   if #flat == 0 then
     return nil
@@ -46,14 +76,20 @@ local function read_head(key)
   if format and format > FORMAT then
     return nil, 'has a log of a later release under ' .. key .. ' (format ' .. head.format .. ', not ' .. FORMAT .. '); use that release'
   end
+  local stored = {}
   for _, field in ipairs(HEAD_NUMBERS) do
-    head[field] = as_whole_number(head[field]) or false
+    stored[field], head[field] = head[field], as_whole_number(head[field]) or false
+  end
+  for _, field in ipairs({ 'writer', 'base' }) do
+    stored[field], head[field] = head[field], is_writer(head[field]) and head[field]
   end
   for _, fields in ipairs({ HEAD_NUMBERS, HEAD_TEXTS }) do
     for _, field in ipairs(fields) do
       if not format or not head[field] then
-        return nil, 'has a key ' .. key .. ' whose field ' .. (format and field or 'format')
-          .. ' cannot be read; restore it, or use another --store-prefix'
+        local bad = format and field or 'format'
+        local is = stored[bad] or head[bad]
+        return nil, 'has a key ' .. key .. ' whose field ' .. bad .. ' cannot be read ('
+          .. (is and quoted(is) or 'there is none') .. ')' .. REMEDY
       end
     end
   end
@@ -67,8 +103,10 @@ local function read_log(keys)
   end
   local head, unusable = read_head(keys[1])
   local tokens = redis.pcall('GET', keys[2]) or '0'
-  if not unusable and (type(tokens) ~= 'string' or not as_whole_number(tokens)) then
-    unusable = 'has a key ' .. keys[2] .. ' that is no count of tokens; restore it, or use another --store-prefix'
+  if not unusable and type(tokens) ~= 'string' then
+    unusable = wrong(keys[2], 'count of tokens', 'a ' .. kind_of(keys[2]))
+  elseif not unusable and not as_whole_number(tokens) then
+    unusable = wrong(keys[2], 'count of tokens', quoted(tokens))
   end
   return head, tokens, unusable
 end
@@ -104,14 +142,7 @@ redis.register_function({
         .. args[1] .. ':*' }
     end
     local head, _, unusable = read_log(keys)
-    local records = args[1] .. ':{0}:log:' .. as_text(head and head.generation or 1) .. ':'
-    for i = 0, unusable and -1 or HASHES - 1 do
-      local kind = redis.call('TYPE', records .. i).ok
-      if kind ~= 'hash' and kind ~= 'none' then
-        unusable = 'has a key ' .. records .. i .. ' that is no hash but a ' .. kind
-          .. '; restore it, or use another --store-prefix'
-      end
-    end
+    unusable = unusable or wrong_records(keys[1], head)
     return unusable and { 'unusable', unusable } or { 'ok' }
   end,
 })

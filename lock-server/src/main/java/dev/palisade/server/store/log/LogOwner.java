@@ -240,9 +240,12 @@ final class LogOwner {
         run(machine.claimReplied(state, reply, millis.getAsLong()));
     }
 
+    /** Callers learn why there is no claim, and not only what began it. */
     private void standsBy() {
         if (state.past().isNone()) {
             duties.standBy(why, activeAddress);
+        } else {
+            duties.suspend(why);
         }
     }
 

@@ -493,8 +493,10 @@ public final class LoggedStore implements LockStore {
 
         @Override
         public void suspend(String why) {
+            if (refusal == null) {
+                sinceMillis = clock.nowMillis();
+            }
             refusal = StoreFailure.unavailable(why);
-            sinceMillis = clock.nowMillis();
         }
 
         @Override

@@ -165,7 +165,9 @@ public final class RedisLog implements FencedLog {
         ClaimReply read = LogWords.reply(request, answer);
         if (read == null) {
             String line = "Redis " + uri() + " " + LogWords.text(answer, 1);
-            tellOnce("log_unusable", "message", line);
+            if (isNews(line)) {
+                events.warn("log_unusable", "message", line);
+            }
             throw LogFailure.unknown(line);
         }
         damaged = damaged && read instanceof ClaimReply.Settling;
@@ -224,11 +226,15 @@ public final class RedisLog implements FencedLog {
 
     /** Claims are repeated several times a second: what is as before is no news. */
     private void tellOnce(String event, Object... pairs) {
-        String line = event + Arrays.toString(pairs);
-        if (!line.equals(lastTold)) {
-            lastTold = line;
+        if (isNews(event + Arrays.toString(pairs))) {
             events.tell(event, pairs);
         }
+    }
+
+    private boolean isNews(String line) {
+        boolean news = !line.equals(lastTold);
+        lastTold = line;
+        return news;
     }
 
     /** Asks anew who is the primary, and connects to it, if a call before had no reply. */
@@ -331,7 +337,8 @@ public final class RedisLog implements FencedLog {
         } catch (ExecutionException e) {
             String error = Refusal.of(e).error();
             if (error != null && error.startsWith("WRONGTYPE")) {
-                throw unusable("has a key " + key + " that is no hash; restore it, or use another --store-prefix");
+                throw unusable(
+                        "has a key " + key + " that is no hash; restore or delete it, or use another --store-prefix");
             }
             suspected = claim;
             throw LogFailure.unknown(line(e));

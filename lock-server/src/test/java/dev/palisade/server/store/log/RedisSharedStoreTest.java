@@ -23,11 +23,14 @@ import dev.palisade.server.store.redis.RedisLogs;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Two lock servers over one log in a real Redis, whose clocks are in the test's hand. */
 class RedisSharedStoreTest {
@@ -219,5 +222,60 @@ class RedisSharedStoreTest {
         live(a, 1_000);
         assertThat(granted(a, "m", 2, 3).token().value())
                 .isGreaterThan(held.token().value());
+    }
+
+    // ---- keys that somebody wrote into by hand
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            SET p:{0}:log:token many | p:{0}:log:token | that is no count of tokens but 'many'
+            SET p:{0}:log:token 007 | p:{0}:log:token | that is no count of tokens but '007'
+            RPUSH p:{0}:log:token x | p:{0}:log:token | that is no count of tokens but a list
+            RPUSH p:{0}:log:1:0 x | p:{0}:log:1:0 | that is no hash but a list
+            """)
+    void aKeyOfSomethingElseIsNamedAndTheActiveServerContinuesOnceItIsGone(String write, String key, String is) {
+        Grant held = granted(a, "l", 1, 1);
+        ask(a, acquire("l", 2, 1, MINUTE));
+        redis.redis.ask("DEL", key);
+        redis.redis.ask(write.split(" "));
+        CompletableFuture<Answer> asked = a.execute(acquire("m", 3, 1, TRY)).toCompletableFuture();
+        live(a, 1_000);
+        String line = "has a key " + key + " " + is + "; restore or delete it, or use another --store-prefix";
+        assertThat(a.status().up()).isFalse();
+        assertThat(a.status().why()).contains(line);
+        assertThat(a.execute(acquire("m", 4, 1, TRY)).toCompletableFuture())
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(ExecutionException.class)
+                .withMessageContaining(line);
+        live(b, 3_000);
+        assertThat(b.status().up()).isFalse();
+        assertThat(b.status().why()).contains(line);
+        assertThat(redis.warnings()).as("one of each server").hasSize(2).allMatch(warning -> warning.contains(line));
+
+        redis.redis.ask("DEL", key);
+        live(a, 500);
+        assertThat(a.status().up()).isTrue();
+        assertThat(described(a, "l").holders().get(0).id()).isEqualTo(held.id());
+        assertThat(described(a, "l").waiters()).hasSize(1);
+        assertThat(asked).as("what waited").isCompletedWithValueMatching(Answer.Granted.class::isInstance);
+        assertThat(granted(a, "n", 3, 2).token().value())
+                .isGreaterThan(held.token().value());
+        assertThat(redis.warnings()).hasSize(2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"writer, x", "base, ''", "seq, 1e3", "until, -1"})
+    void aFieldOfTheHeadThatCannotBeReadIsNamed(String field, String value) {
+        Grant held = granted(a, "l", 1, 1);
+        String before = redis.redis.ask("HGET", "p:{0}:log:head", field);
+        redis.redis.ask("HSET", "p:{0}:log:head", field, value);
+        redis.set("a0", true); // The next append fails, whichever field it is.
+        live(a, 1_000);
+        assertThat(a.status().up()).isFalse();
+        assertThat(a.status().why())
+                .contains("whose field " + field + " cannot be read ('" + value + "'); restore or delete it");
+        redis.redis.ask("HSET", "p:{0}:log:head", field, before);
+        live(a, 500);
+        assertThat(described(a, "l").holders().get(0).id()).isEqualTo(held.id());
     }
 }

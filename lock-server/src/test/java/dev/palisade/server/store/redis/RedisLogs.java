@@ -5,6 +5,7 @@ import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -18,6 +19,7 @@ public final class RedisLogs implements AutoCloseable {
 
     public final RedisProcess redis;
     final Queue<String> events = new ConcurrentLinkedQueue<>();
+    private final Queue<String> warnings = new ConcurrentLinkedQueue<>();
     private final Random random = new Random(1);
     private long millis;
 
@@ -49,11 +51,16 @@ public final class RedisLogs implements AutoCloseable {
                 Library.of("palisade_log", code),
                 Linked.LOOP,
                 random,
-                new EventLog(events::add, System::nanoTime, 1_000));
+                new EventLog(events::add, warnings::add, System::nanoTime, 1_000));
         if (code.contains("palisade_log_test_set")) {
             set("a0", false);
         }
         return log;
+    }
+
+    /** Lines of level WARN so far. */
+    public List<String> warnings() {
+        return List.copyOf(warnings);
     }
 
     public void pass(long more) {
