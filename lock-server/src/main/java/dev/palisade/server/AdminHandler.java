@@ -33,7 +33,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Future;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
@@ -48,7 +48,7 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
     private final ServerMetrics metrics;
     private final @Nullable ClientVerification certificates;
     private final @Nullable Authentication authentication;
-    private final BooleanSupplier ready;
+    private final Supplier<Optional<String>> unready;
     private final AdminApi api;
     private final EventStreams streams;
     /** Closes the connection when its time is over. */
@@ -71,7 +71,7 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
             ServerMetrics metrics,
             @Nullable ClientVerification certificates,
             @Nullable Authentication authentication,
-            BooleanSupplier ready,
+            Supplier<Optional<String>> unready,
             AdminApi api,
             EventStreams streams,
             Future<?> deadline,
@@ -79,7 +79,7 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
         this.metrics = metrics;
         this.certificates = certificates;
         this.authentication = authentication;
-        this.ready = ready;
+        this.unready = unready;
         this.api = api;
         this.streams = streams;
         this.deadline = deadline;
@@ -180,11 +180,9 @@ final class AdminHandler extends SimpleChannelInboundHandler<HttpObject> {
         return switch (path) {
             case "/health/live" -> text(HttpResponseStatus.OK, "live");
             case "/health/ready" ->
-                ready.getAsBoolean()
-                        ? text(HttpResponseStatus.OK, "ready")
-                        : text(
-                                HttpResponseStatus.SERVICE_UNAVAILABLE,
-                                "not ready: the store cannot decide, or the server is stopping");
+                unready.get()
+                        .map(why -> text(HttpResponseStatus.SERVICE_UNAVAILABLE, "not ready: " + why))
+                        .orElseGet(() -> text(HttpResponseStatus.OK, "ready"));
             default ->
                 AdminApi.refusedHost(asked(connection, request))
                         .map(AdminHandler::response)

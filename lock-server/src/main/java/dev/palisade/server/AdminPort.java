@@ -30,11 +30,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -82,7 +83,7 @@ final class AdminPort implements AutoCloseable {
      *
      * @param tls of the lock port; null for plaintext
      * @param authentication of the lock port; null if metrics are open to all that can connect
-     * @param ready whether locks are served
+     * @param unready why locks are not served; empty while they are
      * @param handshakes counts those that fail
      */
     static AdminPort open(
@@ -90,11 +91,11 @@ final class AdminPort implements AutoCloseable {
             @Nullable ReloadableTls tls,
             @Nullable Authentication authentication,
             ServerMetrics metrics,
-            BooleanSupplier ready,
+            Supplier<Optional<String>> unready,
             AdminApi api,
             TlsHandshakes handshakes)
             throws CannotStart {
-        return open(address, tls, authentication, metrics, ready, api, handshakes, Times.DEFAULTS);
+        return open(address, tls, authentication, metrics, unready, api, handshakes, Times.DEFAULTS);
     }
 
     static AdminPort open(
@@ -102,7 +103,7 @@ final class AdminPort implements AutoCloseable {
             @Nullable ReloadableTls tls,
             @Nullable Authentication authentication,
             ServerMetrics metrics,
-            BooleanSupplier ready,
+            Supplier<Optional<String>> unready,
             AdminApi api,
             TlsHandshakes handshakes,
             Times times)
@@ -159,7 +160,7 @@ final class AdminPort implements AutoCloseable {
                                         metrics,
                                         certificates,
                                         authentication,
-                                        ready,
+                                        unready,
                                         api,
                                         streams,
                                         deadline,

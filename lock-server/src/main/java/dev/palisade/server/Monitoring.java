@@ -12,6 +12,7 @@ import dev.palisade.server.rpc.Authentication;
 import dev.palisade.server.rpc.InProcessLocks;
 import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.StoreFailure;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.util.Optional;
@@ -88,13 +89,25 @@ final class Monitoring implements AutoCloseable {
                 new InProcessLocks(locks, engine, authentication, replies, System::nanoTime),
                 System::currentTimeMillis);
         admin = AdminPort.open(
-                address,
-                tls,
-                authentication,
-                metrics,
-                () -> !stopping && engine.store().up(),
-                api,
-                connections.handshakes());
+                address, tls, authentication, metrics, () -> unready(engine), api, connections.handshakes());
+    }
+
+    /** For all that can connect: without the store's address, or what it said. */
+    private Optional<String> unready(LockEngine engine) {
+        if (stopping) {
+            return Optional.of("the server is stopping");
+        }
+        return engine.store().up()
+                ? Optional.empty()
+                : Optional.of(engine.standby()
+                        .map(Monitoring::standsBy)
+                        .orElse("the store cannot decide; palisade status has the cause"));
+    }
+
+    private static String standsBy(StoreFailure standby) {
+        String active = standby.activeAddress();
+        return "this lock server is a standby; "
+                + (active.isEmpty() ? "the active one is not known" : active + " is active");
     }
 
     /** After the authorities of client certificates changed: connections that last begin anew. */

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -58,8 +59,10 @@ class AdminPortTest {
         assertThat(asked(get("/metrics?name=x"))).startsWith("HTTP/1.1 200 ");
         assertThat(asked(get("/health/live"))).startsWith("HTTP/1.1 200 ").endsWith("\r\n\r\nlive\n");
         assertThat(asked(get("/health/ready"))).startsWith("HTTP/1.1 200 ");
-        admin.ready.set(false);
-        assertThat(asked(get("/health/ready"))).startsWith("HTTP/1.1 503 ");
+        admin.unready.set(Optional.of("this lock server is a standby; a.example:7600 is active"));
+        assertThat(asked(get("/health/ready")))
+                .startsWith("HTTP/1.1 503 ")
+                .endsWith("\r\n\r\nnot ready: this lock server is a standby; a.example:7600 is active\n");
         assertThat(asked(get("/health/live"))).startsWith("HTTP/1.1 200 ");
         for (String path : List.of(
                 "/metrics/",

@@ -15,10 +15,11 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** The admin port in this process, over the real store, and a client of it that writes requests byte by byte. */
@@ -28,7 +29,7 @@ final class AdminServed implements AutoCloseable {
 
     final Served served;
     final ServerMetrics metrics = new ServerMetrics();
-    final AtomicBoolean ready = new AtomicBoolean(true);
+    final AtomicReference<Optional<String>> unready = new AtomicReference<>(Optional.empty());
     final AdminPort port;
     final AdminApi api;
     /** Between two requests as much as a snapshot lives: none is answered from that of an earlier one. */
@@ -67,7 +68,7 @@ final class AdminServed implements AutoCloseable {
                 tls,
                 authentication,
                 metrics,
-                ready::get,
+                unready::get,
                 api,
                 handshakes,
                 times);
@@ -77,7 +78,7 @@ final class AdminServed implements AutoCloseable {
     final TlsHandshakes handshakes = new TlsHandshakes(EventLog.NONE);
 
     AdminPort open(InetSocketAddress address) throws Exception {
-        return AdminPort.open(address, null, null, metrics, ready::get, api, handshakes);
+        return AdminPort.open(address, null, null, metrics, unready::get, api, handshakes);
     }
 
     record Reply(int status, String head, String body) {}

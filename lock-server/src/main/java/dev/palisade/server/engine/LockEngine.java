@@ -185,6 +185,11 @@ public final class LockEngine implements LockStore.Listener {
         return attached;
     }
 
+    /** Why this server serves no sessions, if another one is active. */
+    public Optional<StoreFailure> standby() {
+        return store.standby();
+    }
+
     private void requireActive() {
         Optional<StoreFailure> standby = store.standby();
         if (standby.isPresent()) {
