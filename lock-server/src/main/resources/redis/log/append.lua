@@ -62,7 +62,7 @@ local function append(keys, args)
     redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id)
   end
   local seq = tonumber(args[2])
-  seen[key] = { writer = args[1], seq = seq, at = { writer = args[1], seq = seq }, instance = id }
+  seen[key] = { writer = args[1], seq = seq, at = { writer = args[1], seq = seq }, instance = id, yielded = args[5] == '1' }
   settling[key] = nil
   return { 'stored' }
 end

@@ -99,6 +99,33 @@ local function settle(before, found, past, now, millis)
   return nil, wait, best
 end
 
+-- A server that asks no more is forgotten after so long.
+local STANDBY_MILLIS = 3000
+
+-- Remembers that a server asked for a log of another.
+local function stands_by(key, server, address, now)
+  local all = standbys[key] or {}
+  standbys[key] = all
+  for other, one in pairs(all) do
+    if now - one.seen > STANDBY_MILLIS then
+      all[other] = nil
+    end
+  end
+  all[server] = { address = address, since = all[server] and all[server].since or now, seen = now }
+end
+
+-- What a takeover came of, in one word.
+local function takeover_cause(head, last, whole, now)
+  if not whole then
+    return 'DATA_LOST'
+  elseif not head then
+    return 'STARTED'
+  elseif last and last.yielded then
+    return 'STOPPED'
+  end
+  return head['until'] <= now and 'CLAIM_RAN_OUT' or 'RESTARTED'
+end
+
 -- Replicas that are connected: a takeover is confirmed by one of them, if there are any.
 local function replicas()
   return tonumber(string.match(redis.call('INFO', 'replication'), 'connected_slaves:(%d+)') or '0')
@@ -125,6 +152,7 @@ redis.register_function({
       remaining, wait, best = settle(settling[key], found, past, now, settle_millis)
       if remaining then
         settling[key] = wait
+        stands_by(key, server, address, now)
         return { 'settling', remaining }
       end
     end
@@ -135,6 +163,7 @@ redis.register_function({
         if ends ~= head['until'] then
           redis.call('HSET', key, 'until', as_text(ends))
         end
+        stands_by(key, server, address, now)
         return { 'held', head.server, head.address, ends - now }
       end
     end
@@ -152,12 +181,20 @@ redis.register_function({
       rewriting = math.max(generation, head and head.rewriting or 0) + 1
     end
     local term = 1 + math.max(head and head.term or 0, past.term)
+    local taken_at, taken_why, taken_from = as_text(now), takeover_cause(head, last, whole, now), head and head.address or ''
+    if head and mine then
+      taken_at, taken_why, taken_from = head.taken_at or '0', head.taken_why or '', head.taken_from or ''
+    end
     redis.call('HSET', key, 'writer', writer, 'seq', '0', 'base', found.writer, 'base_seq', as_text(found.seq),
       'whole', whole and '1' or '0', 'term', as_text(term), 'server', server, 'address', address,
       'until', as_text(now + claim), 'instance', id, 'generation', as_text(generation), 'rewriting', as_text(rewriting),
-      'recovering', as_text(recovering), 'format', as_text(FORMAT))
+      'recovering', as_text(recovering), 'format', as_text(FORMAT), 'taken_at', taken_at, 'taken_why', taken_why,
+      'taken_from', taken_from)
     seen[key] = { writer = writer, seq = 0, at = found, instance = id }
     settling[key] = nil
+    if standbys[key] then
+      standbys[key][server] = nil
+    end
     return {
       'claimed', mine and 1 or 0, whole and 1 or 0, found.writer, found.seq, tokens, recovering, term, now, generation, replicas(),
     }

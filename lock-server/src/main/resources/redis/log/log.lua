@@ -4,6 +4,8 @@
 local seen = {}
 -- By head key, the wait of a log that is not whole: at, since, term. Not kept in a key either.
 local settling = {}
+-- By head key and server, those that asked for a log of another: address, since, seen. Only for people, so it costs no write.
+local standbys = {}
 
 local function as_text(number)
   return string.format('%.0f', number)
@@ -144,6 +146,31 @@ redis.register_function({
     local head, _, unusable = read_log(keys)
     unusable = unusable or wrong_records(keys[1], head)
     return unusable and { 'unusable', unusable } or { 'ok' }
+  end,
+})
+
+-- function: status
+-- args:
+-- answers: status, none
+--
+-- Who owns the log and which other servers wait for it, for people.
+
+redis.register_function({
+  function_name = 'palisade_log_status',
+  flags = { 'no-writes' },
+  callback = function(keys)
+    local head, unusable = read_head(keys[1])
+    if not head or unusable then
+      return { 'none' }
+    end
+    local now, waiting = now_millis(), {}
+    for server, one in pairs(standbys[keys[1]] or {}) do
+      waiting[#waiting + 1] = { server, one.address, one.since, one.seen }
+    end
+    return {
+      'status', head.writer, head.seq, head.term, head.address, math.max(0, head['until'] - now), now,
+      as_whole_number(head.taken_at) or 0, head.taken_why or '', head.taken_from or '', waiting,
+    }
   end,
 })
 

@@ -13,6 +13,10 @@ import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ReleaseRequest;
+import dev.palisade.proto.v1.SharedLog;
+import dev.palisade.proto.v1.Standby;
+import dev.palisade.proto.v1.StoreReply;
+import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.redis.RedisProcess;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
@@ -22,12 +26,19 @@ import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.NettyChannelBuilder;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.assertj.core.data.Offset;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,6 +54,8 @@ class SharedLogTest {
     private final RedisProcess redis = RedisProcess.start();
     private final List<Started> started = new ArrayList<>();
     private int requests;
+    /** Of the next server; null for none. */
+    private @Nullable Integer adminPort;
 
     /** A lock server, and a connection to it. */
     private record Started(RunningServer server, ManagedChannel channel) {
@@ -60,6 +73,25 @@ class SharedLogTest {
         }
     }
 
+    private static StoreReply status(Started server) {
+        return server.locks().store(StoreRequest.getDefaultInstance());
+    }
+
+    /** What a load balancer asks of the server with {@link #adminPort}. */
+    private HttpResponse<String> ready() throws Exception {
+        return HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort + "/health/ready"))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
+    }
+
+    private static int freePort() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
     private Started start(String address) throws Exception {
         ServerCommand config = new ServerCommand();
         config.port = 0;
@@ -68,6 +100,7 @@ class SharedLogTest {
         config.advertise = address;
         config.init = true;
         config.claim = Duration.ofSeconds(1);
+        config.adminPort = adminPort;
         config.keyset = home.resolve("keys.json");
         RunningServer server = RunningServer.start(config);
         Started one = new Started(
@@ -112,6 +145,7 @@ class SharedLogTest {
     void oneServerIsActiveAndTheOtherTakesOverWhenItStops() throws Exception {
         Started a = start("a.example:7600");
         await().until(() -> a.health() == ServingStatus.SERVING);
+        adminPort = freePort();
         Started b = start("b.example:7600");
         Granted held = acquire(a, "orders/7").getGranted();
 
@@ -124,11 +158,32 @@ class SharedLogTest {
             });
         });
         assertThat(b.health()).isEqualTo(ServingStatus.NOT_SERVING);
+        assertThat(ready().statusCode()).isEqualTo(503);
+        assertThat(ready().body()).isEqualTo("not ready: this lock server is a standby; a.example:7600 is active\n");
+        await().untilAsserted(() -> {
+            for (StoreReply status : List.of(status(a), status(b))) {
+                assertThat(status.getLog().getActive()).isEqualTo("a.example:7600");
+                assertThat(status.getLog().getTakenOverWhy()).isEqualTo("STARTED");
+                assertThat(status.getLog().getClaimRemainingMillis()).isBetween(1L, 1_000L);
+                assertThat(status.getLog().getStandbysList())
+                        .extracting(Standby::getAddress)
+                        .containsExactly("b.example:7600");
+                assertThat(status.getSinceEpochMillis()).isCloseTo(System.currentTimeMillis(), Offset.offset(60_000L));
+            }
+        });
 
         started.remove(a);
         a.server().close();
         a.channel().shutdownNow();
         await().until(() -> b.health() == ServingStatus.SERVING);
+        assertThat(ready().statusCode()).isEqualTo(200);
+        await().untilAsserted(() -> {
+            SharedLog log = status(b).getLog();
+            assertThat(log.getActive()).isEqualTo("b.example:7600");
+            assertThat(log.getTakenOverWhy()).isEqualTo("STOPPED");
+            assertThat(log.getTakenOverFrom()).isEqualTo("a.example:7600");
+            assertThat(log.getStandbysList()).isEmpty();
+        });
         release(b, "orders/7", held);
         assertThat(acquire(b, "orders/7").getGranted().getToken()).isGreaterThan(held.getToken());
     }

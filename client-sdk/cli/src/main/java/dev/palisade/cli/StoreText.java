@@ -5,6 +5,8 @@ import com.google.gson.JsonObject;
 import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.Plain;
 import dev.palisade.proto.v1.Epoch;
+import dev.palisade.proto.v1.SharedLog;
+import dev.palisade.proto.v1.Standby;
 import dev.palisade.proto.v1.StoreReply;
 import java.time.Clock;
 import java.time.Instant;
@@ -30,13 +32,57 @@ final class StoreText {
         if (!store.getDetail().isEmpty()) {
             text.append(" (").append(store.getDetail()).append(')');
         }
-        text.append(store.getUp() ? ": up since " : ": DOWN since ")
-                .append(Ages.ago(Instant.ofEpochMilli(store.getSinceEpochMillis()), clock.instant(), clock.getZone()));
+        text.append(store.getUp() ? ": up" : ": DOWN");
+        if (store.getSinceEpochMillis() != 0) { // A standby that never met its log does not know the time.
+            text.append(" since ").append(ago(store.getSinceEpochMillis(), clock));
+        }
         if (!store.getWhy().isEmpty()) {
             text.append(store.getUp() ? "; before that: " : ": ").append(store.getWhy());
         }
-        String line = Plain.text(text.toString()) + "\n";
-        return store.getEpochsList().isEmpty() ? line : line + "\n" + Plain.table(rows(store, clock));
+        String lines = Plain.text(text.toString()) + "\n" + (store.hasLog() ? shown(store.getLog(), clock) : "");
+        return store.getEpochsList().isEmpty() ? lines : lines + "\n" + Plain.table(rows(store, clock));
+    }
+
+    private static String ago(long epochMillis, Clock clock) {
+        return Ages.ago(Instant.ofEpochMilli(epochMillis), clock.instant(), clock.getZone());
+    }
+
+    /** A line for the active server, its takeover, and each standby. */
+    private static String shown(SharedLog log, Clock clock) {
+        String claim = log.getClaimRemainingMillis() == 0
+                ? "none; the claim of " + log.getActive() + " is over"
+                : log.getActive() + ", claim of " + Ages.ofMillis(log.getClaimMillis()) + " with "
+                        + Ages.ofMillis(log.getClaimRemainingMillis()) + " left";
+        StringBuilder text = new StringBuilder()
+                .append(Plain.text("active: " + claim + "; term " + log.getTerm() + ", writer " + log.getWriter()
+                        + ", batch " + log.getBatch()))
+                .append('\n');
+        if (log.getTakenOverAtEpochMillis() != 0) {
+            text.append(Plain.text("last takeover: " + ago(log.getTakenOverAtEpochMillis(), clock)
+                            + (log.getTakenOverFrom().isEmpty() ? "" : " from " + log.getTakenOverFrom()) + ": "
+                            + cause(log.getTakenOverWhy())))
+                    .append('\n');
+        }
+        for (Standby standby : log.getStandbysList()) {
+            text.append(Plain.text("standby: " + standby.getAddress() + ", since "
+                            + ago(standby.getSinceEpochMillis(), clock) + ", last seen "
+                            + ago(standby.getLastSeenEpochMillis(), clock)))
+                    .append('\n');
+        }
+        return text + (log.getStandbysCount() == 0 ? "standby: none\n" : "");
+    }
+
+    /** A word that this release does not know is shown as it is. */
+    private static String cause(String why) {
+        return switch (why) {
+            case "" -> "the cause is not known";
+            case "STARTED" -> "the log was new";
+            case "STOPPED" -> "the former active server stopped";
+            case "CLAIM_RAN_OUT" -> "the former active server was silent until its claim was over";
+            case "RESTARTED" -> "the active server was started again";
+            case "DATA_LOST" -> "the log lost data";
+            default -> why;
+        };
     }
 
     /** One line, such as {@code epoch: tokens above 12, since 3.0 s ago (...): this server started}. */
@@ -62,7 +108,39 @@ final class StoreText {
         JsonArray epochs = new JsonArray();
         store.getEpochsList().forEach(epoch -> epochs.add(json(epoch)));
         json.add("epochs", epochs);
+        if (store.hasLog()) {
+            json.add("log", json(store.getLog()));
+        }
         return json;
+    }
+
+    private static JsonObject json(SharedLog log) {
+        JsonObject json = new JsonObject();
+        json.addProperty("active", log.getActive());
+        json.addProperty("writer", log.getWriter());
+        json.addProperty("batch", log.getBatch());
+        json.addProperty("term", log.getTerm());
+        LockText.add(json, "claim_millis", log.getClaimMillis());
+        LockText.add(json, "claim_remaining_millis", log.getClaimRemainingMillis());
+        if (log.getTakenOverAtEpochMillis() != 0) {
+            json.addProperty("taken_over_at", at(log.getTakenOverAtEpochMillis()));
+        }
+        json.addProperty("taken_over_why", log.getTakenOverWhy());
+        json.addProperty("taken_over_from", log.getTakenOverFrom());
+        JsonArray standbys = new JsonArray();
+        for (Standby standby : log.getStandbysList()) {
+            JsonObject one = new JsonObject();
+            one.addProperty("address", standby.getAddress());
+            one.addProperty("since", at(standby.getSinceEpochMillis()));
+            one.addProperty("last_seen", at(standby.getLastSeenEpochMillis()));
+            standbys.add(one);
+        }
+        json.add("standbys", standbys);
+        return json;
+    }
+
+    private static String at(long epochMillis) {
+        return Instant.ofEpochMilli(epochMillis).toString();
     }
 
     static JsonObject json(Epoch epoch) {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.Epoch;
+import dev.palisade.proto.v1.SharedLog;
+import dev.palisade.proto.v1.Standby;
 import dev.palisade.proto.v1.StoreReply;
 import java.time.Clock;
 import java.time.Instant;
@@ -111,6 +113,59 @@ class StoreTextTest {
                         + "\"since\":\"2026-11-21T12:00:30Z\",\"why\":\"w\",\"domains\":256,"
                         + "\"epochs\":[{\"domain\":3,\"base_token\":5,\"began_at\":\"2026-11-21T12:00:00Z\",\"why\":\"lost\","
                         + "\"recovering_millis\":20,\"ahead_millis\":1500}]}");
+    }
+
+    private static StoreReply shared(SharedLog.Builder log) {
+        return store("redis", "10.0.0.5:6379", "", true, NOW.minusSeconds(3), "", 1, List.of()).toBuilder()
+                .setLog(log)
+                .build();
+    }
+
+    private static SharedLog.Builder log(String why) {
+        return SharedLog.newBuilder()
+                .setActive("a:7600")
+                .setWriter("00ff")
+                .setBatch(812)
+                .setTerm(3)
+                .setClaimMillis(2_000)
+                .setClaimRemainingMillis(1_700)
+                .setTakenOverAtEpochMillis(NOW.minusSeconds(12).toEpochMilli())
+                .setTakenOverWhy(why)
+                .setTakenOverFrom("b:7600");
+    }
+
+    @Test
+    void aSharedLogShowsTheActiveServerTheTakeoverAndTheStandbys() {
+        StoreReply store = shared(log("STOPPED")
+                .addStandbys(Standby.newBuilder()
+                        .setAddress("b\u001b[31m")
+                        .setSinceEpochMillis(NOW.minusSeconds(60).toEpochMilli())
+                        .setLastSeenEpochMillis(NOW.minusMillis(250).toEpochMilli())));
+        assertThat(StoreText.shown(store, CLOCK)).isEqualTo("""
+                        redis at 10.0.0.5:6379: up since 3.0 s ago (2026-11-21T12:00:27Z)
+                        active: a:7600, claim of 2.0 s with 1.7 s left; term 3, writer 00ff, batch 812
+                        last takeover: 12 s ago (2026-11-21T12:00:18Z) from b:7600: the former active server stopped
+                        standby: b\\u{1b}[31m, since 60 s ago (2026-11-21T11:59:30Z), last seen 0.3 s ago (2026-11-21T12:00:29Z)
+                        """);
+        assertThat(StoreText.json(store).get("log"))
+                .hasToString("{\"active\":\"a:7600\",\"writer\":\"00ff\",\"batch\":812,\"term\":3,"
+                        + "\"claim_millis\":2000,\"claim_remaining_millis\":1700,"
+                        + "\"taken_over_at\":\"2026-11-21T12:00:18Z\",\"taken_over_why\":\"STOPPED\","
+                        + "\"taken_over_from\":\"b:7600\",\"standbys\":[{\"address\":\"b\\u001b[31m\","
+                        + "\"since\":\"2026-11-21T11:59:30Z\",\"last_seen\":\"2026-11-21T12:00:29.750Z\"}]}");
+    }
+
+    @Test
+    void aClaimThatIsOverAndAnUnknownTakeoverAreSaidToBe() {
+        SharedLog.Builder over = log("").clearTakenOverAtEpochMillis().setClaimRemainingMillis(0);
+        assertThat(StoreText.shown(shared(over), CLOCK))
+                .endsWith("active: none; the claim of a:7600 is over; term 3, writer 00ff, batch 812\nstandby: none\n");
+        assertThat(StoreText.json(shared(over)).getAsJsonObject("log").has("taken_over_at"))
+                .isFalse();
+        assertThat(StoreText.shown(shared(log("NEW_WORD").clearTakenOverFrom()), CLOCK))
+                .contains("last takeover: 12 s ago (2026-11-21T12:00:18Z): NEW_WORD\n");
+        assertThat(StoreText.shown(store("redis", "x", "", false, Instant.EPOCH, "a standby", 1, List.of()), CLOCK))
+                .isEqualTo("redis at x: DOWN: a standby\n");
     }
 
     @Test

@@ -15,6 +15,7 @@ import java.util.Optional;
  * @param why why it is not up, in one line; of one that is up the last failure before, empty when there was none
  * @param domains how many groups of names share a counter of tokens
  * @param epochs those that this server has seen begin or met, in the order of their domains: at most one of each
+ * @param log of a store with one active server; empty of another store, and where it is not known
  */
 public record StoreStatus(
         String kind,
@@ -24,7 +25,8 @@ public record StoreStatus(
         long sinceMillis,
         String why,
         int domains,
-        List<Epoch> epochs) {
+        List<Epoch> epochs,
+        Optional<SharedLog> log) {
 
     /**
      * The present epoch of one domain.
@@ -39,8 +41,60 @@ public record StoreStatus(
     public record Epoch(
             int domain, long baseToken, long beganAtMillis, String why, long recoveringMillis, long aheadMillis) {}
 
+    /**
+     * The log that several lock servers share. Times are those of the log's clock.
+     *
+     * @param nowMillis when it was asked, about a second ago at most
+     * @param activeAddress where clients reach the server that claimed it last
+     * @param writer identity of that claim
+     * @param batch number of the last batch that was stored under it
+     * @param term how often the log was claimed
+     * @param claimMillis how long a claim lasts from each batch
+     * @param remainingMillis how long the present claim lasts still; 0 when it is over
+     */
+    public record SharedLog(
+            long nowMillis,
+            String activeAddress,
+            String writer,
+            long batch,
+            long term,
+            long claimMillis,
+            long remainingMillis,
+            Takeover takeover,
+            List<Standby> standbys) {
+        public SharedLog {
+            standbys = List.copyOf(standbys);
+        }
+    }
+
+    /**
+     * How the active server became it.
+     *
+     * @param atMillis 0 when it is not known
+     * @param why STARTED: the log was new; STOPPED, CLAIM_RAN_OUT: what the former active server did; RESTARTED: the same one came back;
+     *     DATA_LOST. Empty when it is not known; there may be more some day
+     * @param fromAddress of the former active server; empty if there was none
+     */
+    public record Takeover(long atMillis, String why, String fromAddress) {}
+
+    /** A server that waits for the log. */
+    public record Standby(String address, long sinceMillis, long lastSeenMillis) {}
+
     public StoreStatus {
         epochs = List.copyOf(epochs);
+    }
+
+    /** Of a store without an active server. */
+    public StoreStatus(
+            String kind,
+            String where,
+            String detail,
+            boolean up,
+            long sinceMillis,
+            String why,
+            int domains,
+            List<Epoch> epochs) {
+        this(kind, where, detail, up, sinceMillis, why, domains, epochs, Optional.empty());
     }
 
     /** The present epoch of a domain, if this server knows it. */

@@ -27,6 +27,8 @@ import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.RequestReleaseReply;
 import dev.palisade.proto.v1.ResumeReply;
 import dev.palisade.proto.v1.SessionsReply;
+import dev.palisade.proto.v1.SharedLog;
+import dev.palisade.proto.v1.Standby;
 import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.TimedOut;
 import dev.palisade.proto.v1.WaitEnd;
@@ -208,7 +210,27 @@ final class Answers {
                 .setWhy(status.why())
                 .setDomains(status.domains());
         status.epochs().forEach(epoch -> reply.addEpochs(epoch(epoch)));
+        status.log().ifPresent(log -> reply.setLog(log(log)));
         return reply.build();
+    }
+
+    private static SharedLog log(StoreStatus.SharedLog log) {
+        SharedLog.Builder told = SharedLog.newBuilder()
+                .setActive(log.activeAddress())
+                .setWriter(log.writer())
+                .setBatch(log.batch())
+                .setTerm(log.term())
+                .setClaimMillis(log.claimMillis())
+                .setClaimRemainingMillis(log.remainingMillis())
+                .setTakenOverAtEpochMillis(log.takeover().atMillis())
+                .setTakenOverWhy(log.takeover().why())
+                .setTakenOverFrom(log.takeover().fromAddress());
+        log.standbys()
+                .forEach(standby -> told.addStandbys(Standby.newBuilder()
+                        .setAddress(standby.address())
+                        .setSinceEpochMillis(standby.sinceMillis())
+                        .setLastSeenEpochMillis(standby.lastSeenMillis())));
+        return told.build();
     }
 
     private static Epoch epoch(StoreStatus.Epoch epoch) {

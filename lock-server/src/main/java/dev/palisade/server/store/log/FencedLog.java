@@ -1,9 +1,11 @@
 package dev.palisade.server.store.log;
 
+import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.store.StoreUnusable;
 import java.nio.ByteBuffer;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +34,11 @@ public interface FencedLog extends AutoCloseable {
 
     /** Whether other lock servers may claim it: then every batch is synced, also one without a record. */
     boolean isShared();
+
+    /** Who owns it and who waits for it, as far as is known. Never blocks; thread-safe. Empty of a log of one server. */
+    default Optional<StoreStatus.SharedLog> status() {
+        return Optional.empty();
+    }
 
     /** Whether an earlier sync is known to have succeeded: then the log cannot be empty. */
     boolean isBegun();

@@ -51,6 +51,7 @@ public final class LoggedStore implements LockStore {
     private final FencedLog log;
     private final boolean wherever;
     private final LongSupplier nanoTime;
+    private final long openedNanos;
     private final IntSupplier epochIds;
     private final Consumer<String> fatal;
     private final CombiningExecutor<Pending<?>> executor;
@@ -150,6 +151,7 @@ public final class LoggedStore implements LockStore {
         this.limits = limits;
         this.log = log;
         this.nanoTime = nanoTime;
+        this.openedNanos = nanoTime.getAsLong();
         this.epochIds = epochIds;
         this.fatal = fatal;
         this.wherever = wherever;
@@ -259,15 +261,26 @@ public final class LoggedStore implements LockStore {
         StoreFailure refused = refusal;
         String why = closing ? "the lock server is stopping" : refused == null ? "" : refused.getMessage();
         LockTable locks = table;
+        Optional<StoreStatus.SharedLog> shared = log.status();
         return new StoreStatus(
                 log.kind(),
                 log.where(),
                 "",
                 refused == null && !closing,
-                sinceMillis,
+                since(shared),
                 String.valueOf(why),
                 1,
-                locks == null ? List.of() : List.of(epoch(locks, now)));
+                locks == null ? List.of() : List.of(epoch(locks, now)),
+                shared);
+    }
+
+    /** A server that has never owned the log has no time of its own; 0 when it does not know the log's either. */
+    private long since(Optional<StoreStatus.SharedLog> shared) {
+        long known = sinceMillis;
+        return known != 0
+                ? known
+                : shared.map(log -> log.nowMillis() - (nanoTime.getAsLong() - openedNanos) / 1_000_000)
+                        .orElse(0L);
     }
 
     private StoreStatus.Epoch epoch(LockTable locks, long now) {

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.redis;
 
+import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.AppendRequest;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimRequest;
@@ -7,13 +8,16 @@ import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Arguments and answers of the functions of a log, in the order of their headers in {@code resources/redis/log}. */
 final class LogWords {
     static final String CHECK = "palisade_log_check";
     static final String CLAIM = "palisade_log_claim";
+    static final String STATUS = "palisade_log_status";
     static final String APPEND = "palisade_log_append";
     static final String APPEND_FREEING = "palisade_log_append_freeing";
 
@@ -72,6 +76,29 @@ final class LogWords {
     /** Replicas that were connected when the log was claimed. */
     static long replicas(List<Object> claimed) {
         return number(claimed, 10);
+    }
+
+    static Optional<StoreStatus.SharedLog> status(List<Object> answer, long claimMillis) {
+        if (!text(answer, 0).equals("status")) {
+            return Optional.empty();
+        }
+        List<StoreStatus.Standby> standbys = new ArrayList<>();
+        for (Object one : (List<?>) answer.get(10)) {
+            List<Object> standby = new ArrayList<>((List<?>) one);
+            standbys.add(new StoreStatus.Standby(text(standby, 1), number(standby, 2), number(standby, 3)));
+        }
+        standbys.sort(
+                Comparator.comparing(StoreStatus.Standby::address).thenComparing(StoreStatus.Standby::sinceMillis));
+        return Optional.of(new StoreStatus.SharedLog(
+                number(answer, 6),
+                text(answer, 4),
+                text(answer, 1),
+                number(answer, 2),
+                number(answer, 3),
+                claimMillis,
+                number(answer, 5),
+                new StoreStatus.Takeover(number(answer, 7), text(answer, 8), text(answer, 9)),
+                standbys));
     }
 
     /** Without the batch's records, which follow. */

@@ -1,6 +1,7 @@
 package dev.palisade.server.store.redis;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.AppendRequest;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimRequest;
@@ -15,10 +16,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -52,6 +55,10 @@ public final class RedisLog implements FencedLog {
     private boolean frees;
     private RecordBatch batch = new RecordBatch();
     private String lastTold = "";
+    /** As it was when it was asked last; empty if there was no reply. */
+    private volatile Optional<StoreStatus.SharedLog> status = Optional.empty();
+
+    private final AtomicBoolean asksStatus = new AtomicBoolean();
     /** Of the last claim that was granted. */
     private @Nullable Reply granted;
     /** Of a call after which the primary has to be located again. */
@@ -130,6 +137,18 @@ public final class RedisLog implements FencedLog {
     @Override
     public boolean isShared() {
         return true;
+    }
+
+    /** Asked anew each time, for the next who wants to know. */
+    @Override
+    public Optional<StoreStatus.SharedLog> status() {
+        if (asksStatus.compareAndSet(false, true)) {
+            var unused = link.call(LogWords.STATUS, keys.shared(), List.of()).whenComplete((answer, failure) -> {
+                status = failure == null ? LogWords.status(answer, config.claimMillis()) : Optional.empty();
+                asksStatus.set(false);
+            });
+        }
+        return status;
     }
 
     @Override

@@ -43,7 +43,7 @@ export function storeView() {
     title: 'Store',
     path: 'store',
     element: html('section', {}, html('h2', {}, 'Store'), results),
-    update: store => update(results, status(store), epochs(store)),
+    update: store => update(results, status(store), store.log ? log(store.log) : null, epochs(store)),
   };
 }
 
@@ -57,6 +57,36 @@ function status(store) {
         ['Since', moment(store.sinceEpochMillis)],
         [store.up ? 'Last failure' : 'Cause', store.why],
       ]));
+}
+
+const TAKEOVERS = {
+  STARTED: 'the log was new',
+  STOPPED: 'the former active server stopped',
+  CLAIM_RAN_OUT: 'the former active server was silent until its claim was over',
+  RESTARTED: 'the active server was started again',
+  DATA_LOST: 'the log lost data',
+};
+
+function log(log) {
+  const left = Number(log.claimRemainingMillis);
+  return html('section', {},
+      html('h3', {}, 'Active server'),
+      html('div', {class: 'card'}, facts([
+        [left ? 'Active' : 'Last active', log.active],
+        ['Claim', left ? `${duration(log.claimMillis)}, ${duration(left)} left` : 'over'],
+        ['Term', log.term],
+        ['Writer', log.writer],
+        ['Batch', log.batch],
+        ['Last takeover', Number(log.takenOverAtEpochMillis) ? moment(log.takenOverAtEpochMillis) : ''],
+        ['Because', TAKEOVERS[log.takenOverWhy] || log.takenOverWhy],
+        ['Taken over from', log.takenOverFrom],
+      ])),
+      html('h3', {}, count(log.standbys.length, 'standby server')),
+      log.standbys.map(standby => html('div', {class: 'card'}, facts([
+        ['Address', standby.address],
+        ['Since', moment(standby.sinceEpochMillis)],
+        ['Last seen', moment(standby.lastSeenEpochMillis)],
+      ]))));
 }
 
 function epochs(store) {

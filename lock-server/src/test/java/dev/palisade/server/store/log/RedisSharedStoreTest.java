@@ -17,11 +17,13 @@ import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.redis.RedisLogs;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -222,6 +224,81 @@ class RedisSharedStoreTest {
         live(a, 1_000);
         assertThat(granted(a, "m", 2, 3).token().value())
                 .isGreaterThan(held.token().value());
+    }
+
+    // ---- who is active, and who waits
+
+    /** Asked of Redis after this was called. */
+    private static StoreStatus.SharedLog log(LoggedStore server) {
+        asked(server); // Was perhaps on its way before.
+        return asked(server);
+    }
+
+    private static StoreStatus.SharedLog asked(LoggedStore server) {
+        Optional<StoreStatus.SharedLog> before = server.status().log();
+        await().pollInterval(Duration.ofMillis(1))
+                .untilAsserted(
+                        () -> assertThat(server.status().log()).isPresent().isNotSameAs(before));
+        return server.status().log().orElseThrow();
+    }
+
+    @Test
+    void theStatusNamesTheActiveServerAndItsStandbys() throws Exception {
+        LoggedStore c = server("c:7400");
+        try {
+            b.takeTurn();
+            live(a, 100);
+            c.takeTurn();
+            live(a, 1_000);
+            b.takeTurn();
+            ask(a, new Describe(name("l")));
+            StoreStatus.SharedLog log = log(b);
+            assertThat(log).isEqualTo(log(a));
+            assertThat(log.activeAddress()).isEqualTo("a:7400");
+            assertThat(log.writer()).isEqualTo(redis.redis.ask("HGET", "p:{0}:log:head", "writer"));
+            assertThat(String.valueOf(log.batch())).isEqualTo(redis.redis.ask("HGET", "p:{0}:log:head", "seq"));
+            assertThat(log.term()).isEqualTo(1);
+            assertThat(log.claimMillis()).isEqualTo(RedisLogs.CLAIM_MILLIS);
+            assertThat(log.remainingMillis()).isEqualTo(RedisLogs.CLAIM_MILLIS);
+            assertThat(log.takeover()).isEqualTo(new StoreStatus.Takeover(Asking.START, "STARTED", ""));
+            assertThat(log.standbys())
+                    .containsExactly(
+                            new StoreStatus.Standby("b:7400", Asking.START, Asking.START + 1_100),
+                            new StoreStatus.Standby("c:7400", Asking.START + 100, Asking.START + 100));
+            assertThat(b.status().sinceMillis()).as("since its start").isEqualTo(Asking.START);
+        } finally {
+            c.close();
+        }
+        live(a, 3_050);
+        b.takeTurn(); // Servers that ask no more are forgotten then.
+        assertThat(log(a).standbys()).extracting(StoreStatus.Standby::address).containsExactly("b:7400");
+    }
+
+    @Test
+    void theStatusSaysWhyAServerTookOver() throws Exception {
+        live(b, 2_500);
+        assertThat(log(b).takeover().why()).isEqualTo("CLAIM_RAN_OUT");
+        assertThat(log(b).takeover().fromAddress()).isEqualTo("a:7400");
+        assertThat(log(b).remainingMillis()).isPositive();
+
+        LoggedStore again = server("b:7400"); // As after a kill.
+        again.takeTurn();
+        assertThat(log(again).takeover().why()).isEqualTo("RESTARTED");
+        again.close();
+        live(a, 4_500);
+        assertThat(log(a).takeover().why()).isEqualTo("STOPPED");
+
+        long tookOver = log(a).takeover().atMillis();
+        redis.cut();
+        live(a, 1_000);
+        assertThat(a.status().up()).isTrue();
+        assertThat(log(a).takeover().atMillis()).as("no other server").isEqualTo(tookOver);
+
+        redis.redis.ask("FLUSHALL");
+        live(a, 3_000);
+        assertThat(log(a).takeover().why()).isEqualTo("DATA_LOST");
+        redis.redis.ask("DEL", "p:{0}:log:head");
+        await().until(() -> a.status().log().isEmpty());
     }
 
     // ---- keys that somebody wrote into by hand
