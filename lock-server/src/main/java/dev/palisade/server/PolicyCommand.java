@@ -35,7 +35,7 @@ import picocli.CommandLine.Spec;
         },
         footer = {
             "",
-            "Exit codes: 0 good, or allowed; 1 denied, or with --users a name that nobody has; 2 wrong usage; 3 a file has"
+            "Exit codes: 0 good, or allowed; 1 denied, or with --users a name that no token has; 2 wrong usage; 3 a file has"
                     + " mistakes."
         },
         mixinStandardHelpOptions = true,
