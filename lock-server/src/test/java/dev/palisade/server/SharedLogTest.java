@@ -160,6 +160,8 @@ class SharedLogTest {
         assertThat(b.health()).isEqualTo(ServingStatus.NOT_SERVING);
         assertThat(ready().statusCode()).isEqualTo(503);
         assertThat(ready().body()).isEqualTo("not ready: this lock server is a standby; a.example:7600 is active\n");
+        assertThat(status(a).getStandby()).isFalse();
+        assertThat(status(b).getStandby()).isTrue();
         await().untilAsserted(() -> {
             for (StoreReply status : List.of(status(a), status(b))) {
                 assertThat(status.getLog().getActive()).isEqualTo("a.example:7600");

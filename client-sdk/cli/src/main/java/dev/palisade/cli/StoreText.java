@@ -32,7 +32,7 @@ final class StoreText {
         if (!store.getDetail().isEmpty()) {
             text.append(" (").append(store.getDetail()).append(')');
         }
-        text.append(store.getUp() ? ": up" : ": DOWN");
+        text.append(store.getUp() ? ": up" : store.getStandby() ? ": standby" : ": DOWN");
         if (store.getSinceEpochMillis() != 0) { // A standby that never met its log does not know the time.
             text.append(" since ").append(ago(store.getSinceEpochMillis(), clock));
         }
@@ -108,6 +108,7 @@ final class StoreText {
         JsonArray epochs = new JsonArray();
         store.getEpochsList().forEach(epoch -> epochs.add(json(epoch)));
         json.add("epochs", epochs);
+        json.addProperty("standby", store.getStandby());
         if (store.hasLog()) {
             json.add("log", json(store.getLog()));
         }

@@ -112,7 +112,7 @@ class StoreTextTest {
                 .hasToString("{\"kind\":\"redis\",\"where\":\"a:1\",\"detail\":\"d\",\"up\":true,"
                         + "\"since\":\"2026-11-21T12:00:30Z\",\"why\":\"w\",\"domains\":256,"
                         + "\"epochs\":[{\"domain\":3,\"base_token\":5,\"began_at\":\"2026-11-21T12:00:00Z\",\"why\":\"lost\","
-                        + "\"recovering_millis\":20,\"ahead_millis\":1500}]}");
+                        + "\"recovering_millis\":20,\"ahead_millis\":1500}],\"standby\":false}");
     }
 
     private static StoreReply shared(SharedLog.Builder log) {
@@ -166,6 +166,10 @@ class StoreTextTest {
                 .contains("last takeover: 12 s ago (2026-11-21T12:00:18Z): NEW_WORD\n");
         assertThat(StoreText.shown(store("redis", "x", "", false, Instant.EPOCH, "a standby", 1, List.of()), CLOCK))
                 .isEqualTo("redis at x: DOWN: a standby\n");
+        StoreReply standby = store("redis", "x", "", false, Instant.EPOCH, "y is active", 1, List.of()).toBuilder()
+                .setStandby(true)
+                .build();
+        assertThat(StoreText.shown(standby, CLOCK)).isEqualTo("redis at x: standby: y is active\n");
     }
 
     @Test

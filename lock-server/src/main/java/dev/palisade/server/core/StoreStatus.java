@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param domains how many groups of names share a counter of tokens
  * @param epochs those that this server has seen begin or met, in the order of their domains: at most one of each
  * @param log of a store with one active server; empty of another store, and where it is not known
+ * @param standby whether it is not up because another server is active, as it should be
  */
 public record StoreStatus(
         String kind,
@@ -26,7 +27,8 @@ public record StoreStatus(
         String why,
         int domains,
         List<Epoch> epochs,
-        Optional<SharedLog> log) {
+        Optional<SharedLog> log,
+        boolean standby) {
 
     /**
      * The present epoch of one domain.
@@ -94,7 +96,7 @@ public record StoreStatus(
             String why,
             int domains,
             List<Epoch> epochs) {
-        this(kind, where, detail, up, sinceMillis, why, domains, epochs, Optional.empty());
+        this(kind, where, detail, up, sinceMillis, why, domains, epochs, Optional.empty(), false);
     }
 
     /** The present epoch of a domain, if this server knows it. */

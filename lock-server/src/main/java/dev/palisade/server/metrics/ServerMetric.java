@@ -134,6 +134,13 @@ public enum ServerMetric {
             null,
             "1 if the store can decide, 0 if not. The same truth as `/health/ready` and the gRPC health.",
             "0: no lock is granted or renewed. `palisade status` has the cause."),
+    STANDBY(
+            "palisade.standby",
+            Meter.Type.GAUGE,
+            null,
+            null,
+            "1 if another lock server of the same log is active, 0 if not. The store of a standby is not up.",
+            "1 on all servers, or 0 on all while none is up: no lock is granted. `palisade status` has the active server."),
     EPOCH_START(
             "palisade.epoch.start.timestamp",
             Meter.Type.GAUGE,

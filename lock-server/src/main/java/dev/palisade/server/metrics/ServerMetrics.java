@@ -135,6 +135,7 @@ public final class ServerMetrics implements AutoCloseable {
         counter(ServerMetric.LOG_LINES_DROPPED, LogDrop.RATE, readings.logLinesLimited());
         counter(ServerMetric.LOG_LINES_DROPPED, LogDrop.UNREAD, readings.logLinesUnread());
         gauge(ServerMetric.STORE_UP, null, () -> engine.store().up() ? 1 : 0);
+        gauge(ServerMetric.STANDBY, null, () -> engine.store().standby() ? 1 : 0);
         epochs(ServerMetric.EPOCH_START, engine, StoreStatus.Epoch::beganAtMillis);
         epochs(ServerMetric.TOKEN_AHEAD, engine, StoreStatus.Epoch::aheadMillis);
         epochs(ServerMetric.RECOVERING, engine, StoreStatus.Epoch::recoveringMillis);

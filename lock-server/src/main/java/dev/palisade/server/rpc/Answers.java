@@ -208,7 +208,8 @@ final class Answers {
                 .setUp(status.up())
                 .setSinceEpochMillis(status.sinceMillis())
                 .setWhy(status.why())
-                .setDomains(status.domains());
+                .setDomains(status.domains())
+                .setStandby(status.standby());
         status.epochs().forEach(epoch -> reply.addEpochs(epoch(epoch)));
         status.log().ifPresent(log -> reply.setLog(log(log)));
         return reply.build();

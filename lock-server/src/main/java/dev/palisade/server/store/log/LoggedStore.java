@@ -271,7 +271,11 @@ public final class LoggedStore implements LockStore {
                 String.valueOf(why),
                 1,
                 locks == null ? List.of() : List.of(epoch(locks, now)),
-                shared);
+                shared,
+                !closing
+                        && standby()
+                                .filter(one -> !one.activeAddress().isEmpty())
+                                .isPresent());
     }
 
     /** A server that has never owned the log has no time of its own; 0 when it does not know the log's either. */

@@ -47,9 +47,15 @@ export function storeView() {
   };
 }
 
+function state(store) {
+  return store.up ? 'Up: locks are decided.'
+    : store.standby ? 'Standby: another lock server decides.'
+      : 'Down: no lock can be decided.';
+}
+
 function status(store) {
   return html('div', {class: 'card'},
-      html('p', {class: store.up ? 'done' : 'problem'}, store.up ? 'Up: locks are decided.' : 'Down: no lock can be decided.'),
+      html('p', {class: store.up || store.standby ? 'done' : 'problem'}, state(store)),
       facts([
         ['Kind', store.kind],
         ['Where', store.where],
