@@ -195,6 +195,9 @@ public final class RedisLog implements FencedLog {
         } else if (read instanceof ClaimReply.Settling) {
             tellOnce("log_settles");
         } else if (read instanceof ClaimReply.Claimed claimed) {
+            if (!claimed.mine()) {
+                batch = new RecordBatch(); // Of a memory that counts no more.
+            }
             if (!claimed.mine() && !config.init()) {
                 refuseUnconfirmed(reply, claimed);
             }

@@ -281,6 +281,7 @@ class RedisLogTest {
                         TestLibrary.log(),
                         false)) {
             logs.pass(RedisLogs.CLAIM_MILLIS);
+            other.add(body("of a memory that was never stored"));
             sentinel.freeze();
             LogFailure refused = catchThrowableOfType(LogFailure.class, () -> other.claim(Past.NONE));
             assertThat(refused.line())
@@ -289,6 +290,7 @@ class RedisLogTest {
                                     + "them can be reached");
             sentinel.thaw();
             assertThat(other.claim(Past.NONE)).as("its own claim has ended").isInstanceOf(Claimed.class);
+            assertThat(records()).isEmpty();
         }
     }
 
