@@ -1,6 +1,6 @@
 -- function: append, append_freeing
 -- args: writer, seq, count of tokens, tokens added, yields, switches, claim, then of each hash of records: how many words are set
---   and how many fields deleted, fields and values, fields
+--   and how many fields deleted, fields and values, fields; then how many parts of records there are after it
 -- answers: stored, not_stored
 --
 -- Stores a batch if its writer owns the log, and both the log and this process are where the writer left them. Its keys are the head,
@@ -56,10 +56,12 @@ local function append(keys, args)
   end
   local id = current_instance(now)
   local ends = args[5] == '1' and now or now + tonumber(args[7])
+  local parts = args[at] or '' -- A server of before does not count them.
   if args[6] == '1' then
-    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'generation', head[4], 'rewriting', '0')
+    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'parts', parts,
+      'generation', head[4], 'rewriting', '0')
   else
-    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id)
+    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'parts', parts)
   end
   local seq = tonumber(args[2])
   seen[key] = { writer = args[1], seq = seq, at = { writer = args[1], seq = seq }, instance = id, yielded = args[5] == '1' }

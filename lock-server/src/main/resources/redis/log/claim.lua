@@ -197,6 +197,7 @@ redis.register_function({
     end
     return {
       'claimed', mine and 1 or 0, whole and 1 or 0, found.writer, found.seq, tokens, recovering, term, now, generation, replicas(),
+      head and as_whole_number(head.parts) or -1,
     }
   end,
 })

@@ -21,6 +21,8 @@ final class LogWords {
     static final String APPEND = "palisade_log_append";
     static final String APPEND_FREEING = "palisade_log_append_freeing";
 
+    /** In place of a count. */
+    static final long UNKNOWN = -1;
     /** In place of init, which says nothing of a log that lacks records: a server of before sends the same number of words. */
     private static final byte[] DAMAGED = Call.bytes("2");
 
@@ -101,7 +103,12 @@ final class LogWords {
                 standbys));
     }
 
-    /** Without the batch's records, which follow. */
+    /** Parts of records that the log had after its last batch; {@link #UNKNOWN} if that was of an earlier release. */
+    static long parts(List<Object> claimed) {
+        return number(claimed, 11);
+    }
+
+    /** Without the batch's records and the count of all parts, which follow. */
     static List<byte[]> append(AppendRequest request, long claimMillis) {
         List<byte[]> words = new ArrayList<>();
         words.add(Call.bytes(request.writer().toString()));

@@ -17,18 +17,26 @@ final class RecordBatch {
     private static final int NEIGHBOURS = 64;
 
     private final NavigableMap<Integer, Hash> hashes = new TreeMap<>();
+    private long growth;
 
     private static final class Hash {
         final Map<String, byte[]> written = new LinkedHashMap<>();
         final List<String> deleted = new ArrayList<>();
     }
 
+    /** How many parts of records more a log has with this batch. */
+    long growth() {
+        return growth;
+    }
+
     void put(long id, int index, byte[] body) {
+        growth++;
         hashOf(id).written.put(field(id, index), body);
     }
 
     /** @param updates how many updates the record has had */
     void delete(long id, int updates) {
+        growth -= updates + 1;
         Hash hash = hashOf(id);
         for (int index = 0; index <= updates; index++) {
             String field = field(id, index);

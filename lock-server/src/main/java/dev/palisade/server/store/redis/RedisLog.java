@@ -47,6 +47,11 @@ public final class RedisLog implements FencedLog {
     private WriterId writer = WriterId.NONE;
     private long seq;
     private long storedTokens;
+    /** Parts of records that are stored, if none was lost; {@link LogWords#UNKNOWN} until that is known. */
+    private long storedParts = LogWords.UNKNOWN;
+    /** Whether the next load has to find as many. */
+    private boolean comparesParts;
+
     private long generation = 1;
     private long nextId = 1;
     private boolean owned;
@@ -197,6 +202,8 @@ public final class RedisLog implements FencedLog {
         } else if (read instanceof ClaimReply.Claimed claimed) {
             if (!claimed.mine()) {
                 batch = new RecordBatch(); // Of a memory that counts no more.
+                storedParts = LogWords.parts(answer);
+                comparesParts = claimed.whole();
             }
             if (!claimed.mine() && !config.init()) {
                 refuseUnconfirmed(reply, claimed);
@@ -286,6 +293,7 @@ public final class RedisLog implements FencedLog {
         owned = true;
         begun = !found.equals(Position.NONE);
         if (begun && found.equals(past.unconfirmed())) {
+            storedParts = partsAfterBatch();
             batch = new RecordBatch();
         }
     }
@@ -321,6 +329,11 @@ public final class RedisLog implements FencedLog {
             read(from, parts);
             loader.progress();
         }
+        if (comparesParts && parts.size() < storedParts) {
+            damaged();
+        }
+        comparesParts = false;
+        storedParts = parts.size();
         parts.sort(Comparator.comparingLong(Part::id).thenComparingInt(Part::index));
         nextId = 1;
         int handed = 0;
@@ -442,7 +455,12 @@ public final class RedisLog implements FencedLog {
     private Reply call(AppendRequest request) {
         List<byte[]> words = LogWords.append(request, config.claimMillis());
         batch.addTo(words);
+        words.add(LogWords.number(partsAfterBatch()));
         return link.call(frees ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.of(generation, batch), words);
+    }
+
+    private long partsAfterBatch() {
+        return storedParts == LogWords.UNKNOWN ? LogWords.UNKNOWN : storedParts + batch.growth();
     }
 
     /** What Redis answered to an append: null if the batch is stored. */
@@ -453,6 +471,7 @@ public final class RedisLog implements FencedLog {
         }
         seq = request.seq();
         storedTokens = request.tokensAfter();
+        storedParts = partsAfterBatch();
         batch = new RecordBatch();
         return null;
     }

@@ -94,6 +94,16 @@ class RedisSharedStoreTest {
         }
     }
 
+    /** Until its status says why it is down. */
+    private void livesUntil(LoggedStore server, String why) {
+        await().pollInterval(Duration.ofMillis(1)).untilAsserted(() -> {
+            pass(5);
+            server.takeTurn();
+            assertThat(server.status().why()).contains(why);
+            assertThat(server.status().up()).isFalse();
+        });
+    }
+
     private static Answer ask(LoggedStore server, Command command) {
         CompletableFuture<Answer> reply = server.execute(command).toCompletableFuture();
         await().pollInterval(Duration.ofMillis(1)).until(() -> {
@@ -301,6 +311,71 @@ class RedisSharedStoreTest {
         await().until(() -> a.status().log().isEmpty());
     }
 
+    // ---- records that are gone
+
+    private static boolean isRecovering(LoggedStore server, String lock) {
+        return ask(server, acquire(lock, 9, System.nanoTime(), TRY)) instanceof Answer.Refused refused
+                && refused.rejection().reason() == Reason.RECOVERING;
+    }
+
+    /** Nothing is left that would look incomplete. */
+    @Test
+    void recordsThatAreGoneAltogetherAreALossOfData() {
+        Grant kept = granted(a, "early", 1, 1);
+        for (int i = 2; i < 80; i++) {
+            granted(a, "late/" + i, 1, i);
+        }
+        redis.redis.ask("DEL", "p:{0}:log:1:1");
+        assertThat(granted(a, "m", 3, 2))
+                .as("the active server has them in memory")
+                .isNotNull();
+        live(b, 6_000);
+        assertThat(b.status().up()).isTrue();
+        assertThat(log(b).takeover().why()).isEqualTo("DATA_LOST");
+        assertThat(isRecovering(b, "late/70")).isTrue();
+        assertThat(described(b, "early").holders().get(0).id()).isEqualTo(kept.id());
+        live(b, 11_000);
+        assertThat(isRecovering(b, "late/70")).isFalse();
+        b.close();
+        live(a, 4_500);
+        assertThat(log(a).takeover().why()).as("what is left is complete").isEqualTo("STOPPED");
+        assertThat(isRecovering(a, "late/71")).isFalse();
+    }
+
+    @Test
+    void theCountOfRecordsIsThatOfTheRecords() throws Exception {
+        Grant one = granted(a, "one", 1, 1);
+        ask(a, acquire("one", 2, 1, MINUTE));
+        ask(a, release(name("one"), one));
+        ask(a, release(name("two"), granted(a, "two", 1, 2)));
+        assertThat(parts()).isEqualTo(stored());
+        redis.cut();
+        granted(a, "three", 1, 3);
+        assertThat(parts()).isEqualTo(stored());
+        live(b, 2_500);
+        granted(b, "four", 1, 4);
+        assertThat(log(b).takeover().why()).isEqualTo("CLAIM_RAN_OUT");
+        assertThat(parts()).isEqualTo(stored());
+        redis.redis.ask("HSET", "p:{0}:log:head", "parts", ""); // As after a batch of an earlier release.
+        b.close();
+        live(a, 4_500);
+        assertThat(log(a).takeover().why()).isEqualTo("STOPPED");
+        granted(a, "five", 1, 5);
+        assertThat(parts()).isEqualTo(stored());
+    }
+
+    private long parts() {
+        return Long.parseLong(redis.redis.ask("HGET", "p:{0}:log:head", "parts"));
+    }
+
+    private long stored() {
+        long stored = 0;
+        for (int hash = 0; hash < 256; hash++) {
+            stored += Long.parseLong(redis.redis.ask("HLEN", "p:{0}:log:1:" + hash));
+        }
+        return stored;
+    }
+
     // ---- keys that somebody wrote into by hand
 
     @ParameterizedTest
@@ -316,10 +391,8 @@ class RedisSharedStoreTest {
         redis.redis.ask("DEL", key);
         redis.redis.ask(write.split(" "));
         CompletableFuture<Answer> asked = a.execute(acquire("m", 3, 1, TRY)).toCompletableFuture();
-        live(a, 1_000);
         String line = "has a key " + key + " " + is + "; restore or delete it, or use another --store-prefix";
-        assertThat(a.status().up()).isFalse();
-        assertThat(a.status().why()).contains(line);
+        livesUntil(a, line);
         assertThat(a.execute(acquire("m", 4, 1, TRY)).toCompletableFuture())
                 .failsWithin(Duration.ZERO)
                 .withThrowableOfType(ExecutionException.class)
@@ -334,7 +407,7 @@ class RedisSharedStoreTest {
         assertThat(a.status().up()).isTrue();
         assertThat(described(a, "l").holders().get(0).id()).isEqualTo(held.id());
         assertThat(described(a, "l").waiters()).hasSize(1);
-        assertThat(asked).as("what waited").isCompletedWithValueMatching(Answer.Granted.class::isInstance);
+        assertThat(asked).as("what waited").isDone();
         assertThat(granted(a, "n", 3, 2).token().value())
                 .isGreaterThan(held.token().value());
         assertThat(redis.warnings()).hasSize(2);
@@ -347,10 +420,7 @@ class RedisSharedStoreTest {
         String before = redis.redis.ask("HGET", "p:{0}:log:head", field);
         redis.redis.ask("HSET", "p:{0}:log:head", field, value);
         redis.set("a0", true); // The next append fails, whichever field it is.
-        live(a, 1_000);
-        assertThat(a.status().up()).isFalse();
-        assertThat(a.status().why())
-                .contains("whose field " + field + " cannot be read ('" + value + "'); restore or delete it");
+        livesUntil(a, "whose field " + field + " cannot be read ('" + value + "'); restore or delete it");
         redis.redis.ask("HSET", "p:{0}:log:head", field, before);
         live(a, 500);
         assertThat(described(a, "l").holders().get(0).id()).isEqualTo(held.id());
