@@ -64,8 +64,8 @@ final class Scene implements AutoCloseable {
     }
 
     /** One more lock server; of use where they share a store. */
-    Installation.Service anotherServer(Map<String, String> environment) {
-        Installation.Service another = installation.server(environment);
+    Installation.Service anotherServer(Map<String, String> environment, String... options) {
+        Installation.Service another = installation.server(environment, options);
         opened.push(another.child()::kill);
         return another;
     }
