@@ -11,19 +11,23 @@ import dev.palisade.contract.Reason;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.redis.RedisLogs;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -362,6 +366,41 @@ class RedisSharedStoreTest {
         assertThat(log(a).takeover().why()).isEqualTo("STOPPED");
         granted(a, "five", 1, 5);
         assertThat(parts()).isEqualTo(stored());
+    }
+
+    /** A count that is too high would be a loss of data at each takeover. */
+    @Test
+    void theCountStaysRightWhateverIsDone() {
+        Random random = new Random(7);
+        List<Release> held = new ArrayList<>();
+        LoggedStore active = a;
+        for (int step = 1; step <= 200; step++) {
+            String lock = "l" + random.nextInt(6);
+            int session = random.nextInt(4);
+            switch (random.nextInt(6)) {
+                case 0, 1, 2 -> {
+                    Answer answer = ask(active, acquire(lock, session, step, random.nextBoolean() ? TRY : MINUTE));
+                    if (answer instanceof Answer.Granted granted) {
+                        held.add(release(name(lock), granted.grant()));
+                    }
+                }
+                case 3 -> {
+                    if (!held.isEmpty()) {
+                        ask(active, held.remove(random.nextInt(held.size())));
+                    }
+                }
+                case 4 -> ask(active, new ForceRelease(name(lock), 0, "test", "why"));
+                default -> live(active, random.nextInt(20) == 0 ? 70_000 : random.nextInt(400));
+            }
+            if (step % 50 == 0) {
+                active = active == a ? b : a;
+                live(active, 5_000);
+                assertThat(log(active).takeover().why()).isEqualTo("CLAIM_RAN_OUT");
+                assertThat(log(active).takeover().atMillis()).isGreaterThan(Asking.START);
+                ask(active, new Describe(name(lock)));
+                assertThat(parts()).as("step " + step).isEqualTo(stored());
+            }
+        }
     }
 
     private long parts() {
