@@ -31,10 +31,27 @@ local function read_past(args, from)
   return past
 end
 
--- Whether a log at found holds all of memory, but for the unacknowledged batch at most.
+-- Whether every log that is at other has been at one.
+local function is_up_to(one, other)
+  return one.writer == other.writer and one.seq <= other.seq
+end
+
+-- Whether a log at found holds unacknowledged batches: those of one writer up to past.unconfirmed that nothing else reaches.
+local function is_unconfirmed(past, found)
+  if is_none(found) or not is_up_to(found, past.unconfirmed) then
+    return false
+  end
+  for i, position in ipairs(past.all) do
+    if i ~= 2 and is_up_to(found, position) then
+      return false
+    end
+  end
+  return true
+end
+
+-- Whether a log at found holds all of memory, but for unacknowledged batches at most.
 local function is_current(past, found)
-  return past.term > 0
-    and (same_position(found, past.confirmed) or (same_position(found, past.unconfirmed) and not is_none(found)))
+  return past.term > 0 and (same_position(found, past.confirmed) or is_unconfirmed(past, found))
 end
 
 -- Whether the history of a log at found is part of memory.
@@ -43,11 +60,11 @@ local function covers(past, found)
     return false
   end
   for _, position in ipairs(past.all) do
-    if found.writer == position.writer and found.seq <= position.seq then
+    if is_up_to(found, position) then
       return true
     end
   end
-  return is_none(found) or is_current(past, found)
+  return is_none(found)
 end
 
 -- Whether a log at found has lost batches that memory knows to have been stored.

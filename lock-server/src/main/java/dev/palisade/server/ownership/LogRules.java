@@ -46,7 +46,7 @@ public class LogRules {
 
     private boolean fits(LogState log, Head head, AppendRequest request) {
         return head.writer().equals(request.writer())
-                && head.seq() == request.seq() - 1
+                && isNext(head, request)
                 && hasOwnView(log)
                 && log.tokens() == request.tokensBefore()
                 && (!request.switches() || head.rewriting() != 0);
@@ -123,6 +123,11 @@ public class LogRules {
     }
 
     // The rules that a test changes.
+
+    /** Whether the log holds every batch that the writer sent before this one. */
+    boolean isNext(Head head, AppendRequest request) {
+        return head.seq() == request.seq() - 1;
+    }
 
     /** The new owner's identity. */
     WriterId writer(ClaimRequest request, long term) {

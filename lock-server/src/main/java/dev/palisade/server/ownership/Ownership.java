@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param past of memory, as the next claim presents it; {@link Past#NONE} without memory
  * @param claimed the last claim that was granted, while it counts
  * @param seq of the last acknowledged batch under that claim
- * @param pending whether a batch waits to be acknowledged
+ * @param pending how many batches wait to be acknowledged: each is in flight by itself, or all are sent again as one
  * @param refusal what the log's definite refusals led to
  * @param stopping whether the server yields after the batch that is on its way
  * @param wakeMillis when {@link OwnershipMachine#tick} has something to do; {@link Long#MAX_VALUE} for never
@@ -19,7 +19,7 @@ public record Ownership(
         Past past,
         ClaimReply.@Nullable Claimed claimed,
         long seq,
-        boolean pending,
+        int pending,
         Refusal refusal,
         boolean stopping,
         long wakeMillis,
@@ -63,9 +63,14 @@ public record Ownership(
         return phase == Phase.ACTIVE || phase == Phase.FREEING;
     }
 
-    /** Position after the next batch of this claim. */
+    /** Position after the oldest batch of this claim that is not acknowledged. */
     Position nextPosition() {
-        return new Position(granted().writer(), seq + 1);
+        return positionAfter(1);
+    }
+
+    /** Position after so many batches of this claim that are not acknowledged. */
+    Position positionAfter(int batches) {
+        return new Position(granted().writer(), seq + batches);
     }
 
     ClaimReply.Claimed granted() {
@@ -83,7 +88,7 @@ public record Ownership(
         return new Ownership(phase, next, claimed, seq, pending, refusal, stopping, wakeMillis, refusedSinceMillis);
     }
 
-    Ownership withPending(boolean next) {
+    Ownership withPending(int next) {
         return new Ownership(
                 phase,
                 past,
@@ -93,7 +98,7 @@ public record Ownership(
                 refusal,
                 stopping,
                 wakeMillis,
-                next ? refusedSinceMillis : Long.MAX_VALUE);
+                next > 0 ? refusedSinceMillis : Long.MAX_VALUE);
     }
 
     Ownership wakingAt(long millis) {
@@ -122,7 +127,6 @@ public record Ownership(
 
     /** Without memory and claim. */
     Ownership dropped() {
-        return new Ownership(
-                Phase.STANDBY, Past.NONE, null, 0, false, Refusal.NONE, stopping, wakeMillis, Long.MAX_VALUE);
+        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, 0, Refusal.NONE, stopping, wakeMillis, Long.MAX_VALUE);
     }
 }

@@ -15,6 +15,7 @@ import static dev.palisade.server.ownership.OwnershipAction.YIELD;
 import dev.palisade.server.ownership.Ownership.Phase;
 import dev.palisade.server.ownership.Ownership.Refusal;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -45,7 +46,7 @@ public class OwnershipMachine {
 
     /** A server that has just started. */
     public Ownership started(long nowMillis) {
-        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, false, Refusal.NONE, false, nowMillis, Long.MAX_VALUE);
+        return new Ownership(Phase.STANDBY, Past.NONE, null, 0, 0, Refusal.NONE, false, nowMillis, Long.MAX_VALUE);
     }
 
     /** Time has passed. */
@@ -93,7 +94,7 @@ public class OwnershipMachine {
                 actions.add(DROP);
             }
             actions.add(LOAD);
-            return new OwnershipStep(owner.with(Past.NONE).withPending(false).in(Phase.LOADING), actions);
+            return new OwnershipStep(owner.with(Past.NONE).withPending(0).in(Phase.LOADING), actions);
         }
         Position found = claimed.position();
         Past past = server.past();
@@ -101,26 +102,27 @@ public class OwnershipMachine {
             return OwnershipStep.of(
                     owner.with(past.partlyAt(found).under(claimed.term())).in(Phase.REWRITING), REWRITE);
         }
-        boolean stored = past.isUnconfirmed(found);
+        int missing = missing(server, found);
         Ownership confirmed = owner.with(past.confirmedAt(found, claimed.term()));
-        if (server.pending() && !stored) {
-            return resends(confirmed);
-        }
-        return serves(confirmed);
+        return missing == 0 ? serves(confirmed) : resends(confirmed, missing);
     }
 
-    private static OwnershipStep resends(Ownership server) {
+    /** The log holds all batches but the last ones, which are sent again as one. */
+    private static OwnershipStep resends(Ownership server, int missing) {
+        List<OwnershipAction> actions = new ArrayList<>(acknowledged(server.pending() - missing));
+        actions.add(RESEND);
         Past past = server.past().sent(server.nextPosition());
-        return OwnershipStep.of(server.with(past).in(Phase.RESENDING), RESEND);
+        return new OwnershipStep(server.with(past).withPending(missing).in(Phase.RESENDING), actions);
     }
 
-    /** All of memory is stored: a batch that waited for it is acknowledged. */
+    private static List<OwnershipAction> acknowledged(int batches) {
+        return Collections.nCopies(batches, ACKNOWLEDGE);
+    }
+
+    /** All of memory is stored: the batches that waited for it are acknowledged. */
     private static OwnershipStep serves(Ownership server) {
-        List<OwnershipAction> actions = new ArrayList<>();
-        if (server.pending()) {
-            actions.add(ACKNOWLEDGE);
-        }
-        Ownership next = server.withPending(false);
+        List<OwnershipAction> actions = new ArrayList<>(acknowledged(server.pending()));
+        Ownership next = server.withPending(0);
         if (server.stopping()) {
             actions.add(YIELD);
             return new OwnershipStep(next.in(Phase.YIELDING), actions);
@@ -142,8 +144,11 @@ public class OwnershipMachine {
     /** An append is about to be sent: of a batch, an empty one, or a part of memory that is rewritten. */
     public Ownership sent(Ownership server) {
         return switch (server.phase()) {
-            case ACTIVE, FREEING ->
-                server.with(server.past().sent(server.nextPosition())).withPending(true);
+            case ACTIVE, FREEING -> {
+                int pending = server.pending() + 1;
+                yield server.with(server.past().sent(server.positionAfter(pending)))
+                        .withPending(pending);
+            }
             case REWRITING -> server.with(server.past().partlyAt(server.nextPosition()));
             default -> server;
         };
@@ -154,21 +159,27 @@ public class OwnershipMachine {
         return server.phase() == Phase.REWRITING ? server.with(server.past().sent(server.nextPosition())) : server;
     }
 
-    /** The append that was sent is stored. */
+    /** The oldest append that was sent is stored. */
     public OwnershipStep appended(Ownership server) {
         Ownership next = server.appended();
         Position at = server.claimed() == null ? Position.NONE : server.nextPosition();
         return switch (server.phase()) {
             case LOADING -> OwnershipStep.of(next);
             case RESENDING -> serves(confirmed(next, at));
-            case REWRITING -> server.past().isUnconfirmed(at) ? serves(confirmed(next, at)) : OwnershipStep.of(next);
+            case REWRITING ->
+                server.past().unconfirmed().equals(at) ? serves(confirmed(next, at)) : OwnershipStep.of(next);
             case ACTIVE, FREEING ->
-                server.stopping()
+                server.stopping() && server.pending() <= 1
                         ? serves(confirmed(next, at))
-                        : OwnershipStep.of(confirmed(next, at).withPending(false), ACKNOWLEDGE);
+                        : stored(next.with(server.past().storedAt(at)));
             case YIELDING -> stopped(next);
             default -> OwnershipStep.of(server);
         };
+    }
+
+    private static OwnershipStep stored(Ownership server) {
+        int oldest = Math.min(1, server.pending());
+        return new OwnershipStep(server.withPending(server.pending() - oldest), acknowledged(oldest));
     }
 
     private static Ownership confirmed(Ownership server, Position at) {
@@ -187,7 +198,12 @@ public class OwnershipMachine {
                 : OwnershipStep.of(server);
     }
 
-    /** The append in flight failed or has an unknown outcome; or contact was lost without one. */
+    /**
+     * An append failed or has an unknown outcome, and so has every later one: none is in flight any more. Or contact was lost without
+     * one.
+     *
+     * @param failure {@link AppendFailure#REFUSED} only if that holds for each
+     */
     public OwnershipStep appendFailed(Ownership server, AppendFailure failure, long nowMillis) {
         return switch (server.phase()) {
             case YIELDING -> stopped(server);
@@ -205,12 +221,14 @@ public class OwnershipMachine {
     }
 
     private OwnershipStep refused(Ownership server, long nowMillis) {
-        if (server.phase() == Phase.FREEING && !server.pending()) {
+        if (server.phase() == Phase.FREEING && server.pending() == 0) {
             return OwnershipStep.of(server.with(server.past().sent(Position.NONE))); // A probe.
         }
         long since = Math.min(server.refusedSinceMillis(), nowMillis);
-        if (server.pending() && nowMillis - since < settings.storeTimeoutMillis()) {
-            Ownership next = server.refusedAt(since).wakingAt(nowMillis + RETRY_MILLIS);
+        if (server.pending() > 0 && nowMillis - since < settings.storeTimeoutMillis()) {
+            Ownership next = server.with(server.past().sent(server.nextPosition()))
+                    .refusedAt(since)
+                    .wakingAt(nowMillis + RETRY_MILLIS);
             return server.phase() == Phase.RESENDING
                     ? OwnershipStep.of(next)
                     : OwnershipStep.of(next.in(Phase.RESENDING), SUSPEND);
@@ -233,7 +251,7 @@ public class OwnershipMachine {
     /** SIGTERM. */
     public OwnershipStep stopping(Ownership server) {
         if (server.isServing()) {
-            return server.pending()
+            return server.pending() > 0
                     ? OwnershipStep.of(server.asStopping())
                     : OwnershipStep.of(server.asStopping().in(Phase.YIELDING), YIELD);
         }
@@ -252,7 +270,12 @@ public class OwnershipMachine {
         return server.in(server.past().isNone() ? Phase.STANDBY : Phase.SUSPENDED);
     }
 
-    // The rule that a test changes.
+    // The rules that a test changes.
+
+    /** How many of the batches that wait to be acknowledged the log does not hold. */
+    int missing(Ownership server, Position found) {
+        return server.past().missing(server.pending(), found);
+    }
 
     /** The log went on without this server, so its memory is worth nothing. */
     OwnershipStep superseded(Ownership server, long nextClaimMillis) {

@@ -10,7 +10,8 @@ import java.util.List;
  * @param term of the claim under which the newest position was written; 0 without memory. Ranks candidates, compares no owners
  * @param resumes whether memory may be kept after a loss of the log ({@code --after-loss resume})
  * @param confirmed where memory certainly is
- * @param unconfirmed where memory is if the unacknowledged batch was stored; {@link Position#NONE} without one
+ * @param unconfirmed where memory is if every unacknowledged batch was stored; {@link Position#NONE} without one. Its writer's
+ *     positions that nothing else here reaches are those of the batches in flight before it
  * @param earlier other positions that are part of memory, newest first, at most {@value #EARLIER_MAX}
  */
 public record Past(long term, boolean resumes, Position confirmed, Position unconfirmed, List<Position> earlier) {
@@ -34,22 +35,27 @@ public record Past(long term, boolean resumes, Position confirmed, Position unco
         return term == 0;
     }
 
-    /** Whether a log at {@code found} holds all of memory, but for the unacknowledged batch at most. */
+    /** Whether a log at {@code found} holds all of memory, but for unacknowledged batches at most. */
     public boolean isCurrent(Position found) {
         return !isNone() && (found.equals(confirmed) || isUnconfirmed(found));
     }
 
-    /** Whether a log at {@code found} holds the unacknowledged batch. */
-    boolean isUnconfirmed(Position found) {
-        return found.equals(unconfirmed) && !unconfirmed.equals(Position.NONE);
+    /** Whether a log at {@code found} holds unacknowledged batches. */
+    private boolean isUnconfirmed(Position found) {
+        return found.isUpTo(unconfirmed)
+                && !found.equals(Position.NONE)
+                && !found.isUpTo(confirmed)
+                && earlier.stream().noneMatch(found::isUpTo);
+    }
+
+    /** How many of {@code sent} unacknowledged appends a log at {@code found} does not hold, if it is current. */
+    public int missing(int sent, Position found) {
+        return isUnconfirmed(found) ? (int) (unconfirmed.seq() - found.seq()) : sent;
     }
 
     /** Whether the history of a log at {@code found} is part of memory. */
     public boolean covers(Position found) {
-        return !isNone()
-                && (found.equals(Position.NONE)
-                        || isCurrent(found)
-                        || all().stream().anyMatch(found::isUpTo));
+        return !isNone() && (found.equals(Position.NONE) || all().stream().anyMatch(found::isUpTo));
     }
 
     /** Whether a log at {@code found} has lost batches that memory knows to have been stored. */
@@ -57,12 +63,18 @@ public record Past(long term, boolean resumes, Position confirmed, Position unco
         return covers(found) && !isCurrent(found);
     }
 
-    /** A batch was sent, and its append is not acknowledged. */
+    /** A batch was sent after those that are in flight, and its append is not acknowledged. */
     Past sent(Position position) {
         return new Past(term, resumes, confirmed, position, earlier);
     }
 
-    /** All of memory is stored at {@code position}. */
+    /** The oldest batch in flight is stored: the log was at {@code position} after it. */
+    Past storedAt(Position position) {
+        Past stored = confirmedAt(position, term);
+        return position.equals(unconfirmed) ? stored : stored.sent(unconfirmed);
+    }
+
+    /** A log is at {@code position}, and no batch is in flight: it holds no more without another append. */
     Past confirmedAt(Position position, long newTerm) {
         List<Position> newest = new ArrayList<>();
         newest.add(confirmed);

@@ -16,8 +16,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.server.ownership.ClaimReply.Claimed;
 import dev.palisade.server.ownership.Ownership.Phase;
 import dev.palisade.server.ownership.OwnershipMachine.Settings;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** When a server claims, what it does after each reply, and that what comes late changes nothing. */
 class OwnershipMachineTest {
@@ -85,6 +89,61 @@ class OwnershipMachineTest {
         assertThat(server.past().unconfirmed()).isEqualTo(new Position(SECOND, 1));
         assertThat(appended()).containsExactly(ACKNOWLEDGE, SERVE);
         assertThat(server.past().confirmed()).isEqualTo(new Position(SECOND, 1));
+    }
+
+    @Test
+    void twoBatchesInFlightAreAcknowledgedInTheirOrder() {
+        active();
+        server = MACHINE.sent(MACHINE.sent(server));
+        assertThat(server.past().unconfirmed()).isEqualTo(new Position(FIRST, 3));
+        assertThat(appended()).containsExactly(ACKNOWLEDGE);
+        assertThat(server.past().confirmed()).isEqualTo(new Position(FIRST, 2));
+        assertThat(server.past().unconfirmed()).isEqualTo(new Position(FIRST, 3));
+        assertThat(appended()).containsExactly(ACKNOWLEDGE);
+        assertThat(server.past().unconfirmed()).isEqualTo(Position.NONE);
+        assertThat(server.pending()).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 0", "2, 1", "3, 2"})
+    void ofTwoBatchesInFlightThoseThatTheLogLacksAreSentAgain(long found, int stored) {
+        active();
+        server = MACHINE.sent(MACHINE.sent(server));
+        failed(AppendFailure.UNKNOWN, 0);
+        tick(0);
+        List<OwnershipAction> expected = new ArrayList<>(Collections.nCopies(stored, ACKNOWLEDGE));
+        expected.add(stored == 2 ? SERVE : RESEND);
+        assertThat(claimReplied(claimed(true, true, new Position(FIRST, found)), 0))
+                .isEqualTo(expected);
+        assertThat(server.pending()).isEqualTo(2 - stored);
+        if (stored < 2) {
+            assertThat(server.past().unconfirmed()).isEqualTo(new Position(SECOND, 1));
+            failed(AppendFailure.UNKNOWN, 0);
+            tick(0);
+            List<OwnershipAction> rest = new ArrayList<>(Collections.nCopies(2 - stored, ACKNOWLEDGE));
+            rest.add(SERVE);
+            assertThat(claimReplied(claimed(true, true, new Position(SECOND, 1)), 0))
+                    .isEqualTo(rest);
+        }
+    }
+
+    @Test
+    void twoRefusedBatchesAreSentAgainAsOne() {
+        active();
+        server = MACHINE.sent(MACHINE.sent(server));
+        assertThat(failed(AppendFailure.REFUSED, 0)).containsExactly(SUSPEND);
+        assertThat(server.past().unconfirmed()).isEqualTo(new Position(FIRST, 2));
+        tick(100);
+        assertThat(appended()).containsExactly(ACKNOWLEDGE, ACKNOWLEDGE, SERVE);
+    }
+
+    @Test
+    void stopAnswersBothBatchesThenYields() {
+        active();
+        server = MACHINE.sent(MACHINE.sent(server));
+        assertThat(act(MACHINE.stopping(server))).isEmpty();
+        assertThat(appended()).containsExactly(ACKNOWLEDGE);
+        assertThat(appended()).containsExactly(ACKNOWLEDGE, YIELD);
     }
 
     @Test

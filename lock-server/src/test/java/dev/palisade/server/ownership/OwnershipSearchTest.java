@@ -75,8 +75,56 @@ class OwnershipSearchTest {
         OwnershipSearch search = new OwnershipSearch();
         OwnershipMachine givesUpAtOnce = new OwnershipMachine(new Settings(2 * WorldSetup.TICK, 0, RESUME));
         Set<Fault> kinds = Set.of(Fault.REFUSE, Fault.CUT);
-        assertHolds(search, new WorldSetup(OURS, givesUpAtOnce, RESUME, kinds, 2, 2, false, 7, 0, Set.of()));
+        assertHolds(search, new WorldSetup(OURS, givesUpAtOnce, RESUME, kinds, 2, 2, false, 7, 0, 0, Set.of()));
         assertThat(search.phases()).contains(Phase.FREEING);
+    }
+
+    @Test
+    void twoBatchesInFlightBreakNothing() {
+        OwnershipSearch search = new OwnershipSearch();
+        for (boolean resumes : List.of(RESUME, WAIT)) {
+            for (Fault kind : ALL) {
+                assertHolds(search, inFlight(resumes, Set.of(kind)));
+            }
+        }
+        assertThat(search.states()).isGreaterThan(100_000);
+        assertThat(search.phases()).contains(Phase.RESENDING, Phase.SUSPENDED, Phase.STOPPED);
+    }
+
+    @Test
+    void batchThatIsStoredWithoutTheOneBeforeIsFound() {
+        LogRules planted = new OtherRules() {
+            @Override
+            boolean isNext(Head head, AppendRequest request) {
+                return head.seq() < request.seq();
+            }
+        };
+        for (Fault kind : List.of(Fault.REFUSE, Fault.LATE)) {
+            assertFound(new WorldSetup(planted, machine(WAIT), WAIT, Set.of(kind), 1, 3, false, 4, 0, 2, Set.of()));
+        }
+    }
+
+    @Test
+    void batchThatIsSentAgainAlthoughItIsStoredIsFound() {
+        OwnershipMachine planted = new OwnershipMachine(new Settings(2 * WorldSetup.TICK, WorldSetup.TICK, WAIT)) {
+            @Override
+            int missing(Ownership server, Position found) {
+                return server.past().missing(server.pending(), found) > 0 ? server.pending() : 0;
+            }
+        };
+        assertFound(new WorldSetup(OURS, planted, WAIT, Set.of(Fault.CUT), 1, 3, false, 4, 0, 2, Set.of()));
+    }
+
+    @Test
+    void replyThatIsTakenForTheReplyToAllIsFound() {
+        assertFound(inFlight(WAIT, Set.of(Fault.LATE)).with(Planted.ONE_REPLY_FOR_ALL));
+    }
+
+    @Test
+    void outcomeOfTheLastBatchTakenForThatOfAllIsFound() {
+        Set<Fault> kinds = Set.of(Fault.CUT, Fault.REFUSE);
+        assertFound(new WorldSetup(OURS, machine(WAIT), WAIT, kinds, 2, 3, false, 4, 0, 2, Set.of())
+                .with(Planted.OUTCOME_OF_THE_LAST));
     }
 
     @Test
@@ -189,7 +237,7 @@ class OwnershipSearchTest {
             }
         };
         Set<Fault> kinds = Set.of(Fault.PAUSE, Fault.CRASH, Fault.EMPTY);
-        assertFound(new WorldSetup(OURS, keeps, RESUME, kinds, 3, 1, false, 7, 0, Set.of()));
+        assertFound(new WorldSetup(OURS, keeps, RESUME, kinds, 3, 1, false, 7, 0, 0, Set.of()));
     }
 
     @Test
@@ -218,7 +266,11 @@ class OwnershipSearchTest {
     }
 
     private static WorldSetup setup(boolean resumes, int faults, int ticks, Set<Fault> kinds) {
-        return new WorldSetup(OURS, machine(resumes), resumes, kinds, faults, 2, false, ticks, 0, Set.of());
+        return new WorldSetup(OURS, machine(resumes), resumes, kinds, faults, 2, false, ticks, 0, 0, Set.of());
+    }
+
+    private static WorldSetup inFlight(boolean resumes, Set<Fault> kinds) {
+        return new WorldSetup(OURS, machine(resumes), resumes, kinds, 1, 3, false, LONG ? 7 : 4, 0, 2, Set.of());
     }
 
     private static void assertHolds(OwnershipSearch search, WorldSetup setup) {
@@ -226,7 +278,7 @@ class OwnershipSearchTest {
     }
 
     private static void assertFound(boolean resumes, int faults, Set<Fault> kinds, LogRules planted) {
-        assertFound(new WorldSetup(planted, machine(resumes), resumes, kinds, faults, 2, false, 8, 0, Set.of()));
+        assertFound(new WorldSetup(planted, machine(resumes), resumes, kinds, faults, 2, false, 8, 0, 0, Set.of()));
     }
 
     private static void assertFound(WorldSetup setup) {

@@ -26,7 +26,7 @@ final class OwnershipWorld {
             int server,
             @Nullable ClaimRequest claim,
             @Nullable AppendRequest append,
-            int entry,
+            List<Integer> entries,
             List<Integer> rewritten) {}
 
     /** Content at a position, as a list from the newest. */
@@ -44,6 +44,9 @@ final class OwnershipWorld {
     List<Integer> acknowledged = List.of();
     int grants;
     int faults;
+    /** How many replies were not received at once. */
+    int flights;
+
     Set<Fault> happened = Set.of();
     /** Whether nothing was done since time last passed. What comes back comes back then: later it makes no difference. */
     boolean tickBegins;
@@ -89,6 +92,7 @@ final class OwnershipWorld {
         this.acknowledged = other.acknowledged;
         this.grants = other.grants;
         this.faults = other.faults;
+        this.flights = other.flights;
         this.happened = other.happened;
         this.tickBegins = other.tickBegins;
         this.writers = other.writers;
@@ -136,6 +140,7 @@ final class OwnershipWorld {
         }
         switch (step.what()) {
             case "act" -> act(server, step.work(), step.fate());
+            case "receive" -> receiveOldest(server);
             case "tick" -> now += WorldSetup.TICK;
             case "late" -> deliverLate();
             case "start" ->
@@ -200,14 +205,19 @@ final class OwnershipWorld {
                 apply(server, setup.machine().tick(server.ownership, now), List.of());
                 claim(server, fate);
             }
-            case LOADING -> append(server, Batch.EMPTY, fate, false, false);
-            case ACTIVE, FREEING -> append(server, decide(server, work), fate, false, false);
+            case LOADING -> append(server, List.of(), fate, false, false);
+            case ACTIVE -> {
+                Batch batch = decide(server, work);
+                server.batches = plus(server.batches, batch);
+                append(server, List.of(batch), fate, false, false);
+            }
+            case FREEING -> append(server, List.of(), fate, false, false);
             case RESENDING -> {
                 apply(server, setup.machine().tick(server.ownership, now), List.of());
-                append(server, server.batch, fate, false, false);
+                append(server, server.batches, fate, false, false);
             }
-            case REWRITING -> append(server, Batch.EMPTY, fate, server.part == 1, false);
-            case YIELDING -> append(server, Batch.EMPTY, fate, false, true);
+            case REWRITING -> append(server, List.of(), fate, server.part == 1, false);
+            case YIELDING -> append(server, List.of(), fate, false, true);
             default -> throw new IllegalStateException("nothing to do");
         }
     }
@@ -221,14 +231,13 @@ final class OwnershipWorld {
         if (work == Work.NOTHING) {
             return new Batch(SimulatedServer.NONE, SimulatedServer.NONE, now);
         }
-        if (server.holder() != SimulatedServer.NONE && now < server.servingSince + WorldSetup.TTL) {
+        int client = work == Work.GRANT_0 ? 0 : 1;
+        boolean another = server.holder() != SimulatedServer.NONE && server.holder() != client;
+        if (another && now < server.servingSince + WorldSetup.TTL) {
             violated("a lease ended before its client could renew it");
         }
-        int client = work == Work.GRANT_0 ? 0 : 1;
         int entry = ++grants * 2 + client;
-        List<Integer> longer = new ArrayList<>(server.memory);
-        longer.add(entry);
-        server.memory = List.copyOf(longer);
+        server.memory = plus(server.memory, entry);
         server.leaseEnd = now + WorldSetup.TTL;
         return new Batch(entry, client, now);
     }
@@ -245,7 +254,7 @@ final class OwnershipWorld {
                 WorldSetup.TTL);
         if (server.cut || fate == Fate.CUT_BEFORE || fate == Fate.CUT_AND_LATE) {
             if (fate == Fate.CUT_AND_LATE) {
-                late = new Late(server.number, request, null, SimulatedServer.NONE, List.of());
+                late = new Late(server.number, request, null, List.of(), List.of());
             }
             cutOff(server, fate);
             apply(server, setup.machine().claimFailed(server.ownership, now), List.of());
@@ -253,7 +262,7 @@ final class OwnershipWorld {
         }
         Reply reply = execute(server, request);
         if (fate == Fate.REPEATED_LATE) {
-            late = new Late(server.number, request, null, SimulatedServer.NONE, List.of());
+            late = new Late(server.number, request, null, List.of(), List.of());
         } else if (!(reply.claim() instanceof ClaimReply.Claimed)) {
             writers--; // Nobody has seen it.
         }
@@ -279,7 +288,7 @@ final class OwnershipWorld {
             told[server.number] = false;
             settlingSince = -1;
         }
-        return new Reply(reply, true, log.content);
+        return new Reply(reply, null, log.content);
     }
 
     /** A server goes on with its memory over a takeover that the log forgot: the other server is gone or late. */
@@ -309,30 +318,60 @@ final class OwnershipWorld {
         return false;
     }
 
-    private void append(SimulatedServer server, Batch batch, Fate fate, boolean last, boolean yields) {
-        Phase phase = server.ownership.phase();
-        server.batch = phase == Phase.REWRITING || phase == Phase.LOADING || yields ? server.batch : batch;
+    private void append(SimulatedServer server, List<Batch> sent, Fate fate, boolean last, boolean yields) {
         server.beatAt = now;
         server.mustSend = false;
         server.ownership = announced(server.ownership, last);
         Ownership owner = server.ownership;
-        AppendRequest request = new AppendRequest(owner.granted().writer(), owner.seq() + 1, 0, 0, yields, last);
-        int entry = phase == Phase.ACTIVE || phase == Phase.RESENDING ? batch.entry() : SimulatedServer.NONE;
-        boolean lost = server.cut || fate == Fate.CUT_BEFORE || fate == Fate.CUT_AND_LATE || fate == Fate.REFUSED;
-        if (lost) {
-            if (fate == Fate.CUT_AND_LATE) {
-                late = new Late(server.number, null, request, entry, last ? server.memory : List.of());
-            }
+        long ahead = owner.phase() == Phase.ACTIVE ? owner.pending() : 1;
+        AppendRequest request = new AppendRequest(owner.granted().writer(), owner.seq() + ahead, 0, 0, yields, last);
+        List<Integer> entries =
+                sent.stream().filter(Batch::writes).map(Batch::entry).toList();
+        Late message = new Late(server.number, null, request, entries, last ? server.memory : List.of());
+        if (Set.of(Fate.CUT_AND_LATE, Fate.REPEATED_LATE, Fate.FLIES_LATE).contains(fate)) {
+            late = message;
+        }
+        if (server.cut || fate == Fate.CUT_BEFORE || fate == Fate.CUT_AND_LATE) {
             cutOff(server, fate);
-            AppendFailure failure = fate == Fate.REFUSED ? AppendFailure.REFUSED : AppendFailure.UNKNOWN;
-            failed(server, failure);
+            failed(server, AppendFailure.UNKNOWN);
+        } else if (fate == Fate.REFUSED) {
+            failed(server, AppendFailure.REFUSED);
+        } else if (fate == Fate.FLIES_REFUSED) {
+            fly(server, AppendFailure.REFUSED);
+        } else if (fate == Fate.FLIES_LATE) {
+            fly(server, AppendFailure.UNKNOWN);
+        } else {
+            AppendFailure failure = store(message) ? null : AppendFailure.UNKNOWN;
+            if (fate == Fate.FLIES || fate == Fate.FLIES_UNANSWERED) {
+                fly(server, fate == Fate.FLIES ? failure : AppendFailure.UNKNOWN);
+            } else {
+                receive(server, new Reply(null, failure, log.content), fate);
+            }
+        }
+    }
+
+    private void fly(SimulatedServer server, @Nullable AppendFailure failure) {
+        flights++;
+        server.flying = plus(server.flying, new Reply(null, failure, log.content));
+    }
+
+    /** A failure counts when every later outcome is there: after it none is in flight. */
+    private void receiveOldest(SimulatedServer server) {
+        List<Reply> flying = server.flying;
+        Reply oldest = flying.get(0);
+        if (oldest.failure() == null) {
+            server.flying = flying.subList(1, flying.size());
+            handle(server, oldest);
+            if (setup.planted().contains(Planted.ONE_REPLY_FOR_ALL)) {
+                server.flying.forEach(each -> handle(server, oldest));
+                server.flying = List.of();
+            }
             return;
         }
-        boolean stored = store(server.number, request, last ? server.memory : plus(log.content, entry));
-        if (fate == Fate.REPEATED_LATE) {
-            late = new Late(server.number, null, request, entry, last ? server.memory : List.of());
-        }
-        receive(server, new Reply(null, stored, log.content), fate);
+        boolean onlyLast = setup.planted().contains(Planted.OUTCOME_OF_THE_LAST);
+        boolean refused = (onlyLast ? flying.subList(flying.size() - 1, flying.size()) : flying)
+                .stream().allMatch(each -> each.failure() == AppendFailure.REFUSED);
+        failed(server, refused ? AppendFailure.REFUSED : AppendFailure.UNKNOWN);
     }
 
     private Ownership announced(Ownership owner, boolean last) {
@@ -342,16 +381,21 @@ final class OwnershipWorld {
         return last ? setup.machine().sentLast(owner) : setup.machine().sent(owner);
     }
 
-    private static List<Integer> plus(List<Integer> content, int entry) {
-        if (entry == SimulatedServer.NONE) {
-            return content;
-        }
-        List<Integer> longer = new ArrayList<>(content);
-        longer.add(entry);
+    private static <T> List<T> plus(List<T> list, T last) {
+        List<T> longer = new ArrayList<>(list);
+        longer.add(last);
         return List.copyOf(longer);
     }
 
-    private boolean store(int server, AppendRequest request, List<Integer> content) {
+    private boolean store(Late message) {
+        AppendRequest request = Objects.requireNonNull(message.append());
+        int server = message.server();
+        List<Integer> content = message.rewritten();
+        if (!request.switches()) {
+            List<Integer> longer = new ArrayList<>(log.content);
+            longer.addAll(message.entries());
+            content = List.copyOf(longer);
+        }
         boolean stored = log.append(request, content, now);
         if (!stored) {
             return false;
@@ -390,10 +434,19 @@ final class OwnershipWorld {
             case PAUSED_AFTER -> {
                 server.paused = true;
                 server.bidAt = SimulatedServer.NONE;
-                server.reply = reply;
+                if (server.flying.isEmpty()) {
+                    server.reply = reply;
+                } else {
+                    fly(server, reply.failure());
+                }
             }
-            case REPEATED_LATE -> handle(server, reply);
-            default -> handle(server, reply);
+            default -> {
+                if (server.flying.isEmpty()) {
+                    handle(server, reply);
+                } else {
+                    fly(server, reply.failure());
+                }
+            }
         }
     }
 
@@ -409,7 +462,7 @@ final class OwnershipWorld {
                 judgeMemory(server, claimed, step, reply.content());
             }
             apply(server, step, reply.content());
-        } else if (!reply.stored()) {
+        } else if (reply.failure() != null) {
             failed(server, AppendFailure.UNKNOWN);
         } else if (server.ownership.phase() == Phase.FREEING) {
             apply(server, machine.probed(server.ownership), reply.content());
@@ -428,13 +481,15 @@ final class OwnershipWorld {
     }
 
     private void failed(SimulatedServer server, AppendFailure failure) {
+        server.flying = List.of();
         boolean forgets = setup.planted().contains(Planted.OTHER_BATCH);
-        if (forgets && server.ownership.phase() == Phase.ACTIVE && server.batch.entry() >= 0) {
-            server.memory = server.memory.stream()
-                    .filter(entry -> entry != server.batch.entry())
-                    .toList();
-            server.ownership = server.ownership.withPending(false);
-            server.batch = Batch.EMPTY;
+        if (forgets
+                && server.ownership.phase() == Phase.ACTIVE
+                && server.batches.get(0).writes()) {
+            int entry = server.batches.get(0).entry();
+            server.memory = server.memory.stream().filter(each -> each != entry).toList();
+            server.ownership = server.ownership.withPending(0);
+            server.batches = List.of();
             return;
         }
         apply(server, setup.machine().appendFailed(server.ownership, failure, now), List.of());
@@ -453,8 +508,11 @@ final class OwnershipWorld {
             violated("memory " + memory + " is kept over the history " + content);
         }
         int missing = memory.size() - content.size();
-        boolean resends = step.actions().contains(OwnershipAction.RESEND) && server.batch.entry() >= 0;
-        if (!step.actions().contains(OwnershipAction.REWRITE) && missing != (resends ? 1 : 0)) {
+        int from = server.batches.size() - step.next().pending();
+        long resent = step.actions().contains(OwnershipAction.RESEND)
+                ? server.batches.stream().skip(from).filter(Batch::writes).count()
+                : 0;
+        if (!step.actions().contains(OwnershipAction.REWRITE) && missing != resent) {
             violated("memory " + memory + " goes on from " + content + " after " + claimed);
         }
     }
@@ -467,12 +525,12 @@ final class OwnershipWorld {
                 case LOAD -> {
                     server.memory = content;
                     server.recoveringUntil = 0;
-                    server.batch = Batch.EMPTY;
+                    server.batches = List.of();
                 }
                 case SERVE, SERVE_FREEING -> serve(server, content);
                 case DROP -> {
                     server.memory = List.of();
-                    server.batch = Batch.EMPTY;
+                    server.batches = List.of();
                 }
                 case RESEND, REWRITE, YIELD -> server.mustSend = true;
                 case CLAIM, SUSPEND, STOP -> {}
@@ -492,15 +550,18 @@ final class OwnershipWorld {
     }
 
     private void acknowledge(SimulatedServer server, List<Integer> content) {
-        Batch batch = server.batch;
-        server.batch = Batch.EMPTY;
-        if (batch.entry() >= 0) {
+        if (server.batches.isEmpty()) {
+            return;
+        }
+        Batch batch = server.batches.get(0);
+        server.batches = server.batches.subList(1, server.batches.size());
+        if (batch.writes()) {
             if (!content.contains(batch.entry())) {
                 violated("acknowledged " + batch + ", and the log holds " + content);
             }
             acknowledged = plus(acknowledged, batch.entry());
         }
-        if (batch.client() >= 0 && (batch.entry() >= 0 || belief[batch.client()] > now)) {
+        if (batch.client() >= 0 && (batch.writes() || belief[batch.client()] > now)) {
             believe(server, batch.client(), batch.decidedAt());
         }
     }
@@ -531,9 +592,7 @@ final class OwnershipWorld {
                 settlingSince = -1;
             }
         } else if (message.append() != null) {
-            boolean switches = message.append().switches();
-            List<Integer> next = switches ? message.rewritten() : plus(log.content, message.entry());
-            store(message.server(), message.append(), next);
+            store(message);
         }
     }
 
@@ -550,7 +609,8 @@ final class OwnershipWorld {
                 .add(belief[1])
                 .add(acknowledged)
                 .add(grants)
-                .add(faults);
+                .add(faults)
+                .add(flights);
         digest.add(tickBegins).add(happened.hashCode());
         digest.add(writers)
                 .add(lastWriter.low())
@@ -566,7 +626,7 @@ final class OwnershipWorld {
         }
         digest.add(late != null);
         if (late != null) {
-            digest.add(late.server()).add(late.entry());
+            digest.add(late.server()).add(late.entries());
             digest.add(
                     late.append() == null
                             ? 0

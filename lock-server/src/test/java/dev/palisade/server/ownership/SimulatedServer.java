@@ -1,6 +1,7 @@
 package dev.palisade.server.ownership;
 
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A lock server's process: the state machine under test, and a memory that is one lock. */
@@ -8,11 +9,15 @@ final class SimulatedServer {
     static final int NONE = -1;
 
     /** What came back from the log, and the log's content at that moment. */
-    record Reply(@Nullable ClaimReply claim, boolean stored, List<Integer> content) {}
+    record Reply(@Nullable ClaimReply claim, @Nullable AppendFailure failure, List<Integer> content) {}
 
     /** What the batch on its way is worth to its client. */
     record Batch(int entry, int client, long decidedAt) {
         static final Batch EMPTY = new Batch(NONE, NONE, 0);
+
+        boolean writes() {
+            return entry >= 0;
+        }
     }
 
     final int number;
@@ -25,7 +30,11 @@ final class SimulatedServer {
     /** Entries of grants: number * 2 + client. */
     List<Integer> memory = List.of();
 
-    Batch batch = Batch.EMPTY;
+    /** That are not acknowledged, the oldest first. */
+    List<Batch> batches = List.of();
+    /** Outcomes that the server has not received, the oldest first. */
+    List<Reply> flying = List.of();
+
     long leaseEnd;
     long recoveringUntil;
     long servingSince;
@@ -54,7 +63,8 @@ final class SimulatedServer {
         this.ownership = other.ownership;
         this.returning = other.returning;
         this.memory = other.memory;
-        this.batch = other.batch;
+        this.batches = other.batches;
+        this.flying = other.flying;
         this.leaseEnd = other.leaseEnd;
         this.recoveringUntil = other.recoveringUntil;
         this.servingSince = other.servingSince;
@@ -108,7 +118,13 @@ final class SimulatedServer {
                 .add(o.wakeMillis())
                 .add(o.refusedSinceMillis());
         digest.add(o.claimed() == null ? 0 : o.claimed().writer().low());
-        digest.add(memory).add(batch.entry()).add(batch.client()).add(batch.decidedAt());
+        digest.add(memory).add(batches.size()).add(flying.size());
+        for (Batch batch : batches) {
+            digest.add(batch.entry()).add(batch.client()).add(batch.decidedAt());
+        }
+        for (Reply each : flying) {
+            digest.add(Objects.hashCode(each.failure())).add(each.content());
+        }
         digest.add(leaseEnd)
                 .add(recoveringUntil)
                 .add(servingSince)
@@ -116,7 +132,7 @@ final class SimulatedServer {
                 .add(beatAt);
         digest.add(reply != null);
         if (reply != null) {
-            digest.add(reply.stored()).add(reply.content());
+            digest.add(reply.failure() == null).add(reply.content());
             digest.add(reply.claim() == null ? 0 : reply.claim().hashCode());
         }
     }

@@ -79,11 +79,24 @@ final class WorldChoices {
     }
 
     private void addActs(List<WorldStep> steps, SimulatedServer server) {
+        if (!server.flying.isEmpty()) {
+            steps.add(WorldStep.of("receive", server.number));
+            if (!maySendAnother(server)) {
+                return;
+            }
+        }
         for (Work work : works(server)) {
             for (Fate fate : fates(server)) {
                 steps.add(new WorldStep("act", server.number, work, fate));
             }
         }
+    }
+
+    private boolean maySendAnother(SimulatedServer server) {
+        return server.reply == null
+                && server.ownership.phase() == Phase.ACTIVE
+                && !server.ownership.stopping()
+                && server.flying.size() == 1;
     }
 
     private void addLogFaults(List<WorldStep> steps) {
@@ -127,6 +140,7 @@ final class WorldChoices {
             return false;
         }
         return server.reply != null
+                || !server.flying.isEmpty()
                 || switch (server.ownership.phase()) {
                     case STANDBY, SUSPENDED -> server.ownership.wakeMillis() <= world.now;
                     case LOADING ->
@@ -159,15 +173,27 @@ final class WorldChoices {
             if (holder != 1) {
                 works.add(Work.GRANT_1);
             }
+        } else if (!free && world.setup.flights() > 0 && world.grants < world.setup.grants()) {
+            works.add(holder == 0 ? Work.GRANT_0 : Work.GRANT_1); // Once more: a batch that writes.
         }
         return works;
     }
 
     private List<Fate> fates(SimulatedServer server) {
-        List<Fate> fates = new ArrayList<>(List.of(Fate.ARRIVES));
+        boolean others = !server.flying.isEmpty();
+        List<Fate> fates = new ArrayList<>();
+        if (!others) {
+            fates.add(Fate.ARRIVES);
+        }
         boolean matters = !server.ownership.past().isNone() || server.ownership.phase() != Phase.STANDBY;
         if (server.cut || server.reply != null) {
             return fates;
+        }
+        if (world.flights < world.setup.flights()
+                && !world.acknowledged.isEmpty()
+                && server.ownership.phase() == Phase.ACTIVE
+                && !server.ownership.stopping()) {
+            addFlying(fates);
         }
         if (may(Fault.CUT) && matters) {
             fates.add(Fate.CUT_BEFORE);
@@ -180,9 +206,22 @@ final class WorldChoices {
         if (may(Fault.PAUSE)) {
             fates.add(Fate.PAUSED_AFTER);
         }
-        if (may(Fault.REFUSE) && server.ownership.phase() == Phase.ACTIVE) {
+        if (may(Fault.REFUSE) && server.ownership.phase() == Phase.ACTIVE && !others) {
             fates.add(Fate.REFUSED);
         }
         return fates;
+    }
+
+    private void addFlying(List<Fate> fates) {
+        fates.add(Fate.FLIES);
+        if (may(Fault.CUT)) {
+            fates.add(Fate.FLIES_UNANSWERED);
+        }
+        if (may(Fault.LATE) && world.late == null) {
+            fates.add(Fate.FLIES_LATE);
+        }
+        if (may(Fault.REFUSE)) {
+            fates.add(Fate.FLIES_REFUSED);
+        }
     }
 }

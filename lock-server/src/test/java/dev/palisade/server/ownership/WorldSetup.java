@@ -10,6 +10,7 @@ import java.util.Set;
  * @param repeats whether a kind of fault may come again
  * @param ticks after which nothing more is looked at
  * @param loadTicks how long loading takes
+ * @param flights how many replies may be received later than another batch is sent
  */
 record WorldSetup(
         LogRules rules,
@@ -21,6 +22,7 @@ record WorldSetup(
         boolean repeats,
         int ticks,
         int loadTicks,
+        int flights,
         Set<Planted> planted) {
     static final long TICK = 1_000;
     /** Of a lease, and of a recovery window. */
@@ -61,15 +63,20 @@ record WorldSetup(
         /** Leases are at their full length when the claim is granted, not when loading has finished. */
         LEASES_FROM_THE_CLAIM,
         /** A batch without a reply is taken for not stored, and the next one has its number. */
-        OTHER_BATCH
+        OTHER_BATCH,
+        /** One reply is taken for the reply to all batches in flight. */
+        ONE_REPLY_FOR_ALL,
+        /** Batches count as refused if the last one was, whatever the outcome of those before. */
+        OUTCOME_OF_THE_LAST
     }
 
     WorldSetup with(Planted fault) {
-        return new WorldSetup(rules, machine, resumes, kinds, faults, grants, repeats, ticks, loadTicks, Set.of(fault));
+        return new WorldSetup(
+                rules, machine, resumes, kinds, faults, grants, repeats, ticks, loadTicks, flights, Set.of(fault));
     }
 
     WorldSetup with(int newGrants, int newTicks, int newLoadTicks) {
         return new WorldSetup(
-                rules, machine, resumes, kinds, faults, newGrants, repeats, newTicks, newLoadTicks, planted);
+                rules, machine, resumes, kinds, faults, newGrants, repeats, newTicks, newLoadTicks, flights, planted);
     }
 }

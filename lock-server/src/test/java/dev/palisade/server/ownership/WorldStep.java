@@ -22,7 +22,12 @@ record WorldStep(String what, int server, Work work, Fate fate) {
         CUT_AND_LATE(Fault.LATE),
         REPEATED_LATE(Fault.LATE),
         PAUSED_AFTER(Fault.PAUSE),
-        REFUSED(Fault.REFUSE);
+        REFUSED(Fault.REFUSE),
+        /** The reply is received later; another batch may be sent before. */
+        FLIES(null),
+        FLIES_UNANSWERED(Fault.CUT),
+        FLIES_LATE(Fault.LATE),
+        FLIES_REFUSED(Fault.REFUSE);
 
         private final @Nullable Fault fault;
 

@@ -85,7 +85,9 @@ class LogFunctionsTest {
                 "and not misses(past, position_of(head)) | ",
                 "(not last or same_position(last.at, found) or covers(past, last.at)) | true",
                 "and (whole or past.resumes) | ",
-                "found.seq <= position.seq | true",
+                "one.seq <= other.seq | true",
+                "if i ~= 2 and is_up_to(found, position) then | if false then",
+                "or is_unconfirmed(past, found) | or same_position(found, past.unconfirmed)",
                 "if age < millis then | if false then",
                 "math.max(before.term, past.term) | past.term",
                 "before.since <= now then | true then",
@@ -281,6 +283,15 @@ class LogFunctionsTest {
             List<Position> earlier = new ArrayList<>();
             for (int i = random.nextInt(4); i > 0; i--) {
                 earlier.add(position());
+            }
+            if (state.position().seq() > 1 && random.nextInt(4) == 0) {
+                Position at = state.position(); // Some of the batches in flight are stored.
+                return new Past(
+                        term,
+                        random.nextBoolean(),
+                        random.nextBoolean() ? new Position(at.writer(), at.seq() - 1) : position(),
+                        new Position(at.writer(), at.seq() + random.nextInt(2)),
+                        earlier);
             }
             return new Past(
                     Math.max(1, term - random.nextInt(4) + 1),
