@@ -6,7 +6,7 @@
 -- has written, and a head that has moved says that the whole batch is stored.
 
 -- Rises with every change. A newer library still answers the calls of the one before.
-local VERSION = 5
+local VERSION = 6
 -- Of the keys. A head with a larger one is of a later release.
 local FORMAT = 1
 local HASHES = 256

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Queue whose batches are processed by one thread at a time: its own, which also comes when time alone has something to decide; or,
  * where a batch does not block, the thread that has asked for a few things together, so that no other has to wake up for them.
- * A batch may wait for a reply: then nothing more is processed until the thread that brings the reply does so. Knows nothing of locks.
+ * Batches may wait for replies: with enough of them nothing more is processed until the thread that brings a reply does so. Knows
+ * nothing of locks.
  */
 final class CombiningExecutor<T> {
     private static final int BATCH_MAX = 4_096;
@@ -46,9 +47,17 @@ final class CombiningExecutor<T> {
         /** Whether the next batch may block: then the own thread takes it. Called in a turn. */
         boolean mayBlock();
 
-        /** Whether the last batch waits for a reply: {@link #decide} is called with nothing meanwhile. Thread-safe. */
+        /** Whether a batch waits for a reply. Thread-safe. */
         default boolean isWaiting() {
             return false;
+        }
+
+        /**
+         * Whether so many batches wait for replies that no other is processed with {@code asked} things: {@link #decide} is called with
+         * nothing meanwhile. Thread-safe.
+         */
+        default boolean isFull(int asked) {
+            return isWaiting();
         }
 
         /** Whether that reply is there, for {@link #decide} to take. Thread-safe. */
@@ -84,9 +93,7 @@ final class CombiningExecutor<T> {
             return false;
         }
         asked.add(something);
-        if (asking.get() == null
-                && !processor.isWaiting()
-                && !processor.isReplied()) { // Else whoever takes the reply looks.
+        if (asking.get() == null && !isFull() && !processor.isReplied()) { // Else whoever takes the reply looks.
             wakeOwn(Long.MIN_VALUE);
         }
         return true;
@@ -119,7 +126,11 @@ final class CombiningExecutor<T> {
     }
 
     private boolean hasWork() {
-        return processor.isReplied() || (!asked.isEmpty() && !processor.isWaiting());
+        return processor.isReplied() || (!asked.isEmpty() && !isFull());
+    }
+
+    private boolean isFull() {
+        return processor.isFull(count.get());
     }
 
     private boolean isDone() {
@@ -222,7 +233,7 @@ final class CombiningExecutor<T> {
 
     private void decide() {
         batch.clear(); // A turn that failed left it.
-        boolean waits = processor.isWaiting() || processor.isReplied(); // The reply first, then what was asked.
+        boolean waits = isFull() || processor.isReplied(); // The reply first, then what was asked.
         for (T something = waits ? null : withdraw(); something != null; something = withdraw()) {
             batch.add(something);
             if (batch.size() == BATCH_MAX) {

@@ -98,7 +98,11 @@ public interface FencedLog extends AutoCloseable {
         void replied(@Nullable LogFailure failure);
     }
 
-    /** Syncs as {@link #sync} does, but does not wait for the outcome. Nothing else may be asked of the log before it is there. */
+    /**
+     * Syncs as {@link #sync} does, but does not wait for the outcome. More may be written and sent meanwhile: a batch is stored only after
+     * all that were sent before it. Nothing else may be asked of the log before every outcome is there. What was sent and is not stored
+     * is part of the next {@link #sync}.
+     */
     default void send(long tokens, Sent sent) {
         LogFailure failure = null;
         try {

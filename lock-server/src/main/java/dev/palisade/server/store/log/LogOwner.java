@@ -7,6 +7,8 @@ import dev.palisade.server.ownership.OwnershipAction;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.ownership.OwnershipStep;
 import dev.palisade.server.store.StoreUnusable;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,6 +21,8 @@ import org.slf4j.LoggerFactory;
 final class LogOwner {
     /** The claim is kept by an empty batch when there was none for so long. */
     static final long IDLE_MILLIS = 400;
+    /** Batches that are sent before the oldest of them is known to be stored: while one travels, the next is decided. */
+    static final int IN_FLIGHT_MAX = 2;
     /** A log that cannot be read is claimed again after this time. */
     private static final long UNUSABLE_MILLIS = 10_000;
 
@@ -28,18 +32,28 @@ final class LogOwner {
     private final OwnershipMachine machine;
     private final LongSupplier millis;
     private final Duties duties;
-    private Ownership state;
+    /** Changed in turns. */
+    private volatile Ownership state;
+
     private long tokens;
     private long appendedMillis;
     private long notBeforeMillis = Long.MIN_VALUE;
     private String why = "it has not claimed the log yet";
     private String activeAddress = "";
-    /** Whether a batch was sent whose outcome was not received. */
-    private volatile boolean sending;
-    /** Whether that outcome is there. Written after {@link #outcome}. */
-    private volatile boolean replied;
+    /** Batches whose outcomes were not received, the oldest first. Changed in turns. */
+    private volatile List<InFlight> flying = List.of();
 
-    private @Nullable LogFailure outcome;
+    private static final class InFlight {
+        /** Written after the outcome. */
+        volatile boolean replied;
+
+        @Nullable
+        LogFailure failure;
+
+        boolean failed() {
+            return replied && failure != null;
+        }
+    }
 
     /** What an owner does with its memory. */
     interface Duties {
@@ -53,10 +67,10 @@ final class LogOwner {
          */
         void serve(ClaimReply.Claimed claimed, boolean freeing);
 
-        /** Runs no command: the memory stays, and so does the batch whose sync failed. */
+        /** Runs no command: the memory stays, and so do the batches whose sync failed. */
         void suspend(String why);
 
-        /** The batch that was synced last is stored: its results may be told. */
+        /** The oldest batch that was synced is stored: its results may be told. */
         void acknowledge();
 
         /**
@@ -114,34 +128,49 @@ final class LogOwner {
     void send(long issued, Runnable onReply) {
         tokens = issued;
         state = machine.sent(state);
-        sending = true;
+        InFlight sent = new InFlight();
+        List<InFlight> longer = new ArrayList<>(flying);
+        longer.add(sent);
+        flying = List.copyOf(longer);
         log.send(issued, failure -> {
-            outcome = failure;
-            replied = true;
+            sent.failure = failure;
+            sent.replied = true;
             onReply.run();
         });
     }
 
-    /** Whether the outcome of a batch has to be waited for. Thread-safe. */
+    /** Whether the outcome of a batch was not received. Thread-safe. */
     boolean isWaiting() {
-        return sending && !replied;
+        return !flying.isEmpty();
     }
 
-    /** Whether there is an outcome to receive. Thread-safe. */
+    /** Whether no batch may be sent before an outcome is received. Thread-safe, in so far as it may be true a moment too late. */
+    boolean isFull() {
+        List<InFlight> now = flying;
+        return now.size() >= (onlySends() ? IN_FLIGHT_MAX : 1) || now.stream().anyMatch(InFlight::failed);
+    }
+
+    /** Whether there is an outcome to receive. A failure counts when none is in flight any more. Thread-safe. */
     boolean isReplied() {
-        return replied;
+        List<InFlight> now = flying;
+        return !now.isEmpty()
+                && now.get(0).replied
+                && (!now.get(0).failed() || now.stream().allMatch(each -> each.replied));
     }
 
-    /** Takes the outcome of the batch that was sent. {@link Duties} learns what came of it. */
+    /** Takes the outcome of the oldest batch; that of all, if it failed. {@link Duties} learns what came of it. */
     void receive() {
-        LogFailure failure = outcome;
-        sending = false;
-        replied = false;
+        List<InFlight> received = flying;
+        LogFailure failure = received.get(0).failure;
         if (failure == null) {
+            flying = received.subList(1, received.size());
             appended();
-        } else {
-            failed(failure);
+            return;
         }
+        flying = List.of();
+        boolean refused = received.stream()
+                .allMatch(each -> each.failure != null && each.failure.kind() == AppendFailure.REFUSED);
+        failed(refused ? failure : LogFailure.unknown(failure.line()));
     }
 
     /** Ends the claim if there is one, and every other duty. */

@@ -69,8 +69,10 @@ public final class LoggedStore implements LockStore {
 
     /** Touched in turns only, once there are any, but for its counters. Null while the log is another's. */
     private volatile @Nullable LockTable table;
-    /** Of the batch whose sync is not acknowledged. */
-    private @Nullable SyncedResults synced;
+    /** Of the batches whose sync is not acknowledged, the oldest first. Touched in turns only. */
+    private final List<SyncedResults> synced = new ArrayList<>();
+    /** How much was asked in the batch that was sent last. */
+    private volatile int sentSize;
 
     private boolean freeing;
 
@@ -379,6 +381,12 @@ public final class LoggedStore implements LockStore {
         }
 
         @Override
+        public boolean isFull(int asked) {
+            // A smaller batch costs the log as much as a larger one, and would be followed by one still smaller.
+            return owner != null && (owner.isFull() || (owner.isWaiting() && asked < sentSize));
+        }
+
+        @Override
         public boolean isReplied() {
             return owner != null && owner.isReplied();
         }
@@ -395,8 +403,10 @@ public final class LoggedStore implements LockStore {
     }
 
     private long nextDueMillis() {
+        if (owner != null && owner.isWaiting()) {
+            return Long.MAX_VALUE; // Whoever brings the reply looks.
+        }
         LockTable locks = table;
-        SyncedResults waiting = synced;
         long due = locks == null || refusal != null ? Long.MAX_VALUE : locks.nextDueMillis();
         if (due != Long.MAX_VALUE) {
             due += monotonicMillis() - clock.nowMillis();
@@ -404,15 +414,17 @@ public final class LoggedStore implements LockStore {
         if (owner != null) {
             due = Math.min(due, owner.nextDueMillis());
         }
-        return waiting == null ? due : Math.min(due, waiting.dueMillis());
+        for (SyncedResults waiting : synced) {
+            due = Math.min(due, waiting.dueMillis());
+        }
+        return due;
     }
 
     private void decide(List<Pending<?>> asked) {
-        if (owner != null && owner.isReplied()) {
-            owner.receive(); // What was asked meanwhile is a batch of its own.
-            return;
-        }
-        if (owner != null && owner.isWaiting()) {
+        if (owner != null && asked.isEmpty() && owner.isWaiting()) { // Time alone sends no second batch.
+            if (owner.isReplied()) {
+                owner.receive(); // What was asked meanwhile is a batch of its own.
+            }
             return;
         }
         boolean ready = owner == null || owner.isReady();
@@ -432,7 +444,8 @@ public final class LoggedStore implements LockStore {
             if (!asked.isEmpty() || batch.written || !batch.changes.isEmpty() || owner.isIdle()) {
                 List<CompletableFuture<?>> futures = new ArrayList<>(asked.size());
                 asked.forEach(pending -> futures.add(pending.future()));
-                synced = new SyncedResults(answers, batch.changes, futures, monotonicMillis() + storeTimeoutMillis);
+                synced.add(new SyncedResults(answers, batch.changes, futures, monotonicMillis() + storeTimeoutMillis));
+                sentSize = asked.size();
                 owner.send(locks.tokens().last(), executor::replied);
             }
             return;
@@ -474,11 +487,13 @@ public final class LoggedStore implements LockStore {
             pending.future()
                     .completeExceptionally(refused != null ? refused : StoreFailure.unavailable("try again later"));
         }
-        SyncedResults waiting = synced;
-        if (waiting != null && monotonicMillis() >= waiting.dueMillis()) {
+        synced.replaceAll(waiting -> {
+            if (monotonicMillis() < waiting.dueMillis()) {
+                return waiting;
+            }
             waiting.outcomeUnknown("the log did not acknowledge the batch within " + storeTimeoutMillis + " ms");
-            synced = new SyncedResults(List.of(), waiting.changes(), List.of(), Long.MAX_VALUE);
-        }
+            return new SyncedResults(List.of(), waiting.changes(), List.of(), Long.MAX_VALUE);
+        });
     }
 
     private static StoreFailure stopping() {
@@ -493,7 +508,7 @@ public final class LoggedStore implements LockStore {
     private final class Tenure implements LogOwner.Duties {
         @Override
         public long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
-            synced = null;
+            forget("the log did not take the batch");
             return LoggedStore.this.load(claimed);
         }
 
@@ -518,11 +533,8 @@ public final class LoggedStore implements LockStore {
 
         @Override
         public void acknowledge() {
-            SyncedResults stored = synced;
-            synced = null;
-            if (stored != null) {
-                tell(stored.replies(), stored.changes());
-            }
+            SyncedResults stored = synced.remove(0);
+            tell(stored.replies(), stored.changes());
         }
 
         @Override
@@ -536,16 +548,17 @@ public final class LoggedStore implements LockStore {
             refusal = refused;
             sinceMillis = clock.nowMillis();
             table = null;
-            SyncedResults lost = synced;
-            synced = null;
-            if (lost != null) {
-                lost.outcomeUnknown("another lock server owns the log now");
-            }
+            forget("another lock server owns the log now");
             Listener hears = listener;
             if (hears != null) {
                 safely(() -> hears.deposed(refused));
             }
         }
+    }
+
+    private void forget(String why) {
+        synced.forEach(each -> each.outcomeUnknown(why));
+        synced.clear();
     }
 
     private void tell(List<Runnable> answers, List<CommandBatch.Change> changes) {

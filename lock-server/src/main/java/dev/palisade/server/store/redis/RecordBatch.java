@@ -46,7 +46,22 @@ final class RecordBatch {
     }
 
     private Hash hashOf(long id) {
-        return hashes.computeIfAbsent(hash(id), number -> new Hash());
+        return hashOf(hash(id));
+    }
+
+    private Hash hashOf(int number) {
+        return hashes.computeIfAbsent(number, fresh -> new Hash());
+    }
+
+    /** Adds what was written after this batch. */
+    void add(RecordBatch later) {
+        growth += later.growth;
+        later.hashes.forEach((number, more) -> {
+            Hash hash = hashOf(number);
+            hash.written.putAll(more.written);
+            hash.written.keySet().removeAll(more.deleted);
+            hash.deleted.addAll(more.deleted);
+        });
     }
 
     /** Number of the hash that has record {@code id}. */

@@ -12,9 +12,11 @@ import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -59,6 +61,9 @@ public final class RedisLog implements FencedLog {
     private boolean begun;
     private boolean frees;
     private RecordBatch batch = new RecordBatch();
+    /** Batches that were sent and are not known to be stored, the oldest first. */
+    private final Deque<SentBatch> sent = new ArrayDeque<>();
+
     private String lastTold = "";
     /** As it was when it was asked last; empty if there was no reply. */
     private volatile Optional<StoreStatus.SharedLog> status = Optional.empty();
@@ -67,7 +72,22 @@ public final class RedisLog implements FencedLog {
     /** Of the last claim that was granted. */
     private @Nullable Reply granted;
     /** Of a call after which the primary has to be located again. */
-    private @Nullable Reply suspected;
+    private volatile @Nullable Reply suspected;
+
+    private static final class SentBatch {
+        final AppendRequest request;
+        final RecordBatch records;
+        /** Of all records after it; {@link LogWords#UNKNOWN} if that is not known. */
+        final long parts;
+        /** Set by the thread of the link. */
+        volatile boolean stored;
+
+        SentBatch(AppendRequest request, RecordBatch records, long partsBefore) {
+            this.request = request;
+            this.records = records;
+            this.parts = partsBefore == LogWords.UNKNOWN ? LogWords.UNKNOWN : partsBefore + records.growth();
+        }
+    }
 
     /** One part of a record, as it was read. */
     private record Part(long id, int index, ByteBuffer body) {}
@@ -159,7 +179,7 @@ public final class RedisLog implements FencedLog {
     @Override
     public void damaged() throws LogFailure {
         damaged = true;
-        batch = new RecordBatch();
+        forget();
         endClaim();
         String line = "Redis " + uri() + " has lost records of the log under " + keys.head()
                 + "; leases of unknown locks are restored by their clients within the recovery window";
@@ -201,7 +221,7 @@ public final class RedisLog implements FencedLog {
             tellOnce("log_settles");
         } else if (read instanceof ClaimReply.Claimed claimed) {
             if (!claimed.mine()) {
-                batch = new RecordBatch(); // Of a memory that counts no more.
+                forget(); // Batches of a memory that counts no more.
                 storedParts = LogWords.parts(answer);
                 comparesParts = claimed.whole();
             }
@@ -213,7 +233,7 @@ public final class RedisLog implements FencedLog {
             }
             generation = LogWords.generation(answer);
             granted = reply;
-            owns(claimed, past);
+            owns(claimed);
             tell(claimed);
         }
         return read;
@@ -285,17 +305,43 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    private void owns(ClaimReply.Claimed claimed, Past past) {
+    private void owns(ClaimReply.Claimed claimed) {
         Position found = claimed.position();
+        for (SentBatch each : sent) {
+            each.stored = each.request.writer().equals(found.writer()) && each.request.seq() <= found.seq();
+        }
+        takeBack();
         writer = claimed.writer();
         seq = 0;
         storedTokens = claimed.tokens();
         owned = true;
         begun = !found.equals(Position.NONE);
-        if (begun && found.equals(past.unconfirmed())) {
-            storedParts = partsAfterBatch();
-            batch = new RecordBatch();
+    }
+
+    /** What is not stored is part of the next batch. */
+    private void takeBack() {
+        dropStored();
+        if (!sent.isEmpty()) {
+            RecordBatch all = new RecordBatch();
+            sent.forEach(each -> all.add(each.records));
+            all.add(batch);
+            batch = all;
+            sent.clear();
         }
+    }
+
+    private void dropStored() {
+        for (SentBatch oldest = sent.peek(); oldest != null && oldest.stored; oldest = sent.peek()) {
+            seq = oldest.request.seq();
+            storedTokens = oldest.request.tokensAfter();
+            storedParts = oldest.parts;
+            sent.remove();
+        }
+    }
+
+    private void forget() {
+        batch = new RecordBatch();
+        sent.clear();
     }
 
     /** A takeover is known to a replica, so that its promotion does not bring the former owner back. */
@@ -323,6 +369,7 @@ public final class RedisLog implements FencedLog {
 
     @Override
     public void load(Loader loader) throws StoreUnusable, LogFailure {
+        takeBack();
         batch = new RecordBatch();
         List<Part> parts = new ArrayList<>();
         for (int from = 0; from < RecordBatch.HASHES; from += READS) {
@@ -427,52 +474,58 @@ public final class RedisLog implements FencedLog {
 
     @Override
     public void endClaim() throws LogFailure {
-        append(storedTokens, true);
+        append(0, true);
     }
 
     @Override
-    public void send(long tokens, Sent sent) {
-        AppendRequest request = next(tokens, false);
-        Reply reply = call(request);
+    public void send(long tokens, Sent whenReplied) {
+        dropStored();
+        SentBatch next = next(tokens, false);
+        Reply reply = call(next);
         // What clients asked meanwhile may wait in their sockets still: read first, it is part of the next batch.
         var unused = reply.whenComplete((answer, failure) -> link.later(
-                () -> sent.replied(failure == null ? outcome(request, reply, answer) : failure(reply, failure))));
+                () -> whenReplied.replied(failure == null ? outcome(next, reply, answer) : failure(reply, failure))));
     }
 
     private void append(long tokens, boolean yields) throws LogFailure {
-        AppendRequest request = next(tokens, yields);
-        Reply reply = call(request);
-        LogFailure failure = outcome(request, reply, await(reply));
+        takeBack();
+        SentBatch next = next(tokens, yields);
+        Reply reply = call(next);
+        LogFailure failure = outcome(next, reply, await(reply));
         if (failure != null) {
             throw failure;
         }
+        dropStored();
     }
 
-    private AppendRequest next(long tokens, boolean yields) {
-        return new AppendRequest(writer, seq + 1, storedTokens, Math.max(tokens, storedTokens), yields, false);
+    /** After those that are in flight. */
+    private SentBatch next(long tokens, boolean yields) {
+        SentBatch last = sent.peekLast();
+        long after = last == null ? seq : last.request.seq();
+        long before = last == null ? storedTokens : last.request.tokensAfter();
+        SentBatch next = new SentBatch(
+                new AppendRequest(writer, after + 1, before, Math.max(tokens, before), yields, false),
+                batch,
+                last == null ? storedParts : last.parts);
+        sent.add(next);
+        batch = new RecordBatch();
+        return next;
     }
 
-    private Reply call(AppendRequest request) {
-        List<byte[]> words = LogWords.append(request, config.claimMillis());
-        batch.addTo(words);
-        words.add(LogWords.number(partsAfterBatch()));
-        return link.call(frees ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.of(generation, batch), words);
-    }
-
-    private long partsAfterBatch() {
-        return storedParts == LogWords.UNKNOWN ? LogWords.UNKNOWN : storedParts + batch.growth();
+    private Reply call(SentBatch next) {
+        List<byte[]> words = LogWords.append(next.request, config.claimMillis());
+        next.records.addTo(words);
+        words.add(LogWords.number(next.parts));
+        return link.call(frees ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.of(generation, next.records), words);
     }
 
     /** What Redis answered to an append: null if the batch is stored. */
-    private @Nullable LogFailure outcome(AppendRequest request, Reply reply, List<Object> answer) {
+    private @Nullable LogFailure outcome(SentBatch next, Reply reply, List<Object> answer) {
         if (!LogWords.isStored(answer)) {
             suspected = reply;
             return LogFailure.unknown("Redis " + uri() + " did not store a batch: " + LogWords.text(answer, 1));
         }
-        seq = request.seq();
-        storedTokens = request.tokensAfter();
-        storedParts = partsAfterBatch();
-        batch = new RecordBatch();
+        next.stored = true;
         return null;
     }
 

@@ -16,7 +16,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -198,7 +200,7 @@ class FencedLogContractTest {
 
     @ParameterizedTest
     @EnumSource(names = {"MEMORY", "REDIS"})
-    void aBatchThatWasStoredIsForgottenByTheClaimAndSentAgainIfNot(Kind kind) throws Exception {
+    void aBatchThatWasNotStoredIsPartOfTheNextAfterTheClaim(Kind kind) throws Exception {
         FencedLog log = open(kind, "a:1");
         Claimed first = (Claimed) log.claim(Past.NONE);
         assertThat(records(log)).isEmpty();
@@ -211,12 +213,41 @@ class FencedLogContractTest {
         assertThat(again.mine()).isTrue();
         assertThat(again.position()).isEqualTo(at);
         log.sync(64); // The same batch, under the new claim.
-        log.update(id, 2, body("never sent: the log is said to hold it"));
-        Claimed third = (Claimed) log.claim(new Past(2, false, at, new Position(again.writer(), 1), List.of()));
-        assertThat(third.mine()).isTrue();
-        assertThat(third.tokens()).isEqualTo(64);
-        log.sync(64);
-        assertThat(records(log)).isEqualTo(Map.of(id, List.of("one", "two")));
+        assertThat(records(again(kind, log))).isEqualTo(Map.of(id, List.of("one", "two")));
+    }
+
+    private static CompletableFuture<Optional<LogFailure>> send(FencedLog log, long tokens) {
+        CompletableFuture<Optional<LogFailure>> outcome = new CompletableFuture<>();
+        log.send(tokens, failure -> outcome.complete(Optional.ofNullable(failure)));
+        return outcome;
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MEMORY", "REDIS"})
+    void twoBatchesAreInFlight(Kind kind) throws Exception {
+        FencedLog a = open(kind, "a:1");
+        Claimed first = (Claimed) a.claim(Past.NONE);
+        assertThat(records(a)).isEmpty();
+        long id = a.add(body("one"));
+        var one = send(a, 32);
+        a.update(id, 1, body("two"));
+        var two = send(a, 64);
+        assertThat(one.get()).isEmpty();
+        assertThat(two.get()).isEmpty();
+        Position at = new Position(first.writer(), 2);
+        Claimed again = (Claimed) a.claim(new Past(1, false, Position.NONE, at, List.of()));
+        assertThat(again.mine()).as("nothing is acknowledged").isTrue();
+        assertThat(again.position()).isEqualTo(at);
+        assertThat(again.tokens()).isEqualTo(64);
+        FencedLog b = open(kind, "b:1");
+        pass(2_000);
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        a.update(id, 2, body("of a former owner"));
+        var three = send(a, 64);
+        var four = send(a, 64);
+        assertThat(three.get()).map(LogFailure::kind).hasValue(AppendFailure.UNKNOWN);
+        assertThat(four.get()).map(LogFailure::kind).hasValue(AppendFailure.UNKNOWN);
+        assertThat(records(b)).isEqualTo(Map.of(id, List.of("one", "two")));
     }
 
     @ParameterizedTest

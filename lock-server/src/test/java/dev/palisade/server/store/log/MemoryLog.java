@@ -8,13 +8,14 @@ import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.StoreUnusable;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 
 /** One lock server's client of a {@link MemoryLogServer}. */
 final class MemoryLog implements FencedLog {
@@ -33,12 +34,38 @@ final class MemoryLog implements FencedLog {
     private boolean owned;
     private boolean damaged;
     private boolean frees;
-    private Map<Long, NavigableMap<Integer, byte[]>> written = new TreeMap<>();
-    private List<Long> deleted = new ArrayList<>();
+    private Batch batch = new Batch(0, 0);
+    /** Sent and not known to be stored, the oldest first. */
+    private final Deque<Batch> sent = new ArrayDeque<>();
+
     private boolean cut;
     private Runnable whileLoading = () -> {};
     private boolean holdsReplies;
-    private @Nullable Runnable held;
+    private final Deque<Runnable> held = new ArrayDeque<>();
+
+    private static final class Batch {
+        final Map<Long, NavigableMap<Integer, byte[]>> written = new TreeMap<>();
+        final List<Long> deleted = new ArrayList<>();
+        final long seq;
+        final long tokens;
+        boolean stored;
+
+        Batch(long seq, long tokens) {
+            this.seq = seq;
+            this.tokens = tokens;
+        }
+
+        void add(Batch later) {
+            later.written.forEach((id, parts) ->
+                    written.computeIfAbsent(id, fresh -> new TreeMap<>()).putAll(parts));
+            later.deleted.forEach(this::delete);
+        }
+
+        void delete(long id) {
+            written.remove(id);
+            deleted.add(id);
+        }
+    }
 
     MemoryLog(MemoryLogServer server, String address, boolean init, long recoveryMillis) {
         this.server = server;
@@ -88,14 +115,14 @@ final class MemoryLog implements FencedLog {
                 server.claim(new ClaimRequest(fresh, past, process, address, !owned, init, damaged, recoveryMillis));
         damaged = damaged && reply instanceof ClaimReply.Settling;
         if (reply instanceof ClaimReply.Claimed claimed) {
+            Position found = claimed.position();
+            sent.forEach(each -> each.stored = writer.equals(found.writer()) && each.seq <= found.seq());
+            takeBack();
             writer = fresh;
             seq = 0;
             stored = claimed.tokens();
             owned = true;
-            begun = !claimed.position().equals(Position.NONE);
-            if (begun && claimed.position().equals(past.unconfirmed())) {
-                forget();
-            }
+            begun = !found.equals(Position.NONE);
         }
         return reply;
     }
@@ -107,13 +134,32 @@ final class MemoryLog implements FencedLog {
     }
 
     private void forget() {
-        written = new TreeMap<>();
-        deleted = new ArrayList<>();
+        batch = new Batch(0, 0);
+        sent.clear();
+    }
+
+    /** What is not stored is part of the next batch. */
+    private void takeBack() {
+        dropStored();
+        Batch all = new Batch(0, 0);
+        sent.forEach(all::add);
+        all.add(batch);
+        batch = all;
+        sent.clear();
+    }
+
+    private void dropStored() {
+        for (Batch oldest = sent.peek(); oldest != null && oldest.stored; oldest = sent.peek()) {
+            seq = oldest.seq;
+            stored = oldest.tokens;
+            sent.remove();
+        }
     }
 
     @Override
     public void load(Loader loader) throws StoreUnusable, LogFailure {
         reach();
+        takeBack();
         forget();
         whileLoading.run();
         nextId = 1;
@@ -135,13 +181,12 @@ final class MemoryLog implements FencedLog {
 
     @Override
     public void update(long id, int index, byte[] body) {
-        written.computeIfAbsent(id, fresh -> new TreeMap<>()).put(index, body);
+        batch.written.computeIfAbsent(id, fresh -> new TreeMap<>()).put(index, body);
     }
 
     @Override
     public void delete(long id, int updates) {
-        written.remove(id);
-        deleted.add(id);
+        batch.delete(id);
     }
 
     @Override
@@ -151,6 +196,7 @@ final class MemoryLog implements FencedLog {
 
     @Override
     public void sync(long tokens) throws LogFailure {
+        takeBack();
         append(tokens, false);
     }
 
@@ -164,45 +210,55 @@ final class MemoryLog implements FencedLog {
         holdsReplies = true;
     }
 
-    /** Delivers the outcome that was held, on this thread. */
+    /** Delivers the oldest outcome that was held, on this thread. */
     void reply() {
-        Runnable reply = held;
-        held = null;
-        if (reply == null) {
-            throw new IllegalStateException("no batch was sent");
-        }
-        reply.run();
+        held.remove().run();
     }
 
-    boolean isSending() {
-        return held != null;
+    /** How many outcomes are held. */
+    int sending() {
+        return held.size();
     }
 
     @Override
-    public void send(long tokens, Sent sent) {
-        if (!holdsReplies) {
-            FencedLog.super.send(tokens, sent);
-        } else if (held != null) {
-            throw new IllegalStateException("a second batch in flight");
+    public void send(long tokens, Sent whenReplied) {
+        dropStored();
+        LogFailure failure = null;
+        try {
+            append(tokens, false);
+        } catch (LogFailure e) {
+            failure = e;
+        }
+        LogFailure outcome = failure;
+        if (holdsReplies) {
+            held.add(() -> whenReplied.replied(outcome));
         } else {
-            FencedLog.super.send(tokens, failure -> held = () -> sent.replied(failure));
+            whenReplied.replied(outcome);
         }
     }
 
     @Override
     public void endClaim() throws LogFailure {
-        append(stored, true);
+        takeBack();
+        append(0, true);
     }
 
+    /** After those that are in flight. */
     private void append(long tokens, boolean yields) throws LogFailure {
+        Batch last = sent.peekLast();
+        long before = last == null ? stored : last.tokens;
+        Batch next = new Batch((last == null ? seq : last.seq) + 1, Math.max(before, tokens));
+        next.add(batch);
+        batch = new Batch(0, 0);
+        sent.add(next);
         reach();
         server.append(
                 new MemoryLogServer.Append(
-                        new AppendRequest(writer, seq + 1, stored, tokens, yields, false), written, deleted),
+                        new AppendRequest(writer, next.seq, before, next.tokens, yields, false),
+                        next.written,
+                        next.deleted),
                 frees);
-        seq++;
-        stored = tokens;
-        forget();
+        next.stored = true;
     }
 
     @Override

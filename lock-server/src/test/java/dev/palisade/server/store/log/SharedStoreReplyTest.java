@@ -51,26 +51,109 @@ class SharedStoreReplyTest {
     @Test
     void theThreadThatAsksSendsTheBatchAndDoesNotWait() {
         CompletableFuture<Answer> asked = asks(1);
-        assertThat(a.client.isSending()).isTrue();
+        assertThat(a.client.sending()).isEqualTo(1);
         assertThat(asked.isDone()).isFalse();
         a.client.reply();
         assertThat(asked.getNow(null)).isInstanceOf(Answer.Granted.class);
-        assertThat(a.client.isSending()).isFalse();
+        assertThat(a.client.sending()).isZero();
     }
 
     @Test
-    void whatIsAskedMeanwhileIsTheNextBatchAsSoonAsTheReplyIsThere() {
+    void aSecondBatchIsSentBeforeTheReplyToTheFirst() {
         CompletableFuture<Answer> first = asks(1);
         CompletableFuture<Answer> second = asks(2);
         CompletableFuture<Answer> third = asks(3);
-        assertThat(servers.log.appends() - before).as("one in flight").isEqualTo(1);
+        CompletableFuture<Answer> fourth = asks(4);
+        assertThat(servers.log.appends() - before).as("two in flight").isEqualTo(2);
         a.client.reply();
-        assertThat(first.isDone()).isTrue();
+        assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
         assertThat(second.isDone()).isFalse();
-        assertThat(servers.log.appends() - before).isEqualTo(2);
+        assertThat(servers.log.appends() - before)
+                .as("what was asked meanwhile")
+                .isEqualTo(3);
         a.client.reply();
         assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(third.isDone()).isFalse();
+        a.client.reply();
         assertThat(third.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(fourth.getNow(null)).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
+    void ofTwoBatchesThatWereLostBothAreSentAgainAsOne() {
+        servers.log.next(Fault.LOST, Fault.LOST);
+        CompletableFuture<Answer> first = asks(1);
+        CompletableFuture<Answer> second = asks(2);
+        a.client.reply();
+        assertThat(a.store.status().up()).as("the other is in flight").isTrue();
+        a.client.reply();
+        assertThat(a.store.status().up()).isFalse();
+        a.live(50);
+        assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(servers.log.appends() - before).isEqualTo(1);
+        assertThat(a.told).hasSize(2);
+    }
+
+    @Test
+    void aBatchAfterOneThatWasLostIsNotStoredBeforeIt() {
+        servers.log.next(Fault.LOST);
+        CompletableFuture<Answer> first = asks(1);
+        CompletableFuture<Answer> second = asks(2);
+        assertThat(servers.log.appends() - before)
+                .as("the log lacks the one before")
+                .isZero();
+        a.client.reply();
+        a.client.reply();
+        a.live(50);
+        assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(servers.log.appends() - before).isEqualTo(1);
+    }
+
+    @Test
+    void ofTwoBatchesOfWhichTheLogHoldsOneTheOtherIsSentAgain() {
+        servers.log.next(Fault.UNANSWERED, Fault.LOST);
+        CompletableFuture<Answer> first = asks(1);
+        CompletableFuture<Answer> second = asks(2);
+        a.client.reply();
+        a.client.reply();
+        assertThat(first.isDone()).isFalse();
+        a.live(50);
+        assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(servers.log.appends() - before).isEqualTo(2);
+        Server b = servers.server("b:7400");
+        a.store.close();
+        b.live(500);
+        assertThat(b.answer(acquire("l1", 9, 1, Duration.ZERO))).isInstanceOf(Answer.Busy.class);
+        assertThat(b.answer(acquire("l2", 9, 2, Duration.ZERO))).isInstanceOf(Answer.Busy.class);
+    }
+
+    @Test
+    void twoBatchesWithoutAReplyThatTheLogHoldsAreNotSentAgain() {
+        servers.log.next(Fault.UNANSWERED, Fault.UNANSWERED);
+        CompletableFuture<Answer> first = asks(1);
+        CompletableFuture<Answer> second = asks(2);
+        a.client.reply();
+        a.client.reply();
+        a.live(50);
+        assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(servers.log.appends() - before).isEqualTo(2);
+    }
+
+    @Test
+    void twoBatchesThatWereRefusedAreStoredWhenTheLogTakesThem() {
+        servers.log.next(Fault.REFUSED, Fault.REFUSED);
+        CompletableFuture<Answer> first = asks(1);
+        CompletableFuture<Answer> second = asks(2);
+        a.client.reply();
+        a.client.reply();
+        a.live(150);
+        assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(servers.log.appends() - before).isEqualTo(1);
     }
 
     @Test
@@ -80,7 +163,7 @@ class SharedStoreReplyTest {
         assertThat(servers.log.appends() - before).isEqualTo(1);
         a.client.reply();
         a.live(450);
-        assertThat(a.client.isSending()).as("the claim is kept").isTrue();
+        assertThat(a.client.sending()).as("the claim is kept").isEqualTo(1);
     }
 
     @Test

@@ -22,7 +22,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -105,6 +107,47 @@ class RedisLogTest {
         redis.ask("CONFIG", "SET", setting, good);
         log.sync(64);
         assertThat(records()).isEqualTo(Map.of(id, "r"));
+    }
+
+    private CompletableFuture<Optional<LogFailure>> send() {
+        CompletableFuture<Optional<LogFailure>> outcome = new CompletableFuture<>();
+        log.send(64, failure -> outcome.complete(Optional.ofNullable(failure)));
+        return outcome;
+    }
+
+    @Test
+    void ofTwoBatchesOnlyTheRefusedOneIsSentAgain() throws Exception {
+        long id = log.add(body("one"));
+        assertThat(send().get()).isEmpty();
+        log.update(id, 1, body("two"));
+        redis.ask("CONFIG", "SET", "maxmemory", "1");
+        assertThat(send().get()).map(LogFailure::kind).hasValue(AppendFailure.REFUSED);
+        redis.ask("CONFIG", "SET", "maxmemory", "0");
+        String records = "p:{0}:log:1:" + RecordBatch.hash(id);
+        redis.ask("HDEL", records, id + ":0"); // To see whether it is written again.
+        log.sync(64);
+        assertThat(redis.ask("HEXISTS", records, id + ":0")).isEqualTo("0");
+        assertThat(redis.ask("HGET", records, id + ":1")).isEqualTo("two");
+        assertThat(redis.ask("HGET", HEAD, "seq")).isEqualTo("2");
+    }
+
+    @Test
+    void aBatchAfterOneThatWasRefusedIsNotStored() throws Exception {
+        long id = log.add(body("one"));
+        redis.ask("CONFIG", "SET", "maxmemory", "1");
+        var first = send();
+        assertThat(first.get()).map(LogFailure::kind).hasValue(AppendFailure.REFUSED);
+        redis.ask("CONFIG", "SET", "maxmemory", "0");
+        log.update(id, 1, body(", two"));
+        assertThat(send().get()).hasValueSatisfying(failure -> {
+            assertThat(failure.kind()).isEqualTo(AppendFailure.UNKNOWN);
+            assertThat(failure.line()).contains("the log is at another batch");
+        });
+        Claimed again = (Claimed) claimWithin(past(0, 2));
+        assertThat(again.mine()).isTrue();
+        assertThat(again.position()).isEqualTo(Position.NONE);
+        log.sync(64);
+        assertThat(records()).isEqualTo(Map.of(id, "one, two"));
     }
 
     @Test
