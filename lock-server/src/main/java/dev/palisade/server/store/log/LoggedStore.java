@@ -43,6 +43,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class LoggedStore implements LockStore {
     private static final Logger LOG = LoggerFactory.getLogger(LoggedStore.class);
+    /** Fewer requests are no second batch in flight: each batch costs clients, server and log something. */
+    private static final int SECOND_MIN = 8;
     /** The writer looks at the time this often in any case. */
     private static final long LOOK_MILLIS = 1_000;
 
@@ -383,7 +385,7 @@ public final class LoggedStore implements LockStore {
         @Override
         public boolean isFull(int asked) {
             // A smaller batch costs the log as much as a larger one, and would be followed by one still smaller.
-            return owner != null && (owner.isFull() || (owner.isWaiting() && asked < sentSize));
+            return owner != null && (owner.isFull() || (owner.isWaiting() && asked < Math.max(sentSize, SECOND_MIN)));
         }
 
         @Override

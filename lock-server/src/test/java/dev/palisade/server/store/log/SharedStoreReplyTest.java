@@ -10,6 +10,8 @@ import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.log.MemoryLogServer.Fault;
 import dev.palisade.server.store.log.SharedServers.Server;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,6 +50,30 @@ class SharedStoreReplyTest {
         return reply;
     }
 
+    /** With as many others as a second batch in flight has. */
+    private CompletableFuture<Answer> asksWithOthers(int session) {
+        List<CompletableFuture<Answer>> asked = new ArrayList<>();
+        a.store.together(() -> {
+            for (int i = 0; i < 8; i++) {
+                asked.add(a.send(acquireOf(session + 100 * i)));
+            }
+        });
+        return asked.get(0);
+    }
+
+    @Test
+    void aFewRequestsAreNoSecondBatch() {
+        CompletableFuture<Answer> first = asks(1);
+        CompletableFuture<Answer> second = asks(2);
+        assertThat(servers.log.appends() - before).as("one in flight").isEqualTo(1);
+        a.client.reply();
+        assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
+        assertThat(second.isDone()).isFalse();
+        assertThat(servers.log.appends() - before).isEqualTo(2);
+        a.client.reply();
+        assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
+    }
+
     @Test
     void theThreadThatAsksSendsTheBatchAndDoesNotWait() {
         CompletableFuture<Answer> asked = asks(1);
@@ -61,8 +87,8 @@ class SharedStoreReplyTest {
     @Test
     void aSecondBatchIsSentBeforeTheReplyToTheFirst() {
         CompletableFuture<Answer> first = asks(1);
-        CompletableFuture<Answer> second = asks(2);
-        CompletableFuture<Answer> third = asks(3);
+        CompletableFuture<Answer> second = asksWithOthers(2);
+        CompletableFuture<Answer> third = asksWithOthers(3);
         CompletableFuture<Answer> fourth = asks(4);
         assertThat(servers.log.appends() - before).as("two in flight").isEqualTo(2);
         a.client.reply();
@@ -83,7 +109,7 @@ class SharedStoreReplyTest {
     void ofTwoBatchesThatWereLostBothAreSentAgainAsOne() {
         servers.log.next(Fault.LOST, Fault.LOST);
         CompletableFuture<Answer> first = asks(1);
-        CompletableFuture<Answer> second = asks(2);
+        CompletableFuture<Answer> second = asksWithOthers(2);
         a.client.reply();
         assertThat(a.store.status().up()).as("the other is in flight").isTrue();
         a.client.reply();
@@ -92,14 +118,14 @@ class SharedStoreReplyTest {
         assertThat(first.getNow(null)).isInstanceOf(Answer.Granted.class);
         assertThat(second.getNow(null)).isInstanceOf(Answer.Granted.class);
         assertThat(servers.log.appends() - before).isEqualTo(1);
-        assertThat(a.told).hasSize(2);
+        assertThat(a.told).hasSize(9);
     }
 
     @Test
     void aBatchAfterOneThatWasLostIsNotStoredBeforeIt() {
         servers.log.next(Fault.LOST);
         CompletableFuture<Answer> first = asks(1);
-        CompletableFuture<Answer> second = asks(2);
+        CompletableFuture<Answer> second = asksWithOthers(2);
         assertThat(servers.log.appends() - before)
                 .as("the log lacks the one before")
                 .isZero();
@@ -115,7 +141,7 @@ class SharedStoreReplyTest {
     void ofTwoBatchesOfWhichTheLogHoldsOneTheOtherIsSentAgain() {
         servers.log.next(Fault.UNANSWERED, Fault.LOST);
         CompletableFuture<Answer> first = asks(1);
-        CompletableFuture<Answer> second = asks(2);
+        CompletableFuture<Answer> second = asksWithOthers(2);
         a.client.reply();
         a.client.reply();
         assertThat(first.isDone()).isFalse();
@@ -134,7 +160,7 @@ class SharedStoreReplyTest {
     void twoBatchesWithoutAReplyThatTheLogHoldsAreNotSentAgain() {
         servers.log.next(Fault.UNANSWERED, Fault.UNANSWERED);
         CompletableFuture<Answer> first = asks(1);
-        CompletableFuture<Answer> second = asks(2);
+        CompletableFuture<Answer> second = asksWithOthers(2);
         a.client.reply();
         a.client.reply();
         a.live(50);
@@ -147,7 +173,7 @@ class SharedStoreReplyTest {
     void twoBatchesThatWereRefusedAreStoredWhenTheLogTakesThem() {
         servers.log.next(Fault.REFUSED, Fault.REFUSED);
         CompletableFuture<Answer> first = asks(1);
-        CompletableFuture<Answer> second = asks(2);
+        CompletableFuture<Answer> second = asksWithOthers(2);
         a.client.reply();
         a.client.reply();
         a.live(150);
