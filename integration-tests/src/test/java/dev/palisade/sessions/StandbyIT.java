@@ -25,10 +25,14 @@ class StandbyIT {
     private static final Duration AFTER_STOP = Duration.ofSeconds(1);
 
     private final Map<String, String> store = Map.of(
-            "PALISADE_SERVER_STORE", TestRedis.get().uri(),
-            "PALISADE_SERVER_STORE_PREFIX", TestRedis.get().newPrefix(),
-            "PALISADE_SERVER_MACHINE", "log",
-            "PALISADE_SERVER_INIT", "true");
+            "PALISADE_SERVER_STORE",
+            TestRedis.get().uri(),
+            "PALISADE_SERVER_STORE_PREFIX",
+            TestRedis.get().newPrefix(),
+            "PALISADE_SERVER_MACHINE",
+            "log",
+            "PALISADE_SERVER_INIT",
+            "true");
     private final Scene scene = new Scene(store, "--port", freePort());
     private final Installation.Service other = scene.anotherServer(store, "--port", freePort());
     private final PalisadeClient client = scene.client("client", scene.address() + "," + other.address());
