@@ -511,8 +511,9 @@ public final class LockEngine implements LockStore.Listener {
             Optional<Rejection> denied =
                     call.result().isDone() ? Optional.empty() : call.caller().denied();
             if (denied.isPresent()) {
-                var unused = leave(request.lock(), request.id());
+                // Before the request leaves: the news of that would answer the call otherwise.
                 call.result().complete(new Answer.Refused(denied.get()));
+                var unused = leave(request.lock(), request.id());
             }
         });
     }

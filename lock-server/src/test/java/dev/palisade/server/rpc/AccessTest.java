@@ -64,6 +64,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -781,10 +782,14 @@ class AccessTest {
     private CompletableFuture<Reason> ended(String name, int session) {
         CompletableFuture<Boolean> welcome = new CompletableFuture<>();
         CompletableFuture<Reason> ended = new CompletableFuture<>();
+        AtomicBoolean isWelcome = new AtomicBoolean();
         StreamObserver<ClientFrame> out = LocksGrpc.newStub(as(name)).session(new StreamObserver<>() {
             @Override
             public void onNext(ServerFrame frame) {
-                welcome.complete(frame.hasWelcome());
+                isWelcome.compareAndSet(false, frame.hasWelcome());
+                if (frame.getRepliesCount() > 0) { // The lock, too: rights may change next.
+                    welcome.complete(isWelcome.get());
+                }
             }
 
             @Override
