@@ -510,12 +510,14 @@ public final class LockEngine implements LockStore.Listener {
         parked.forEach((request, call) -> {
             Optional<Rejection> denied =
                     call.result().isDone() ? Optional.empty() : call.caller().denied();
-            if (denied.isPresent()) {
-                // Before the request leaves: the news of that would answer the call otherwise.
-                call.result().complete(new Answer.Refused(denied.get()));
-                var unused = leave(request.lock(), request.id());
-            }
+            denied.ifPresent(why -> deny(call, request, why));
         });
+    }
+
+    /** The refusal first: the news that the request has left would answer the call otherwise. */
+    private void deny(ParkedCall call, LockRequest request, Rejection why) {
+        call.result().complete(new Answer.Refused(why));
+        var unused = leave(request.lock(), request.id());
     }
 
     /** Takes back what a caller was given or kept, and may not have; its lock-delay follows. */
@@ -819,7 +821,8 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     private void offered(LockState next, LockEvent.Offered offered, long decidedAtMillis) {
-        ParkedCall waiting = parked.get(new LockRequest(next.name(), offered.request()));
+        LockRequest request = new LockRequest(next.name(), offered.request());
+        ParkedCall waiting = parked.get(request);
         Grant promised = next.promised(offered.request()).orElse(null);
         if (promised == null) {
             return; // Taken back in the same step.
@@ -827,8 +830,7 @@ public final class LockEngine implements LockStore.Listener {
         if (waiting != null && !waiting.result().isDone()) {
             Optional<Rejection> denied = waiting.caller().denied();
             if (denied.isPresent()) {
-                var unused = leave(next.name(), offered.request());
-                waiting.result().complete(new Answer.Refused(denied.get()));
+                deny(waiting, request, denied.get());
                 return;
             }
             waiting.caller().offered(promised.token());

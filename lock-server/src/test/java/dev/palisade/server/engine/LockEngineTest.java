@@ -587,9 +587,25 @@ class LockEngineTest {
         });
     }
 
+    /** A store may report that the request has left before its reply is there. */
+    @Test
+    void aCallThatIsDeniedWhileItWaitsIsNotAnsweredByItsLeaving() {
+        List<Rejection> denied = new ArrayList<>();
+        CompletableFuture<Answer> call = engine.acquireParked(
+                asked(1), LockQuota.NONE, () -> denied.stream().findFirst());
+        LockName lock = new LockName("a");
+        Tombstone left = new Tombstone(new RequestId(SESSION, 1), new GrantId(1, 1), 0, End.LEFT, 1, "");
+        store.onLeave = () -> engine.changed(LockState.unused(lock, 0), List.of(new LockEvent.Ended(left, 0)), 1);
+        denied.add(new Rejection(Reason.PERMISSION_DENIED, "the policy changed"));
+        engine.accessChanged();
+        assertThat(call).isCompletedWithValue(new Answer.Refused(denied.get(0)));
+        assertThat(store.taken).hasAtLeastOneElementOfType(Leave.class);
+    }
+
     private static final class BusyStore implements LockStore {
         final List<Command> taken = new ArrayList<>();
         boolean busy;
+        Runnable onLeave = () -> {};
         Optional<StoreFailure> standby = Optional.empty();
         Answer left = new Answer.Left(true);
         Answer abandoned = new Answer.Abandoned(true);
@@ -608,6 +624,9 @@ class LockEngineTest {
                 return CompletableFuture.failedFuture(StoreFailure.unavailable("busy"));
             }
             taken.add(command);
+            if (command instanceof Leave) {
+                onLeave.run();
+            }
             if (command instanceof Renew) {
                 return CompletableFuture.completedFuture(renewal);
             }
