@@ -69,15 +69,11 @@ class GatewayTlsTest {
         try (PlainService service = new PlainService();
                 GatewayFixture fixture =
                         new GatewayFixture(directory, service, TLS, "  client-ca: clients.pem", "admin: 127.0.0.1:0")) {
-            HttpRequest metrics = HttpRequest.newBuilder(
-                            URI.create("https://127.0.0.1:" + fixture.adminPort() + "/metrics"))
-                    .build();
-            assertThat(client(WORKER).send(metrics, BodyHandlers.ofString()).body())
+            assertThat(metrics(fixture, client(WORKER)).body())
                     .contains("palisade_certificate_expiry_timestamp_seconds{listener=\"gateway\"} 1.")
                     .contains("palisade_unusable_files{file=\"tls_certificate\"} 0.0")
                     .contains("palisade_unusable_files{file=\"tls_client_ca\"} 0.0");
-            assertThatThrownBy(() -> client(null).send(metrics, BodyHandlers.ofString()))
-                    .isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> metrics(fixture, client(null))).isInstanceOf(IOException.class);
         }
     }
 
@@ -116,11 +112,14 @@ class GatewayTlsTest {
     @Test
     void clientOfAnAuthorityThatIsGoneIsRefused() throws Exception {
         try (PlainService service = new PlainService();
-                GatewayFixture fixture = new GatewayFixture(directory, service, TLS, "  client-ca: clients.pem")) {
+                GatewayFixture fixture =
+                        new GatewayFixture(directory, service, TLS, "  client-ca: clients.pem", "admin: 127.0.0.1:0")) {
             HttpClient worker = client(WORKER);
             assertThat(put(fixture, worker, 7).statusCode()).isEqualTo(200);
+            assertThat(metrics(fixture, worker).statusCode()).isEqualTo(200);
             STRANGERS.write(directory.resolve("clients.pem"));
             Awaitility.await().until(() -> put(fixture, worker, 7).statusCode() == 403);
+            assertThat(metrics(fixture, worker).statusCode()).isEqualTo(401);
             assertThat(put(fixture, client(STRANGERS.client("worker")), 7).statusCode())
                     .isEqualTo(200);
             assertThatThrownBy(() -> put(fixture, client(WORKER), 8)).isInstanceOf(IOException.class);
@@ -159,6 +158,12 @@ class GatewayTlsTest {
 
     private static HttpClient client(@Nullable TestCertificate own) {
         return HttpClient.newBuilder().sslContext(AUTHORITY.context(own)).build();
+    }
+
+    private static HttpResponse<String> metrics(GatewayFixture fixture, HttpClient client)
+            throws IOException, InterruptedException {
+        URI uri = URI.create("https://127.0.0.1:" + fixture.adminPort() + "/metrics");
+        return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
     }
 
     private static HttpResponse<String> put(GatewayFixture fixture, HttpClient client, long token)

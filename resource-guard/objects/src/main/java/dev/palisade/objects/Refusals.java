@@ -5,6 +5,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counts the refusals of the process, whichever part refused, and logs them as events. Thread-safe. */
@@ -26,7 +27,7 @@ final class Refusals {
 
     /** Counts a call that ended with {@code reason} and has another event, or none. */
     void failed(Reason reason) {
-        counts.getOrDefault(reason, new LongAdder()).increment();
+        Objects.requireNonNull(counts.get(reason)).increment();
     }
 
     /** How many calls were refused since the start, by reason; those that did not occur are 0. */
