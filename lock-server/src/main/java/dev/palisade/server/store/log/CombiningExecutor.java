@@ -93,7 +93,7 @@ final class CombiningExecutor<T> {
             return false;
         }
         asked.add(something);
-        if (asking.get() == null && !isFull() && !processor.isReplied()) { // Else whoever takes the reply looks.
+        if (asking.get() == null && !isFull() && !processor.isReplied()) { // Else the thread of the reply takes it.
             wakeOwn(Long.MIN_VALUE);
         }
         return true;

@@ -35,7 +35,7 @@ public interface FencedLog extends AutoCloseable {
     /** Whether other lock servers may claim it: then every batch is synced, also one without a record. */
     boolean isShared();
 
-    /** Who owns it and who waits for it, as far as is known. Never blocks; thread-safe. Empty of a log of one server. */
+    /** Its owner and standbys, as far as they are known; empty for a log of one server. Never blocks; thread-safe. */
     default Optional<StoreStatus.SharedLog> status() {
         return Optional.empty();
     }

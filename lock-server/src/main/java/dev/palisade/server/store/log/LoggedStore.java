@@ -406,7 +406,7 @@ public final class LoggedStore implements LockStore {
 
     private long nextDueMillis() {
         if (owner != null && owner.isWaiting()) {
-            return Long.MAX_VALUE; // Whoever brings the reply looks.
+            return Long.MAX_VALUE; // The thread of the reply decides what is due.
         }
         LockTable locks = table;
         long due = locks == null || refusal != null ? Long.MAX_VALUE : locks.nextDueMillis();

@@ -164,7 +164,7 @@ public final class RedisLog implements FencedLog {
         return true;
     }
 
-    /** Asked anew each time, for the next who wants to know. */
+    /** The last reply; each call asks Redis again. */
     @Override
     public Optional<StoreStatus.SharedLog> status() {
         if (asksStatus.compareAndSet(false, true)) {

@@ -240,7 +240,7 @@ class RedisSharedStoreTest {
                 .isGreaterThan(held.token().value());
     }
 
-    // ---- who is active, and who waits
+    // ---- active server and standbys
 
     /** Asked of Redis after this was called. */
     private static StoreStatus.SharedLog log(LoggedStore server) {
