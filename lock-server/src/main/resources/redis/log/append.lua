@@ -1,18 +1,18 @@
 -- function: append, append_freeing
--- args: writer, seq, count of tokens, tokens added, yields, switches, claim, then of each hash of records: how many words are set
---   and how many fields deleted, fields and values, fields; then how many parts of records there are after it
+-- args: writer, seq, count of tokens, tokens added, yields, switches, claim, how many batches are there (-1: unknown), then of the log
+--   after it: its first batch, its next one, how many are there; last the batch (empty: none)
 -- answers: stored, not_stored
 --
 -- Stores a batch if its writer owns the log, and both the log and this process are where the writer left them. Its keys are the head,
--- the count of tokens, and the hashes of records that it writes.
+-- the count of tokens, and the batches. The field of a batch is its number.
 
 -- Why the batch is not the log's next one; nothing if it is.
-local function unfit(head, key, tokens, now, args)
+local function unfit(head, key, tokens, batches, now, args)
   local writer, seq, format, rewriting = unpack(head)
   if not writer then
     return 'the log is empty'
   elseif tonumber(format) ~= FORMAT then
-    return 'the log is of a later release'
+    return 'the log is of another release'
   elseif writer ~= args[1] then
     return 'another lock server claimed the log'
   elseif tonumber(seq) ~= tonumber(args[2]) - 1 then
@@ -23,45 +23,38 @@ local function unfit(head, key, tokens, now, args)
     return 'the count of tokens is another one'
   elseif args[6] == '1' and rewriting == '0' then
     return 'no generation is being written'
+  elseif batches < tonumber(args[8]) then
+    return 'batches of the log are gone'
   end
-end
-
--- Runs a command with the words of args from there on, count of them. Returns where they end.
-local function in_parts(command, key, args, from, count)
-  local past_end = from + count
-  for first = from, past_end - 1, WORDS_MAX do
-    redis.call(command, key, unpack(args, first, math.min(first + WORDS_MAX, past_end) - 1))
-  end
-  return past_end
 end
 
 local function append(keys, args)
-  local key, now = keys[1], now_millis()
-  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting')
-  local why = unfit(head, key, redis.call('GET', keys[2]) or '0', now, args)
+  local key, batches, now = keys[1], keys[3], now_millis()
+  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'first', 'count')
+  -- A key of another type raises before anything is written.
+  local why = unfit(head, key, redis.call('GET', keys[2]) or '0', redis.call('HLEN', batches), now, args)
   if why then
     return { 'not_stored', why }
   end
-  for i = 3, #keys do
-    redis.call('HLEN', keys[i]) -- Raises for a key of another type, before anything is written.
-  end
-  local at = 8
-  for i = 3, #keys do
-    local words, fields = tonumber(args[at]), tonumber(args[at + 1])
-    at = in_parts('HSET', keys[i], args, at + 2, words)
-    at = in_parts('HDEL', keys[i], args, at, fields)
+  local first, following, batch = args[9], args[10], args[12]
+  local count = args[11] == '-1' and head[6] or args[11]
+  if batch ~= '' then
+    redis.call('HSET', batches, as_text(tonumber(following) - 1), batch)
   end
   if args[4] ~= '0' then
     redis.call('INCRBY', keys[2], args[4])
   end
   local id = current_instance(now)
   local ends = args[5] == '1' and now or now + tonumber(args[7])
-  local parts = args[at] or '' -- A server of before does not count them.
   if args[6] == '1' then
-    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'parts', parts,
+    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'first', first, 'next', following, 'count', count,
       'generation', head[4], 'rewriting', '0')
   else
-    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'parts', parts)
+    redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'first', first, 'next', following, 'count', count)
+  end
+  -- After the head: what is left behind by an error here counts no more.
+  for number = tonumber(head[5]), tonumber(first) - 1 do
+    redis.call('HDEL', batches, as_text(number))
   end
   local seq = tonumber(args[2])
   seen[key] = { writer = args[1], seq = seq, at = { writer = args[1], seq = seq }, instance = id, yielded = args[5] == '1' }

@@ -143,6 +143,21 @@ local function takeover_cause(head, last, whole, now)
   return head['until'] <= now and 'CLAIM_RAN_OUT' or 'RESTARTED'
 end
 
+-- Numbers of the oldest batch, of the next one, and how many are there: without a head, of those that are found.
+local function span(head, batches)
+  if head then
+    return head.first, head.next, head.count
+  end
+  local first, following, count = nil, 1, 0
+  for _, field in ipairs(redis.call('HKEYS', batches)) do
+    local number = as_whole_number(field)
+    if number then
+      first, following, count = math.min(first or number, number), math.max(following, number + 1), count + 1
+    end
+  end
+  return first or following, following, count
+end
+
 -- Replicas that are connected: a takeover is confirmed by one of them, if there are any.
 local function replicas()
   return tonumber(string.match(redis.call('INFO', 'replication'), 'connected_slaves:(%d+)') or '0')
@@ -160,8 +175,10 @@ redis.register_function({
     if unusable then
       return { 'unusable', unusable }
     end
+    local batches, wrong_batches = read_batches(key, head)
     local id, last, found = current_instance(now), seen[key], position_of(head)
-    local whole = args[5] ~= '2' and is_whole(head, last, id, past, init)
+    local is_complete = wrong_batches or not head or redis.call('HLEN', batches) >= head.count
+    local whole = args[5] ~= '2' and is_complete and is_whole(head, last, id, past, init)
     local mine = is_mine(head, last, past, server, whole)
     local best = false
     if not whole then
@@ -184,9 +201,8 @@ redis.register_function({
         return { 'held', head.server, head.address, ends - now }
       end
     end
-    unusable = wrong_records(key, head)
-    if unusable then
-      return { 'unusable', unusable }
+    if wrong_batches then
+      return { 'unusable', wrong_batches }
     end
     local recovering = head and head.recovering > now and head.recovering or 0
     if not mine and not whole then
@@ -202,11 +218,12 @@ redis.register_function({
     if head and mine then
       taken_at, taken_why, taken_from = head.taken_at or '0', head.taken_why or '', head.taken_from or ''
     end
+    local first, following, count = span(head, batches)
     redis.call('HSET', key, 'writer', writer, 'seq', '0', 'base', found.writer, 'base_seq', as_text(found.seq),
       'whole', whole and '1' or '0', 'term', as_text(term), 'server', server, 'address', address,
       'until', as_text(now + claim), 'instance', id, 'generation', as_text(generation), 'rewriting', as_text(rewriting),
       'recovering', as_text(recovering), 'format', as_text(FORMAT), 'taken_at', taken_at, 'taken_why', taken_why,
-      'taken_from', taken_from)
+      'taken_from', taken_from, 'first', as_text(first), 'next', as_text(following), 'count', as_text(count))
     seen[key] = { writer = writer, seq = 0, at = found, instance = id }
     settling[key] = nil
     if standbys[key] then
@@ -214,7 +231,7 @@ redis.register_function({
     end
     return {
       'claimed', mine and 1 or 0, whole and 1 or 0, found.writer, found.seq, tokens, recovering, term, now, generation, replicas(),
-      head and as_whole_number(head.parts) or -1,
+      first, following, count,
     }
   end,
 })

@@ -6,9 +6,6 @@
 -- has written, and a head that has moved says that the whole batch is stored.
 
 -- Rises with every change. A newer library still answers the calls of the one before.
-local VERSION = 6
--- Of the keys. A head with a larger one is of a later release.
-local FORMAT = 1
-local HASHES = 256
--- Words of one HSET or HDEL: Lua's stack has room for 8,000.
-local WORDS_MAX = 4000
+local VERSION = 7
+-- Of the keys. A head with another one is of another release.
+local FORMAT = 2

@@ -32,7 +32,7 @@ local function is_writer(text)
   return text and #text == 32 and not string.find(text, '[^0-9a-f]')
 end
 
-local HEAD_NUMBERS = { 'seq', 'base_seq', 'term', 'until', 'generation', 'rewriting', 'recovering' }
+local HEAD_NUMBERS = { 'seq', 'base_seq', 'term', 'until', 'generation', 'rewriting', 'recovering', 'first', 'next', 'count' }
 local HEAD_TEXTS = { 'writer', 'base', 'whole', 'server', 'address', 'instance' }
 local REMEDY = '; restore or delete it, or use another --store-prefix'
 
@@ -49,16 +49,11 @@ local function kind_of(key)
   return redis.call('TYPE', key).ok
 end
 
--- The first key of records that is of another type, in the words of wrong; nothing if there is none.
-local function wrong_records(head_key, head)
-  local records = string.gsub(head_key, 'head$', as_text(head and head.generation or 1)) .. ':'
-  for i = 0, HASHES - 1 do
-    local key = records .. i
-    local kind = kind_of(key)
-    if kind ~= 'hash' and kind ~= 'none' then
-      return wrong(key, 'hash', 'a ' .. kind)
-    end
-  end
+-- The key of the batches, then why it cannot be used, in the words of wrong, if so.
+local function read_batches(head_key, head)
+  local key = string.gsub(head_key, 'head$', as_text(head and head.generation or 1))
+  local kind = kind_of(key)
+  return key, kind ~= 'hash' and kind ~= 'none' and wrong(key, 'hash', 'a ' .. kind) or nil
 end
 
 -- The head, or nothing in an empty log; then why it cannot be used, if so.
@@ -75,8 +70,9 @@ local function read_head(key)
     head[flat[i]] = flat[i + 1]
   end
   local format = as_whole_number(head.format)
-  if format and format > FORMAT then
-    return nil, 'has a log of a later release under ' .. key .. ' (format ' .. head.format .. ', not ' .. FORMAT .. '); use that release'
+  if format and format ~= FORMAT then
+    return nil, 'has a log of another release under ' .. key .. ' (format ' .. head.format .. ', not ' .. FORMAT
+      .. '); use that release, or another --store-prefix'
   end
   local stored = {}
   for _, field in ipairs(HEAD_NUMBERS) do
@@ -123,7 +119,7 @@ local function missing_rights(key)
   local missing = {}
   local needed = {
     { 'TIME' }, { 'INFO', 'replication' }, { 'EXISTS', key }, { 'TYPE', key }, { 'GET', key }, { 'INCRBY', key, '1' },
-    { 'HGETALL', key }, { 'HMGET', key, 'h' }, { 'HLEN', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
+    { 'HGETALL', key }, { 'HKEYS', key }, { 'HMGET', key, 'h' }, { 'HLEN', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
     { 'WAIT', '1', '1' },
   }
   for _, call in ipairs(needed) do
@@ -144,7 +140,10 @@ redis.register_function({
         .. args[1] .. ':*' }
     end
     local head, _, unusable = read_log(keys)
-    unusable = unusable or wrong_records(keys[1], head)
+    if not unusable then
+      local _, wrong_batches = read_batches(keys[1], head)
+      unusable = wrong_batches
+    end
     return unusable and { 'unusable', unusable } or { 'ok' }
   end,
 })

@@ -122,7 +122,7 @@ final class FileLog implements FencedLog {
     }
 
     @Override
-    public void delete(long id, int updates) {
+    public void delete(long id) {
         journal.delete(id);
     }
 

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,8 +38,8 @@ final class Entries {
         final String detail;
         /** Rises with each entry, also between those of one millisecond. */
         final long number;
-        /** Its record in the journal; 0 for none. */
-        final long recordId;
+        /** Its record in the log; 0 for none. */
+        long recordId;
 
         private @Nullable Entry older;
         private @Nullable Entry newer;
@@ -151,6 +152,12 @@ final class Entries {
             entry = entry.olderOfLock;
         }
         return found;
+    }
+
+    void forEach(Consumer<Entry> each) {
+        for (Entry entry = oldest; entry != null; entry = entry.newer) {
+            each.accept(entry);
+        }
     }
 
     int size() {

@@ -15,7 +15,10 @@ import org.jspecify.annotations.Nullable;
  * time, which must not be interrupted.
  */
 public interface FencedLog extends AutoCloseable {
-    /** Receives the records of a log: those of one id in the order in which they were written. */
+    /**
+     * Receives the records of a log: those of one id in the order in which they were written. Of one that is deleted later, the first
+     * parts may be missing.
+     */
     interface Loader {
         /** @param index 0 for the add, counted up with each update */
         void record(long id, int index, ByteBuffer body) throws StoreUnusable;
@@ -66,8 +69,23 @@ public interface FencedLog extends AutoCloseable {
     /** @param index 1 for the first update of a record, then counted up */
     void update(long id, int index, byte[] body);
 
-    /** @param updates how many updates the record has had */
-    void delete(long id, int updates);
+    void delete(long id);
+
+    /**
+     * Tells which records are kept, as of the batch that is written now: place of smaller ids may be used again.
+     *
+     * @param oldestId smallest id of a record that is not deleted
+     */
+    default void keepsFrom(long oldestId) {}
+
+    /**
+     * A log that only frees place at its old end asks for records to be written anew, so that they move away from there.
+     *
+     * @return records with smaller ids are to be added again and deleted, the oldest first, a few in each batch; 0 for none
+     */
+    default long rewritesBelow() {
+        return 0;
+    }
 
     /** The next {@link #sync} survives a power cut, whatever the log's durability setting. */
     default void syncToDisk() {}

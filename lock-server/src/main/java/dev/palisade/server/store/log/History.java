@@ -11,6 +11,7 @@ import dev.palisade.server.store.log.format.ForceReleased;
 import dev.palisade.server.store.log.format.Record;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -24,14 +25,14 @@ final class History implements Telling.Listener {
     /** Forced releases kept, of all locks; the oldest go first. */
     static final int FORCED_MAX = 10_000;
 
-    private final FencedLog log;
+    private final Records records;
     private final Entries ordinary;
     private final Entries forced = new Entries(FORCED_MAX, FORCED_MAX);
     private long numbers;
 
     /** @param entriesMax of all locks together, forced releases aside */
-    History(FencedLog log, int entriesMax) {
-        this.log = log;
+    History(Records records, int entriesMax) {
+        this.records = records;
         this.ordinary = new Entries(entriesMax, HistoryEntry.LISTED_MAX);
     }
 
@@ -46,7 +47,6 @@ final class History implements Telling.Listener {
     @Override
     public void happened(LockName lock, HistoryEntry told) {
         boolean isForced = told.what() == HistoryEntry.What.FORCE_RELEASED;
-        long recordId = isForced ? log.add(record(lock, told)) : 0;
         Entries.Entry entry = new Entries.Entry(
                 lock,
                 told.atMillis(),
@@ -56,18 +56,29 @@ final class History implements Telling.Listener {
                 told.owner(),
                 told.detail(),
                 ++numbers,
-                recordId);
+                0);
         if (isForced) {
+            write(entry);
             keep(entry);
         } else {
             ordinary.add(entry);
         }
     }
 
+    private void write(Entries.Entry entry) {
+        entry.recordId = records.add(record(entry.lock, entry.told()), at -> rewrite(entry));
+    }
+
+    private void rewrite(Entries.Entry entry) {
+        long old = entry.recordId;
+        write(entry);
+        records.delete(old);
+    }
+
     private void keep(Entries.Entry entry) {
         Entries.@Nullable Entry gone = forced.add(entry);
         if (gone != null) {
-            log.delete(gone.recordId, 0);
+            records.delete(gone.recordId);
         }
     }
 
@@ -86,31 +97,43 @@ final class History implements Telling.Listener {
     /**
      * Takes the forced releases over that a journal held.
      *
-     * @param found by record id
+     * @param found by record id; one that was written anew has a larger id than some that are younger
      * @param slots the locks as the journal has them
      */
     void restore(Map<Long, ForceReleased> found, Map<LockName, Slot> slots) {
-        found.entrySet().stream().sorted(Map.Entry.comparingByKey()).forEach(each -> {
-            ForceReleased written = each.getValue();
-            LockName lock = new LockName(written.getLock());
-            GrantId grant = GrantId.of(written.getGrantId().toByteArray());
-            Slot slot = slots.get(lock);
-            if (slot != null
-                    && slot.state.holders().stream().anyMatch(held -> held.id().equals(grant))) {
-                log.delete(each.getKey(), 0);
-                return;
-            }
-            keep(new Entries.Entry(
-                    lock,
-                    written.getAtMillis(),
-                    HistoryEntry.What.FORCE_RELEASED,
-                    written.getToken(),
-                    grant,
-                    written.getOwner(),
-                    written.getDetail(),
-                    ++numbers,
-                    each.getKey()));
-        });
+        Comparator<Map.Entry<Long, ForceReleased>> byAge =
+                Comparator.comparingLong(each -> each.getValue().getAtMillis());
+        found.entrySet().stream()
+                .sorted(byAge.thenComparing(Map.Entry.comparingByKey()))
+                .forEach(each -> {
+                    ForceReleased written = each.getValue();
+                    LockName lock = new LockName(written.getLock());
+                    GrantId grant = GrantId.of(written.getGrantId().toByteArray());
+                    Slot slot = slots.get(lock);
+                    if (slot != null
+                            && slot.state.holders().stream()
+                                    .anyMatch(held -> held.id().equals(grant))) {
+                        records.delete(each.getKey());
+                        return;
+                    }
+                    keep(new Entries.Entry(
+                            lock,
+                            written.getAtMillis(),
+                            HistoryEntry.What.FORCE_RELEASED,
+                            written.getToken(),
+                            grant,
+                            written.getOwner(),
+                            written.getDetail(),
+                            ++numbers,
+                            each.getKey()));
+                });
+    }
+
+    /** Forced releases by the ids of their records. */
+    Map<Long, Records.Rewriter> kept() {
+        Map<Long, Records.Rewriter> kept = new HashMap<>();
+        forced.forEach(entry -> kept.put(entry.recordId, at -> rewrite(entry)));
+        return kept;
     }
 
     private static byte[] record(LockName lock, HistoryEntry told) {

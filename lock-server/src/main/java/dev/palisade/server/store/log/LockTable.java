@@ -25,8 +25,10 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.NavigableSet;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
@@ -37,6 +39,7 @@ final class LockTable {
     private final LoggedStoreConfig config;
     private final Limits limits;
     private final FencedLog log;
+    private final Records records;
     private final TokenCounter tokens;
     private final Map<LockName, Slot> slots;
     private final Deadlines deadlines = new Deadlines();
@@ -64,15 +67,17 @@ final class LockTable {
         this.config = config;
         this.limits = limits;
         this.log = log;
+        this.records = new Records(log);
         this.tokens = tokens;
         this.slots = restored.slots;
-        this.history = new History(log, config.historyMax());
+        this.history = new History(records, config.historyMax());
         this.forgottenUntilMillis = restored.forgottenUntilMillis;
+        history.restore(restored.forced, slots);
+        keep(restored);
         writeEpoch(now);
-        restored.epochIds.forEach(id -> log.delete(id, 0));
+        restored.epochIds.forEach(log::delete);
         restored.superseded.forEach(log::delete);
         restored.incomplete.forEach(log::delete);
-        history.restore(restored.forced, slots);
         for (Slot slot : slots.values()) {
             slot.state = slot.state.restarted(now).withForgottenUntil(forgottenUntilMillis);
             waiters += waiters(slot.state);
@@ -83,6 +88,19 @@ final class LockTable {
                 .filter(Slot::isIdle)
                 .sorted(Comparator.comparingLong(slot -> slot.state.forgettableAtMillis()))
                 .forEach(slot -> idle(slot, now));
+    }
+
+    private void keep(Restored restored) {
+        NavigableMap<Long, Records.Rewriter> kept = new TreeMap<>(history.kept());
+        for (Slot slot : restored.slots.values()) {
+            kept.put(slot.recordId, at -> rebase(slot, at));
+        }
+        kept.forEach(records::restored);
+    }
+
+    /** Writes old records anew if the log asks for it; called before each sync of a shared log. */
+    void compact(long now) {
+        records.compact(now);
     }
 
     List<HistoryEntry> history(LockName lock) {
@@ -196,39 +214,41 @@ final class LockTable {
 
     private void write(Slot slot, List<LockEvent> events, long now) {
         if (slot.recordId == 0) {
-            slot.recordId = log.add(bytes(EventCodec.entry(slot.state.name(), now, events)));
+            slot.recordId =
+                    records.add(bytes(EventCodec.entry(slot.state.name(), now, events)), at -> rebase(slot, at));
             slot.updates = 0;
         } else if (slot.isLong()) {
             rebase(slot, now);
         } else {
             slot.updates++;
-            log.update(slot.recordId, slot.updates, bytes(EventCodec.entry(slot.state.name(), now, events)));
+            records.update(slot.recordId, slot.updates, bytes(EventCodec.entry(slot.state.name(), now, events)));
         }
     }
 
     /** Writes the lock's whole state as a new record in place of a long one. The newer record counts where both are found. */
     private void rebase(Slot slot, long now) {
         long old = slot.recordId;
-        int updates = slot.updates;
-        slot.recordId = log.add(bytes(EventCodec.entry(now, slot.state)));
+        slot.recordId = records.add(bytes(EventCodec.entry(now, slot.state)), at -> rebase(slot, at));
         slot.updates = 0;
-        log.delete(old, updates);
+        records.delete(old);
     }
 
     /** On the disk before it is relied upon, whatever the durability: tokens rise also after a stop of the machine. */
     private void writeEpoch(long now) {
         log.syncToDisk();
         long old = epochRecordId;
-        epochRecordId = log.add(Record.newBuilder()
-                .setEpoch(Epoch.newBuilder()
-                        .setBaseToken(tokens.base())
-                        .setReservedToken(tokens.reserved())
-                        .setWrittenAtMillis(now)
-                        .setForgottenUntilMillis(forgottenUntilMillis))
-                .build()
-                .toByteArray());
+        epochRecordId = records.add(
+                Record.newBuilder()
+                        .setEpoch(Epoch.newBuilder()
+                                .setBaseToken(tokens.base())
+                                .setReservedToken(tokens.reserved())
+                                .setWrittenAtMillis(now)
+                                .setForgottenUntilMillis(forgottenUntilMillis))
+                        .build()
+                        .toByteArray(),
+                this::writeEpoch);
         if (old != 0) {
-            log.delete(old, 0);
+            records.delete(old);
         }
     }
 
@@ -306,7 +326,7 @@ final class LockTable {
             slots.remove(slot.state.name());
             names.remove(slot);
             if (slot.recordId != 0) {
-                log.delete(slot.recordId, slot.updates);
+                records.delete(slot.recordId);
                 batch.written = true;
             }
         }

@@ -448,6 +448,7 @@ public final class LoggedStore implements LockStore {
                 asked.forEach(pending -> futures.add(pending.future()));
                 synced.add(new SyncedResults(answers, batch.changes, futures, monotonicMillis() + storeTimeoutMillis));
                 sentSize = asked.size();
+                locks.compact(batch.now);
                 owner.send(locks.tokens().last(), executor::replied);
             }
             return;

@@ -15,8 +15,10 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What a journal holds, record by record: the locks, and which records stand for them. Decides nothing; whoever reads it
@@ -27,13 +29,10 @@ final class Restored implements FencedLog.Loader {
     final Map<Long, ForceReleased> forced = new HashMap<>();
     final Map<Long, LockName> lockOfRecord = new HashMap<>();
     final List<Long> epochIds = new ArrayList<>();
-    /** By id: older records of a lock that has a newer one, with the number of their updates. */
-    final Map<Long, Integer> superseded = new HashMap<>();
-    /**
-     * Records of which a part is missing, with the largest index that is there: their other files may be gone, so they are only wrong if
-     * they are not deleted.
-     */
-    final Map<Long, Integer> incomplete = new HashMap<>();
+    /** Older records of a lock that has a newer one. */
+    final Set<Long> superseded = new HashSet<>();
+    /** Records of which a part is missing: the place of their other parts may be used again, so they are only wrong if not deleted. */
+    final Set<Long> incomplete = new HashSet<>();
 
     private final Progress progress;
 
@@ -81,7 +80,7 @@ final class Restored implements FencedLog.Loader {
         if (index == 0) {
             Slot slot = slots.computeIfAbsent(name, fresh -> new Slot(LockState.unused(fresh, 0)));
             if (slot.recordId != 0) {
-                superseded.put(slot.recordId, slot.updates);
+                superseded.add(slot.recordId);
             }
             slot.recordId = id;
             slot.updates = 0;
@@ -91,7 +90,7 @@ final class Restored implements FencedLog.Loader {
         }
         Slot slot = slots.get(name);
         if (slot == null || slot.recordId != id || index != slot.updates + 1) {
-            incomplete.merge(id, index, Math::max);
+            incomplete.add(id);
             return;
         }
         slot.updates = index;
@@ -136,7 +135,7 @@ final class Restored implements FencedLog.Loader {
 
     /** Forgets the locks of which a part is missing; their records remain to be deleted. */
     void dropIncomplete() {
-        for (long id : incomplete.keySet()) {
+        for (long id : incomplete) {
             LockName name = lockOfRecord.remove(id);
             Slot slot = name == null ? null : slots.get(name);
             if (slot != null && slot.recordId == id) {
@@ -148,7 +147,7 @@ final class Restored implements FencedLog.Loader {
 
     void refuseIncomplete() throws StoreUnusable {
         if (!incomplete.isEmpty()) {
-            throw new StoreUnusable("journal record " + Collections.min(incomplete.keySet())
+            throw new StoreUnusable("journal record " + Collections.min(incomplete)
                     + " lacks a part; restore the data directory from a copy");
         }
     }

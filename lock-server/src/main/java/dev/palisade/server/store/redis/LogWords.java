@@ -21,12 +21,32 @@ final class LogWords {
     static final String APPEND = "palisade_log_append";
     static final String APPEND_FREEING = "palisade_log_append_freeing";
 
-    /** In place of a count. */
-    static final long UNKNOWN = -1;
     /** In place of init, which says nothing of a log that lacks records: a server of before sends the same number of words. */
     private static final byte[] DAMAGED = Call.bytes("2");
 
     private LogWords() {}
+
+    /**
+     * Which batches a log holds.
+     *
+     * @param first number of the oldest
+     * @param next number of the one to come
+     * @param count of those between the two that are there; {@link #UNKNOWN} before the log was read
+     */
+    record Batches(long first, long next, long count) {
+        static final long UNKNOWN = -1;
+        static final Batches NONE = new Batches(1, 1, UNKNOWN);
+
+        Batches withCount(long known) {
+            return new Batches(first, next, known);
+        }
+
+        /** @param dropped how many of those that are there are before {@code from} */
+        Batches after(boolean stores, long from, long dropped) {
+            int more = stores ? 1 : 0;
+            return new Batches(from, next + more, count == UNKNOWN ? UNKNOWN : count + more - dropped);
+        }
+    }
 
     static List<byte[]> claim(ClaimRequest request, long claimMillis, long settleMillis) {
         List<byte[]> words = new ArrayList<>();
@@ -103,13 +123,12 @@ final class LogWords {
                 standbys));
     }
 
-    /** Parts of records that the log had after its last batch; {@link #UNKNOWN} if that was of an earlier release. */
-    static long parts(List<Object> claimed) {
-        return number(claimed, 11);
+    static Batches batches(List<Object> claimed) {
+        return new Batches(number(claimed, 11), number(claimed, 12), number(claimed, 13));
     }
 
-    /** Without the batch's records and the count of all parts, which follow. */
-    static List<byte[]> append(AppendRequest request, long claimMillis) {
+    /** @param batch empty for none */
+    static List<byte[]> append(AppendRequest request, long claimMillis, Batches before, Batches after, byte[] batch) {
         List<byte[]> words = new ArrayList<>();
         words.add(Call.bytes(request.writer().toString()));
         words.add(number(request.seq()));
@@ -118,6 +137,11 @@ final class LogWords {
         words.add(flag(request.yields()));
         words.add(flag(request.switches()));
         words.add(number(claimMillis));
+        words.add(number(before.count()));
+        words.add(number(after.first()));
+        words.add(number(after.next()));
+        words.add(number(after.count()));
+        words.add(batch);
         return words;
     }
 

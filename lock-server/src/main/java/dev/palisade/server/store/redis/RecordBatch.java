@@ -1,93 +1,37 @@
 package dev.palisade.server.store.redis;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UnsafeByteOperations;
+import dev.palisade.server.store.log.format.Batch;
+import dev.palisade.server.store.log.format.Change;
 import java.util.List;
-import java.util.Map;
-import java.util.NavigableMap;
-import java.util.TreeMap;
 
-/**
- * Batch of records for a log in Redis: what the next append writes into which of its {@value #HASHES} hashes. A part of a record is a
- * field {@code <id>:<index>}. Used by one thread at a time.
- */
+/** Batch of records for a log in Redis, which stores it as one value. Used by one thread at a time. */
 final class RecordBatch {
-    static final int HASHES = 256;
-    /** Records with neighbouring numbers lie in one hash: a batch then writes few hashes, and Redis' time is in them. */
-    private static final int NEIGHBOURS = 64;
+    private final Batch.Builder changes = Batch.newBuilder();
 
-    private final NavigableMap<Integer, Hash> hashes = new TreeMap<>();
-    private long growth;
-
-    private static final class Hash {
-        final Map<String, byte[]> written = new LinkedHashMap<>();
-        final List<String> deleted = new ArrayList<>();
-    }
-
-    /** How many parts of records more a log has with this batch. */
-    long growth() {
-        return growth;
-    }
-
+    /** @param body not changed afterwards */
     void put(long id, int index, byte[] body) {
-        growth++;
-        hashOf(id).written.put(field(id, index), body);
+        changes.addChanges(
+                Change.newBuilder().setId(id).setIndex(index).setBody(UnsafeByteOperations.unsafeWrap(body)));
     }
 
-    /** @param updates how many updates the record has had */
-    void delete(long id, int updates) {
-        growth -= updates + 1;
-        Hash hash = hashOf(id);
-        for (int index = 0; index <= updates; index++) {
-            String field = field(id, index);
-            hash.written.remove(field);
-            hash.deleted.add(field);
-        }
-    }
-
-    private Hash hashOf(long id) {
-        return hashOf(hash(id));
-    }
-
-    private Hash hashOf(int number) {
-        return hashes.computeIfAbsent(number, fresh -> new Hash());
+    void delete(long id) {
+        changes.addChanges(Change.newBuilder().setId(id).setDeleted(true));
     }
 
     /** Adds what was written after this batch. */
     void add(RecordBatch later) {
-        growth += later.growth;
-        later.hashes.forEach((number, more) -> {
-            Hash hash = hashOf(number);
-            hash.written.putAll(more.written);
-            hash.written.keySet().removeAll(more.deleted);
-            hash.deleted.addAll(more.deleted);
-        });
+        changes.addAllChanges(later.changes.getChangesList());
     }
 
-    /** Number of the hash that has record {@code id}. */
-    static int hash(long id) {
-        return (int) (id / NEIGHBOURS % HASHES);
+    /** Empty if nothing was written. */
+    byte[] bytes() {
+        return changes.build().toByteArray();
     }
 
-    private static String field(long id, int index) {
-        return id + ":" + index;
-    }
-
-    /** Numbers of the hashes, in the order of {@link #addTo}. */
-    Iterable<Integer> hashes() {
-        return hashes.keySet();
-    }
-
-    /** Adds the words of {@code append.lua}. */
-    void addTo(List<byte[]> args) {
-        for (Hash hash : hashes.values()) {
-            args.add(LogWords.number(2L * hash.written.size()));
-            args.add(LogWords.number(hash.deleted.size()));
-            hash.written.forEach((field, body) -> {
-                args.add(Call.bytes(field));
-                args.add(body);
-            });
-            hash.deleted.forEach(field -> args.add(Call.bytes(field)));
-        }
+    /** Reads {@link #bytes}. */
+    static List<Change> changes(byte[] bytes) throws InvalidProtocolBufferException {
+        return Batch.parseFrom(bytes).getChangesList();
     }
 }

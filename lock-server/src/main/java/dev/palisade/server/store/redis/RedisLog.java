@@ -1,5 +1,6 @@
 package dev.palisade.server.store.redis;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.AppendRequest;
@@ -11,20 +12,19 @@ import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
-import java.nio.ByteBuffer;
+import dev.palisade.server.store.log.format.Change;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,10 +33,8 @@ import org.jspecify.annotations.Nullable;
  * link.
  */
 public final class RedisLog implements FencedLog {
-    /** Hashes that are read at one time. */
-    private static final int READS = 32;
-    /** Records handed over between two looks at the claim. */
-    private static final int RECORDS_PER_PROGRESS = 10_000;
+    /** Batches that are read at one time. */
+    private static final int READS = 64;
 
     private static final long CONFIRM_MILLIS = 500;
 
@@ -49,18 +47,21 @@ public final class RedisLog implements FencedLog {
     private WriterId writer = WriterId.NONE;
     private long seq;
     private long storedTokens;
-    /** Parts of records that are stored, if none was lost; {@link LogWords#UNKNOWN} until that is known. */
-    private long storedParts = LogWords.UNKNOWN;
+    private LogWords.Batches stored = LogWords.Batches.NONE;
     /** Whether the next load has to find as many. */
-    private boolean comparesParts;
+    private boolean comparesBatches;
 
+    private LogSpace space = new LogSpace();
     private long generation = 1;
     private long nextId = 1;
+    private long oldestId;
     private boolean owned;
     private boolean damaged;
     private boolean begun;
     private boolean frees;
     private RecordBatch batch = new RecordBatch();
+    /** When the batch was begun. */
+    private long batchFirstId = 1;
     /** Batches that were sent and are not known to be stored, the oldest first. */
     private final Deque<SentBatch> sent = new ArrayDeque<>();
 
@@ -77,20 +78,28 @@ public final class RedisLog implements FencedLog {
     private static final class SentBatch {
         final AppendRequest request;
         final RecordBatch records;
-        /** Of all records after it; {@link LogWords#UNKNOWN} if that is not known. */
-        final long parts;
+        final long firstId;
+        final byte[] bytes;
+        final LogWords.Batches before;
+        final LogWords.Batches after;
         /** Set by the thread of the link. */
         volatile boolean stored;
 
-        SentBatch(AppendRequest request, RecordBatch records, long partsBefore) {
+        SentBatch(
+                AppendRequest request,
+                RecordBatch records,
+                long firstId,
+                byte[] bytes,
+                LogWords.Batches before,
+                LogWords.Batches after) {
             this.request = request;
             this.records = records;
-            this.parts = partsBefore == LogWords.UNKNOWN ? LogWords.UNKNOWN : partsBefore + records.growth();
+            this.firstId = firstId;
+            this.bytes = bytes;
+            this.before = before;
+            this.after = after;
         }
     }
-
-    /** One part of a record, as it was read. */
-    private record Part(long id, int index, ByteBuffer body) {}
 
     private RedisLog(RedisLogConfig config, RedisLink link, RandomGenerator random, EventLog events) {
         this.config = config;
@@ -179,6 +188,7 @@ public final class RedisLog implements FencedLog {
     @Override
     public void damaged() throws LogFailure {
         damaged = true;
+        stored = stored.withCount(LogWords.Batches.UNKNOWN);
         forget();
         endClaim();
         String line = "Redis " + uri() + " has lost records of the log under " + keys.head()
@@ -222,8 +232,8 @@ public final class RedisLog implements FencedLog {
         } else if (read instanceof ClaimReply.Claimed claimed) {
             if (!claimed.mine()) {
                 forget(); // Batches of a memory that counts no more.
-                storedParts = LogWords.parts(answer);
-                comparesParts = claimed.whole();
+                stored = LogWords.batches(answer);
+                comparesBatches = claimed.whole();
             }
             if (!claimed.mine() && !config.init()) {
                 refuseUnconfirmed(reply, claimed);
@@ -323,6 +333,7 @@ public final class RedisLog implements FencedLog {
         dropStored();
         if (!sent.isEmpty()) {
             RecordBatch all = new RecordBatch();
+            batchFirstId = sent.element().firstId;
             sent.forEach(each -> all.add(each.records));
             all.add(batch);
             batch = all;
@@ -334,14 +345,23 @@ public final class RedisLog implements FencedLog {
         for (SentBatch oldest = sent.peek(); oldest != null && oldest.stored; oldest = sent.peek()) {
             seq = oldest.request.seq();
             storedTokens = oldest.request.tokensAfter();
-            storedParts = oldest.parts;
+            stored = oldest.after;
+            if (oldest.bytes.length > 0) {
+                space.stored(oldest.before.next(), oldest.firstId, oldest.bytes.length);
+            }
+            space.dropped(stored.first());
             sent.remove();
         }
     }
 
     private void forget() {
-        batch = new RecordBatch();
+        begin();
         sent.clear();
+    }
+
+    private void begin() {
+        batch = new RecordBatch();
+        batchFirstId = nextId;
     }
 
     /** A takeover is known to a replica, so that its promotion does not bring the former owner back. */
@@ -370,52 +390,41 @@ public final class RedisLog implements FencedLog {
     @Override
     public void load(Loader loader) throws StoreUnusable, LogFailure {
         takeBack();
-        batch = new RecordBatch();
-        List<Part> parts = new ArrayList<>();
-        for (int from = 0; from < RecordBatch.HASHES; from += READS) {
-            read(from, parts);
+        space = new LogSpace();
+        oldestId = 0;
+        nextId = 1;
+        for (long from = stored.first(); from < stored.next(); from += READS) {
+            long end = Math.min(stored.next(), from + READS);
+            List<Object> batches = read(from, end);
+            for (long number = from; number < end; number++) {
+                byte[] bytes = (byte[]) batches.get((int) (number - from));
+                if (bytes != null) {
+                    long firstId = nextId;
+                    take(number, bytes, loader);
+                    space.stored(number, firstId, bytes.length);
+                }
+            }
             loader.progress();
         }
-        if (comparesParts && parts.size() < storedParts) {
+        if (comparesBatches && space.count() < stored.count()) {
             damaged();
         }
-        comparesParts = false;
-        storedParts = parts.size();
-        parts.sort(Comparator.comparingLong(Part::id).thenComparingInt(Part::index));
-        nextId = 1;
-        int handed = 0;
-        for (Part part : parts) {
-            loader.record(part.id(), part.index(), part.body());
-            nextId = part.id() + 1;
-            if (++handed % RECORDS_PER_PROGRESS == 0) {
-                loader.progress();
-            }
-        }
+        comparesBatches = false;
+        stored = stored.withCount(space.count());
+        begin();
     }
 
     /** Over the connection that claimed: what another primary has is another log. */
-    private void read(int from, List<Part> parts) throws StoreUnusable, LogFailure {
+    private List<Object> read(long first, long end) throws StoreUnusable, LogFailure {
         Reply claim = granted;
         if (claim == null) {
             throw new IllegalStateException("no claim was granted");
         }
-        List<CompletableFuture<List<Object>>> reads = new ArrayList<>();
-        for (int hash = from; hash < from + READS; hash++) {
-            reads.add(link.ask(claim, "HGETALL", keys.records(generation, hash)));
-        }
-        for (int i = 0; i < READS; i++) {
-            String key = keys.records(generation, from + i);
-            List<Object> fields = fields(key, claim, reads.get(i));
-            for (int at = 0; at < fields.size(); at += 2) {
-                parts.add(part(key, LogWords.text(fields, at), (byte[]) fields.get(at + 1)));
-            }
-        }
-    }
-
-    private List<Object> fields(String key, Reply claim, CompletableFuture<List<Object>> read)
-            throws StoreUnusable, LogFailure {
+        String key = keys.batches(generation);
+        List<String> words = new ArrayList<>(List.of("HMGET", key));
+        LongStream.range(first, end).mapToObj(Long::toString).forEach(words::add);
         try {
-            return read.get();
+            return link.ask(claim, words.toArray(String[]::new)).get();
         } catch (ExecutionException e) {
             String error = Refusal.of(e).error();
             if (error != null && error.startsWith("WRONGTYPE")) {
@@ -429,19 +438,23 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    private Part part(String key, String field, byte[] body) throws StoreUnusable {
-        int colon = field.indexOf(':');
+    private void take(long number, byte[] bytes, Loader loader) throws StoreUnusable {
         try {
-            long id = Long.parseLong(field, 0, Math.max(0, colon), 10);
-            int index = Integer.parseInt(field.substring(colon + 1));
-            if (id > 0 && index >= 0) {
-                return new Part(id, index, ByteBuffer.wrap(body));
+            for (Change change : RecordBatch.changes(bytes)) {
+                nextId = Math.max(nextId, change.getId() + 1);
+                if (change.getDeleted()) {
+                    loader.deleted(change.getId());
+                } else {
+                    loader.record(
+                            change.getId(), change.getIndex(), change.getBody().asReadOnlyByteBuffer());
+                }
             }
-        } catch (NumberFormatException e) {
-            // Told below.
+        } catch (InvalidProtocolBufferException e) {
+            throw new StoreUnusable(
+                    "Redis " + uri() + " has a field " + number + " in " + keys.batches(generation)
+                            + " that is no batch of records; restore the data from a copy, or delete the field",
+                    e);
         }
-        throw unusable("has a field '" + field + "' in " + key
-                + " that is no record; delete it, or restore the data from a copy");
     }
 
     // ---- writing
@@ -458,8 +471,19 @@ public final class RedisLog implements FencedLog {
     }
 
     @Override
-    public void delete(long id, int updates) {
-        batch.delete(id, updates);
+    public void delete(long id) {
+        batch.delete(id);
+    }
+
+    @Override
+    public void keepsFrom(long id) {
+        oldestId = id;
+    }
+
+    @Override
+    public long rewritesBelow() {
+        dropStored();
+        return space.rewritesBelow(oldestId, nextId);
     }
 
     @Override
@@ -503,20 +527,24 @@ public final class RedisLog implements FencedLog {
         SentBatch last = sent.peekLast();
         long after = last == null ? seq : last.request.seq();
         long before = last == null ? storedTokens : last.request.tokensAfter();
+        LogWords.Batches batches = last == null ? stored : last.after;
+        byte[] bytes = batch.bytes();
+        long first = space.firstKept(batches.first(), oldestId);
         SentBatch next = new SentBatch(
                 new AppendRequest(writer, after + 1, before, Math.max(tokens, before), yields, false),
                 batch,
-                last == null ? storedParts : last.parts);
+                batchFirstId,
+                bytes,
+                batches,
+                batches.after(bytes.length > 0, first, space.count(batches.first(), first)));
         sent.add(next);
-        batch = new RecordBatch();
+        begin();
         return next;
     }
 
     private Reply call(SentBatch next) {
-        List<byte[]> words = LogWords.append(next.request, config.claimMillis());
-        next.records.addTo(words);
-        words.add(LogWords.number(next.parts));
-        return link.call(frees ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.of(generation, next.records), words);
+        List<byte[]> words = LogWords.append(next.request, config.claimMillis(), next.before, next.after, next.bytes);
+        return link.call(frees ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.append(generation), words);
     }
 
     /** What Redis answered to an append: null if the batch is stored. */

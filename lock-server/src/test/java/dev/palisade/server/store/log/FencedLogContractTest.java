@@ -134,7 +134,7 @@ class FencedLogContractTest {
         log.update(ids.get(4), 1, body(""));
         log.sync(0);
         for (int i = 5; i < 600; i++) {
-            log.delete(ids.get(i), 0);
+            log.delete(ids.get(i));
         }
         log.sync(0);
         FencedLog next = again(kind, log);
@@ -157,9 +157,9 @@ class FencedLogContractTest {
         log.update(old, 1, body("u"));
         log.sync(0);
         log.update(old, 2, body("in the same batch"));
-        log.delete(old, 2);
+        log.delete(old);
         long brief = log.add(body("brief"));
-        log.delete(brief, 0);
+        log.delete(brief);
         log.sync(0);
         assertThat(records(again(kind, log))).isEmpty();
     }

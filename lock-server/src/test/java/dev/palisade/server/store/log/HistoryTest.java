@@ -307,7 +307,7 @@ class HistoryTest {
             Restored restored = new Restored();
             journal.load(restored);
             // The first of the two records; the process dies before the second.
-            new History(journal, 10)
+            new History(new Records(journal), 10)
                     .happened(
                             name("a"),
                             new HistoryEntry(

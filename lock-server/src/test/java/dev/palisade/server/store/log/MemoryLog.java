@@ -30,6 +30,7 @@ final class MemoryLog implements FencedLog {
     private long seq;
     private long stored;
     private long nextId = 1;
+    private long keepsFrom;
     private boolean begun;
     private boolean owned;
     private boolean damaged;
@@ -163,6 +164,7 @@ final class MemoryLog implements FencedLog {
         forget();
         whileLoading.run();
         nextId = 1;
+        keepsFrom = 0;
         for (Map.Entry<Long, NavigableMap<Integer, byte[]>> record :
                 server.records().entrySet()) {
             for (Map.Entry<Integer, byte[]> part : record.getValue().entrySet()) {
@@ -185,8 +187,18 @@ final class MemoryLog implements FencedLog {
     }
 
     @Override
-    public void delete(long id, int updates) {
+    public void delete(long id) {
         batch.delete(id);
+    }
+
+    @Override
+    public void keepsFrom(long oldestId) {
+        keepsFrom = oldestId;
+    }
+
+    @Override
+    public long rewritesBelow() {
+        return server.rewrites() ? nextId : 0;
     }
 
     @Override
@@ -256,7 +268,8 @@ final class MemoryLog implements FencedLog {
                 new MemoryLogServer.Append(
                         new AppendRequest(writer, next.seq, before, next.tokens, yields, false),
                         next.written,
-                        next.deleted),
+                        next.deleted,
+                        keepsFrom),
                 frees);
         next.stored = true;
     }

@@ -37,7 +37,11 @@ final class MemoryLogServer {
     }
 
     /** An append on its way. */
-    record Append(AppendRequest request, Map<Long, NavigableMap<Integer, byte[]>> written, List<Long> deleted) {}
+    record Append(
+            AppendRequest request,
+            Map<Long, NavigableMap<Integer, byte[]>> written,
+            List<Long> deleted,
+            long keepsFrom) {}
 
     /** A copy of everything stored. */
     record Image(LogState state, NavigableMap<Long, NavigableMap<Integer, byte[]>> records) {}
@@ -49,6 +53,7 @@ final class MemoryLogServer {
     private final Deque<Fault> faults = new ArrayDeque<>();
     private final List<Append> delayed = new ArrayList<>();
     private boolean full;
+    private boolean rewrites;
     private int instances = 1;
     private int appends;
 
@@ -136,6 +141,15 @@ final class MemoryLogServer {
         return decision.reply();
     }
 
+    /** From now on the log's owners are to write every record anew. */
+    synchronized void wantsRewrites() {
+        rewrites = true;
+    }
+
+    synchronized boolean rewrites() {
+        return rewrites;
+    }
+
     synchronized void append(Append append, boolean frees) throws LogFailure {
         Fault fault = faults.poll();
         if (fault == Fault.REFUSED || (full && !frees)) {
@@ -165,6 +179,9 @@ final class MemoryLogServer {
                     .forEach((id, parts) -> records.computeIfAbsent(id, fresh -> new TreeMap<>())
                             .putAll(parts));
             append.deleted().forEach(records::remove);
+            if (!records.headMap(append.keepsFrom()).isEmpty()) {
+                throw new AssertionError("place of records that are kept is given up: " + records.firstKey());
+            }
         }
         return decision.stored();
     }

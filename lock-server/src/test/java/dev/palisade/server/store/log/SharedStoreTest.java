@@ -7,23 +7,32 @@ import static dev.palisade.server.store.log.SharedServers.failure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Reason;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockEvent;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.core.Offer;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Renew;
+import dev.palisade.server.core.Waiter;
 import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.log.MemoryLogServer.Fault;
 import dev.palisade.server.store.log.MemoryLogServer.Image;
 import dev.palisade.server.store.log.SharedServers.Server;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -126,6 +135,71 @@ class SharedStoreTest {
         Answer.Described next = (Answer.Described) b.answer(new Describe(name("l")));
         assertThat(next.state().offers().get(0).token().value())
                 .isGreaterThan(held.token().value() + FencingToken.PER_GRANT - 1);
+    }
+
+    @Test
+    void nothingIsLostWhileRecordsAreWrittenAnew() throws Exception {
+        servers.log.wantsRewrites();
+        List<LockState> before = new ArrayList<>();
+        Map<String, List<HistoryEntry>> forced = new TreeMap<>();
+        for (int i = 0; i < 100; i++) {
+            Grant held = granted(a, "held/" + i, i, 1);
+            a.answer(acquire("held/" + i, 1_000, i + 1, MINUTE));
+            a.answer(acquire("held/" + i, 1_001, i + 1, MINUTE));
+            if (i % 4 == 1) {
+                a.answer(release(name("held/" + i), held));
+            } else if (i % 4 == 2) {
+                a.answer(new ForceRelease(name("held/" + i), 0, "ops", "why " + i));
+            }
+        }
+        assertThat(servers.log.records().firstKey()).as("all is young").isGreaterThan(1_000L);
+        for (int i = 0; i < 100; i++) {
+            before.add(((Answer.Described) a.answer(new Describe(name("held/" + i)))).state());
+            forced.put("held/" + i, forced(a, "held/" + i));
+        }
+        takesOver(b);
+        for (int i = 0; i < 100; i++) {
+            LockState after = ((Answer.Described) b.answer(new Describe(name("held/" + i)))).state();
+            assertThat(after.holders()).extracting(Grant::id).isEqualTo(ids(before.get(i)));
+            assertThat(after.waiters())
+                    .extracting(Waiter::request)
+                    .isEqualTo(before.get(i).waiters().stream()
+                            .map(Waiter::request)
+                            .toList());
+            assertThat(after.offers())
+                    .extracting(Offer::token)
+                    .isEqualTo(before.get(i).offers().stream().map(Offer::token).toList());
+            assertThat(forced(b, "held/" + i)).isEqualTo(forced.get("held/" + i));
+        }
+    }
+
+    private static List<GrantId> ids(LockState state) {
+        return state.holders().stream().map(Grant::id).toList();
+    }
+
+    private static List<HistoryEntry> forced(Server server, String lock) throws Exception {
+        CompletableFuture<List<HistoryEntry>> told =
+                server.store.history(name(lock)).toCompletableFuture();
+        server.store.takeTurn();
+        return told.get(1, TimeUnit.SECONDS).stream()
+                .filter(entry -> entry.what() == HistoryEntry.What.FORCE_RELEASED)
+                .map(HistoryEntry::afterGap)
+                .toList();
+    }
+
+    @Test
+    void forcedReleasesKeepTheirOrderWhenSomeAreWrittenAnew() throws Exception {
+        for (int i = 0; i < 60; i++) { // More than are written anew in one batch.
+            granted(a, "l", i, 1);
+            a.answer(new ForceRelease(name("l"), 0, "ops", "why " + i));
+            servers.pass(1);
+        }
+        List<HistoryEntry> before = forced(a, "l");
+        servers.log.wantsRewrites();
+        a.answer(new Describe(name("l")));
+        takesOver(b);
+        assertThat(before).hasSizeGreaterThan(1);
+        assertThat(forced(b, "l")).endsWith(before.toArray(HistoryEntry[]::new));
     }
 
     @Test

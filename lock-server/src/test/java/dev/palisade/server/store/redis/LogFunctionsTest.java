@@ -1,5 +1,6 @@
 package dev.palisade.server.store.redis;
 
+import static dev.palisade.server.store.redis.Linked.get;
 import static dev.palisade.server.store.redis.LogInRedis.CLAIM_MILLIS;
 import static dev.palisade.server.store.redis.LogInRedis.SETTLE_MILLIS;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -17,6 +18,7 @@ import dev.palisade.server.ownership.LogState;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -104,40 +106,87 @@ class LogFunctionsTest {
         assertThat(catchThrowable(() -> walk(broken, STEPS))).isInstanceOf(AssertionError.class);
     }
 
-    /** Whatever call of Redis fails: either nothing of the batch counts, or the same batch can be sent again under the next claim. */
+    /** Whatever call of Redis fails: the batch counts as a whole or not at all, and then it can be sent again under the next claim. */
     @Test
     void anErrorAtAnyCallNeitherLosesABatchNorCountsHalfOfIt() throws Exception {
         try (LogInRedis log = new LogInRedis(redis, TestLibrary.log())) {
-            RecordBatch batch = new RecordBatch();
-            for (long id = 1; id <= 3; id++) {
-                batch.put(id, 0, LogInRedis.bytes("r" + id));
-            }
-            batch.put(2, 1, LogInRedis.bytes("u2"));
-            batch.delete(3, 0);
             int stops = 0;
+            boolean dropsFailed = false;
             for (boolean failed = true; failed; stops++) {
                 log.redis.ask("FLUSHALL");
                 log.set(START, "a0", true, 0);
                 WriterId first = writer(2L * stops + 1);
                 log.claim(request(first, Past.NONE, true));
+                for (int seq = 1; seq <= 3; seq++) {
+                    log.append(new AppendRequest(first, seq, 0, 0, false, false), log.batches(), 1, "b" + seq);
+                }
                 log.set(START, "a0", false, stops + 1);
-                failed = LogInRedis.raised(log.appending(new AppendRequest(first, 1, 0, 64, false, false), batch));
+                LogWords.Batches before = log.batches();
+                failed = LogInRedis.raised(
+                        log.appending(new AppendRequest(first, 4, 0, 64, false, false), before, 3, "b4"));
                 log.set(START, "a0", false, 0);
-                if (failed) {
-                    assertThat(log.state("a0").position())
-                            .as("error at call " + stops)
-                            .isEqualTo(Position.NONE);
+                Position at = log.state("a0").position();
+                if (failed && at.seq() == 3) {
                     WriterId next = writer(2L * stops + 2);
-                    Past past = new Past(1, false, Position.NONE, new Position(first, 1), List.of());
+                    Past past = new Past(1, false, at, new Position(first, 4), List.of());
                     Claimed claimed = (Claimed) log.claim(request(next, past, true));
                     assertThat(claimed.mine()).isTrue();
-                    assertThat(log.append(new AppendRequest(next, 1, claimed.tokens(), 64, false, false), batch))
+                    assertThat(claimed.whole()).as("error at call " + stops).isTrue();
+                    assertThat(log.append(
+                                    new AppendRequest(next, 1, claimed.tokens(), 64, false, false), before, 3, "b4"))
                             .isTrue();
                 }
-                assertThat(log.records()).isEqualTo(Map.of("1:0", "r1", "2:0", "r2", "2:1", "u2"));
+                assertThat(log.batches()).isEqualTo(new LogWords.Batches(3, 5, 2));
+                dropsFailed |= failed && at.seq() == 4;
+                if (failed && at.seq() == 4) {
+                    assertThat(log.stored()).containsEntry("3", "b3").containsEntry("4", "b4");
+                } else {
+                    assertThat(log.stored()).isEqualTo(Map.of("3", "b3", "4", "b4"));
+                }
                 assertThat(log.state("a0").tokens()).isEqualTo(64);
             }
+            assertThat(dropsFailed).as("an error after the head").isTrue();
             assertThat(stops).as("calls of an append").isGreaterThan(8);
+        }
+    }
+
+    @Test
+    void aLogThatLacksBatchesTakesNoneAndIsNotWhole() throws Exception {
+        try (LogInRedis log = new LogInRedis(redis, TestLibrary.log())) {
+            log.set(START, "a0", true, 0);
+            log.claim(request(writer(1), Past.NONE, true));
+            for (int seq = 1; seq <= 3; seq++) {
+                log.append(new AppendRequest(writer(1), seq, 0, 0, false, false), log.batches(), 1, "b" + seq);
+            }
+            log.redis.ask("HDEL", log.keys.batches(1), "2");
+            AppendRequest fourth = new AppendRequest(writer(1), 4, 0, 0, false, false);
+            assertThat(get(log.appending(fourth, log.batches(), 1, "b4")))
+                    .map(word -> new String((byte[]) word, StandardCharsets.UTF_8))
+                    .containsExactly("not_stored", "batches of the log are gone");
+            log.set(START + CLAIM_MILLIS + 1, "a0", false, 0);
+            assertThat(log.claim(request(writer(2), Past.NONE, true))).isInstanceOf(ClaimReply.Settling.class);
+            log.set(START + CLAIM_MILLIS + 1 + 2 * SETTLE_MILLIS, "a0", false, 0);
+            Claimed claimed = (Claimed) log.claim(request(writer(3), Past.NONE, true));
+            assertThat(claimed.whole()).isFalse();
+            LogWords.Batches unread = log.batches().withCount(LogWords.Batches.UNKNOWN);
+            assertThat(log.append(new AppendRequest(writer(3), 1, 0, 0, false, false), unread, 1, ""))
+                    .as("keeps the claim while the log is read")
+                    .isTrue();
+            assertThat(log.batches()).isEqualTo(new LogWords.Batches(1, 4, 3));
+            LogWords.Batches read = log.batches().withCount(2);
+            assertThat(log.append(new AppendRequest(writer(3), 2, 0, 0, false, false), read, 1, "b4"))
+                    .isTrue();
+            assertThat(log.batches()).isEqualTo(new LogWords.Batches(1, 5, 3));
+        }
+    }
+
+    @Test
+    void batchesWithoutAHeadAreFound() throws Exception {
+        try (LogInRedis log = new LogInRedis(redis, TestLibrary.log())) {
+            log.set(START, "a0", true, 0);
+            log.redis.ask("HSET", log.keys.batches(1), "7", "x", "9", "y", "other", "z");
+            log.claim(request(writer(1), Past.NONE, true));
+            assertThat(log.batches()).isEqualTo(new LogWords.Batches(7, 10, 2));
         }
     }
 
@@ -146,19 +195,10 @@ class LogFunctionsTest {
         try (LogInRedis log = new LogInRedis(redis, TestLibrary.log())) {
             log.set(START, "a0", true, 0);
             log.claim(request(writer(1), Past.NONE, true));
-            RecordBatch written = new RecordBatch();
-            RecordBatch deleted = new RecordBatch();
-            for (int index = 0; index < 9_000; index++) {
-                written.put(1, index, LogInRedis.bytes("x"));
-            }
-            deleted.delete(1, 8_999);
-            assertThat(log.append(new AppendRequest(writer(1), 1, 0, 0, false, false), written))
+            String large = "x".repeat(10_000_000);
+            assertThat(log.append(new AppendRequest(writer(1), 1, 0, 0, false, false), log.batches(), 1, large))
                     .isTrue();
-            assertThat(log.redis.ask("HLEN", log.keys.records(1, RecordBatch.hash(1))))
-                    .isEqualTo("9000");
-            assertThat(log.append(new AppendRequest(writer(1), 2, 0, 0, false, false), deleted))
-                    .isTrue();
-            assertThat(log.records()).isEmpty();
+            assertThat(log.redis.ask("HSTRLEN", log.keys.batches(1), "1")).isEqualTo("10000000");
         }
     }
 
@@ -191,7 +231,6 @@ class LogFunctionsTest {
         private long now = START;
         private int instances;
         private long writers;
-        private long asked;
         private List<String> image = List.of("", "nil");
         private LogState imaged = state;
 
@@ -347,14 +386,14 @@ class LogFunctionsTest {
                     random.nextInt(10) == 0,
                     random.nextInt(6) == 0);
             AppendDecision expected = rules.append(state, request, now);
-            RecordBatch batch = new RecordBatch();
-            String id = Long.toString(1 + asked++ % 600);
-            batch.put(Long.parseLong(id), 0, LogInRedis.bytes(at));
-            assertThat(log.append(request, batch))
+            // No generation is written here, so the head that names one lacks its batches.
+            LogWords.Batches before =
+                    head == null ? LogWords.Batches.NONE : log.batches().withCount(LogWords.Batches.UNKNOWN);
+            assertThat(log.append(request, before, before.first(), at))
                     .as("%s at %d: %s to %s", at, now, request, state)
                     .isEqualTo(expected.stored());
-            String found = log.redis.ask("HGET", log.keys.records(1, RecordBatch.hash(Long.parseLong(id))), id + ":0");
-            assertThat(found.equals(at)).as("record of %s", at).isEqualTo(expected.stored());
+            String found = log.redis.ask("HGET", log.keys.batches(1), Long.toString(before.next()));
+            assertThat(found.equals(at)).as("batch of %s", at).isEqualTo(expected.stored());
             state = expected.next();
             count(expected.stored() ? "stored" : "not stored");
         }

@@ -60,14 +60,23 @@ final class LogInRedis implements AutoCloseable {
         return link.call(LogWords.CLAIM, keys.shared(), LogWords.claim(request, CLAIM_MILLIS, SETTLE_MILLIS));
     }
 
-    boolean append(AppendRequest request, RecordBatch batch) throws Exception {
-        return LogWords.isStored(get(appending(request, batch)));
+    boolean append(AppendRequest request, LogWords.Batches before, long first, String batch) throws Exception {
+        return LogWords.isStored(get(appending(request, before, first, batch)));
     }
 
-    Future<List<Object>> appending(AppendRequest request, RecordBatch batch) {
-        List<byte[]> words = LogWords.append(request, CLAIM_MILLIS);
-        batch.addTo(words);
-        return link.call(LogWords.APPEND, keys.of(1, batch), words);
+    /** @param first batch that is kept */
+    Future<List<Object>> appending(AppendRequest request, LogWords.Batches before, long first, String batch) {
+        LogWords.Batches after = before.after(!batch.isEmpty(), first, first - before.first());
+        return link.call(
+                LogWords.APPEND, keys.append(1), LogWords.append(request, CLAIM_MILLIS, before, after, bytes(batch)));
+    }
+
+    /** What the head says. */
+    LogWords.Batches batches() {
+        return new LogWords.Batches(
+                Long.parseLong(redis.ask("HGET", keys.head(), "first")),
+                Long.parseLong(redis.ask("HGET", keys.head(), "next")),
+                Long.parseLong(redis.ask("HGET", keys.head(), "count")));
     }
 
     /** Whether the function raised. */
@@ -141,16 +150,14 @@ final class LogInRedis implements AutoCloseable {
         return Long.parseLong(text(head, field));
     }
 
-    /** All records of the first generation, by field. */
-    Map<String, String> records() {
-        Map<String, String> records = new TreeMap<>();
-        for (int hash = 0; hash < RecordBatch.HASHES; hash++) {
-            String[] lines = redis.ask("HGETALL", keys.records(1, hash)).split("\n", -1);
-            for (int i = 0; i + 1 < lines.length; i += 2) {
-                records.put(lines[i], lines[i + 1]);
-            }
+    /** Batches of the first generation, by number. */
+    Map<String, String> stored() {
+        Map<String, String> stored = new TreeMap<>();
+        String[] lines = redis.ask("HGETALL", keys.batches(1)).split("\n", -1);
+        for (int i = 0; i + 1 < lines.length; i += 2) {
+            stored.put(lines[i], lines[i + 1]);
         }
-        return records;
+        return stored;
     }
 
     /** A copy of head and count of tokens, for {@link #restore}. */
@@ -175,7 +182,7 @@ final class LogInRedis implements AutoCloseable {
     }
 
     void flush() {
-        redis.ask("DEL", keys.head(), keys.tokens());
+        redis.ask("DEL", keys.head(), keys.tokens(), keys.batches(1));
     }
 
     static byte[] bytes(String text) {

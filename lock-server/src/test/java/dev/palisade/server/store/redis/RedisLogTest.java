@@ -35,8 +35,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class RedisLogTest {
     private static final String HEAD = "p:{0}:log:head";
     private static final String TOKENS = "p:{0}:log:token";
-    private static final String RECORDS_OF_1 = "p:{0}:log:1:0";
-    private static final String RECORDS_OF_100 = "p:{0}:log:1:1";
+    private static final String BATCHES = "p:{0}:log:1";
 
     private RedisLogs logs;
     private RedisProcess redis;
@@ -76,7 +75,7 @@ class RedisLogTest {
 
             @Override
             public void deleted(long id) {
-                throw new AssertionError("deleted " + id);
+                records.remove(id);
             }
         });
         return records;
@@ -123,11 +122,10 @@ class RedisLogTest {
         redis.ask("CONFIG", "SET", "maxmemory", "1");
         assertThat(send().get()).map(LogFailure::kind).hasValue(AppendFailure.REFUSED);
         redis.ask("CONFIG", "SET", "maxmemory", "0");
-        String records = "p:{0}:log:1:" + RecordBatch.hash(id);
-        redis.ask("HDEL", records, id + ":0"); // To see whether it is written again.
         log.sync(64);
-        assertThat(redis.ask("HEXISTS", records, id + ":0")).isEqualTo("0");
-        assertThat(redis.ask("HGET", records, id + ":1")).isEqualTo("two");
+        assertThat(redis.ask("HKEYS", BATCHES)).isEqualTo("1\n2");
+        assertThat(redis.ask("HGET", BATCHES, "1")).contains("one");
+        assertThat(redis.ask("HGET", BATCHES, "2")).contains("two").doesNotContain("one");
         assertThat(redis.ask("HGET", HEAD, "seq")).isEqualTo("2");
     }
 
@@ -155,7 +153,7 @@ class RedisLogTest {
         long id = log.add(body("r"));
         log.sync(64);
         redis.ask("CONFIG", "SET", "maxmemory", "1");
-        log.delete(id, 0);
+        log.delete(id);
         assertThat(failure().kind()).isEqualTo(AppendFailure.REFUSED);
         log.frees(true);
         log.sync(64);
@@ -205,7 +203,7 @@ class RedisLogTest {
         assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
         assertThat(records()).isEmpty();
         long kept = log.add(body("kept"));
-        log.delete(log.add(body("deleted")), 0);
+        log.delete(log.add(body("deleted")));
         log.sync(64);
         assertThat(records()).isEqualTo(Map.of(kept, "kept"));
     }
@@ -213,28 +211,37 @@ class RedisLogTest {
     // ---- keys of something else
 
     @ParameterizedTest
-    @CsvSource({HEAD + ", hash", TOKENS + ", count of tokens", RECORDS_OF_100 + ", hash"})
+    @CsvSource({HEAD + ", hash", TOKENS + ", count of tokens", BATCHES + ", hash"})
     void aKeyOfAnotherTypeIsNamedAndNothingIsWritten(String key, String says) throws Exception {
         log.add(body("one"));
-        log.update(100, 1, body("another"));
         redis.ask("DEL", key);
         redis.ask("RPUSH", key, "something else");
         LogFailure failure = failure();
         assertThat(failure.kind()).isEqualTo(AppendFailure.UNKNOWN);
         assertThat(failure.line()).contains("WRONGTYPE");
-        assertThat(redis.ask("EXISTS", RECORDS_OF_1)).as("the record before it").isEqualTo("0");
+        if (!key.equals(BATCHES)) {
+            assertThat(redis.ask("EXISTS", BATCHES)).as("the batch").isEqualTo("0");
+        }
         assertThatThrownBy(() -> logs.open("b:1"))
                 .isInstanceOf(StoreUnusable.class)
                 .hasMessageContaining("has a key " + key + " that is no " + says);
-        if (key.equals(RECORDS_OF_100)) { // Written between the claim and the read.
-            assertThatThrownBy(this::records)
-                    .isInstanceOf(StoreUnusable.class)
-                    .hasMessageContaining("has a key " + key + " that is no hash");
-        }
         assertThatThrownBy(() -> log.claim(past(0, 1)))
                 .isInstanceOf(LogFailure.class)
                 .hasMessageContaining("has a key " + key + " that is no " + says + " but a list");
         assertThat(redis.ask("LRANGE", key, "0", "-1")).isEqualTo("something else");
+    }
+
+    @Test
+    void batchesOfAnotherTypeAreNamedWhenTheyAreRead() throws Exception {
+        log.add(body("one"));
+        log.sync(64);
+        log.endClaim();
+        claimed = (Claimed) log.claim(Past.NONE);
+        redis.ask("DEL", BATCHES); // Between the claim and the read.
+        redis.ask("RPUSH", BATCHES, "something else");
+        assertThatThrownBy(this::records)
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("has a key " + BATCHES + " that is no hash");
     }
 
     @ParameterizedTest
@@ -257,13 +264,13 @@ class RedisLogTest {
     }
 
     @Test
-    void aLogOfALaterReleaseIsRefused() {
-        redis.ask("HSET", HEAD, "format", "2");
+    void aLogOfAnotherReleaseIsRefused() {
+        redis.ask("HSET", HEAD, "format", "3");
         assertThatThrownBy(() -> logs.open("b:1"))
                 .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining(
-                        "has a log of a later release under " + HEAD + " (format 2, not 1); use that release");
-        assertThat(failure().line()).contains("the log is of a later release");
+                .hasMessageContaining("has a log of another release under " + HEAD
+                        + " (format 3, not 2); use that release, or another --store-prefix");
+        assertThat(failure().line()).contains("the log is of another release");
         assertThatThrownBy(() -> log.claim(past(0, 1))).hasMessageContaining("use that release");
     }
 
@@ -276,13 +283,68 @@ class RedisLogTest {
                 .hasMessageContaining("has a key " + HEAD + " whose field " + field + " cannot be read");
     }
 
-    @ParameterizedTest
-    @CsvSource({"x", "1", "0:0", "1:x", "'1:-1'", "':1'"})
-    void aFieldThatIsNoRecordIsRefused(String field) {
-        redis.ask("HSET", RECORDS_OF_1, field, "r");
+    @Test
+    void aFieldThatIsNoBatchIsRefused() throws Exception {
+        log.add(body("one"));
+        log.sync(64);
+        redis.ask("HSET", BATCHES, "1", "something else");
+        log.endClaim();
+        claimed = (Claimed) log.claim(Past.NONE);
         assertThatThrownBy(this::records)
                 .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining("has a field '" + field + "' in " + RECORDS_OF_1 + " that is no record");
+                .hasMessageContaining("has a field 1 in " + BATCHES + " that is no batch of records");
+    }
+
+    @Test
+    void aBatchThatIsGoneIsALossOfData() throws Exception {
+        long kept = log.add(body("kept"));
+        log.sync(64);
+        log.add(body("gone"));
+        log.sync(64);
+        log.endClaim();
+        claimed = (Claimed) log.claim(Past.NONE);
+        assertThat(claimed.whole()).isTrue();
+        redis.ask("HDEL", BATCHES, "2");
+        redis.ask("HSET", BATCHES, "3", "of an error of before"); // As many as before.
+        assertThat(catchThrowableOfType(LogFailure.class, this::records).line())
+                .contains("has lost records of the log");
+        logs.pass(2 * RedisLogs.SETTLE_MILLIS);
+        assertThat(log.claim(Past.NONE)).isInstanceOf(ClaimReply.Settling.class);
+        logs.pass(2 * RedisLogs.SETTLE_MILLIS);
+        claimed = (Claimed) log.claim(Past.NONE);
+        assertThat(claimed.whole()).isFalse();
+        assertThat(records()).isEqualTo(Map.of(kept, "kept"));
+        log.sync(64);
+        log.endClaim();
+        assertThat(((Claimed) log.claim(Past.NONE)).whole()).as("what is left").isTrue();
+        assertThat(records()).isEqualTo(Map.of(kept, "kept"));
+    }
+
+    /** Whatever is written for however long. */
+    @Test
+    void aLogDoesNotGrowForEver() throws Exception {
+        assertThat(records()).isEmpty();
+        long idle = log.add(body("idle"));
+        long hot = log.add(body("hot"));
+        for (int i = 0; i < 60; i++) { // 30 MB
+            long next = log.add(new byte[500_000]);
+            log.delete(hot);
+            hot = next;
+            if (idle < log.rewritesBelow()) {
+                long old = idle;
+                idle = log.add(body("idle"));
+                log.delete(old);
+            }
+            log.keepsFrom(Math.min(idle, hot));
+            for (int tiny = 0; tiny < 12; tiny++) {
+                log.update(hot, i * 12 + tiny + 1, body("x"));
+                log.sync(64);
+            }
+        }
+        assertThat(Long.parseLong(redis.ask("MEMORY", "USAGE", BATCHES))).isLessThan(15_000_000);
+        log.endClaim();
+        claimed = (Claimed) log.claim(Past.NONE);
+        assertThat(records()).containsOnlyKeys(idle, hot).containsEntry(idle, "idle");
     }
 
     @Test
@@ -352,9 +414,9 @@ class RedisLogTest {
         assertThat(again.mine()).isTrue();
         assertThat(again.position()).isEqualTo(new Position(claimed.writer(), 1));
         assertThat(again.tokens()).isEqualTo(64);
-        redis.ask("DEL", "p:{0}:log:1:" + RecordBatch.hash(id)); // To see whether it is written again.
         log.sync(64);
-        assertThat(records()).isEmpty();
+        assertThat(records()).isEqualTo(Map.of(id, "r"));
+        assertThat(redis.ask("HKEYS", BATCHES)).as("not written again").isEqualTo("1");
     }
 
     @Test

@@ -1,0 +1,73 @@
+package dev.palisade.server.store.log;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Records that a table keeps in its log, so that the oldest ones can be written anew when the log asks for it. Touched by one thread at a
+ * time, whose turn it is.
+ */
+final class Records {
+    /** Written anew in a batch that writes fewer: a log that asks for it gets there without much traffic, too. */
+    private static final int REWRITES_MIN = 32;
+
+    private final FencedLog log;
+    /** By id, the oldest first; empty for a log that frees its place by itself. */
+    private final Map<Long, Rewriter> kept = new LinkedHashMap<>();
+
+    private int written;
+
+    /** Whose record it is. */
+    interface Rewriter {
+        /** Adds what the record says as a new one, and deletes the old one. */
+        void rewrite(long nowMillis);
+    }
+
+    Records(FencedLog log) {
+        this.log = log;
+    }
+
+    long add(byte[] body, Rewriter rewriter) {
+        long id = log.add(body);
+        written++;
+        restored(id, rewriter);
+        return id;
+    }
+
+    /** Of one that the log held when it was read; the smallest id first. */
+    void restored(long id, Rewriter rewriter) {
+        if (log.isShared()) {
+            kept.put(id, rewriter);
+        }
+    }
+
+    /** @param index 1 for the first update of a record, then counted up */
+    void update(long id, int index, byte[] body) {
+        log.update(id, index, body);
+        written++;
+    }
+
+    void delete(long id) {
+        log.delete(id);
+        kept.remove(id);
+    }
+
+    /** Called before each sync of a shared log. */
+    void compact(long nowMillis) {
+        long below = log.rewritesBelow();
+        for (int left = Math.max(REWRITES_MIN, written); left > 0 && oldestId() < below; left--) {
+            oldest().next().getValue().rewrite(nowMillis);
+        }
+        written = 0;
+        log.keepsFrom(oldestId());
+    }
+
+    private long oldestId() {
+        return kept.isEmpty() ? Long.MAX_VALUE : oldest().next().getKey();
+    }
+
+    private Iterator<Map.Entry<Long, Rewriter>> oldest() {
+        return kept.entrySet().iterator();
+    }
+}
