@@ -30,25 +30,32 @@ end
 
 local function append(keys, args)
   local key, batches, now = keys[1], keys[3], now_millis()
-  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'first', 'count')
+  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'first', 'next', 'count')
   -- A key of another type raises before anything is written.
   local why = unfit(head, key, redis.call('GET', keys[2]) or '0', redis.call('HLEN', batches), now, args)
   if why then
     return { 'not_stored', why }
   end
-  local first, following, batch = args[9], args[10], args[12]
-  local count = args[11] == '-1' and head[6] or args[11]
+  local first, following, count, batch = args[9], args[10], args[11], args[12]
   if batch ~= '' then
     redis.call('HSET', batches, as_text(tonumber(following) - 1), batch)
+  end
+  local switches = args[6] == '1'
+  if head[4] ~= '0' and not switches then -- Of a copy that does not count yet.
+    first, following, count = head[5], head[6], head[7]
+  elseif count == '-1' then
+    count = head[7]
   end
   if args[4] ~= '0' then
     redis.call('INCRBY', keys[2], args[4])
   end
   local id = current_instance(now)
   local ends = args[5] == '1' and now or now + tonumber(args[7])
-  if args[6] == '1' then
+  if switches then
+    local old = redis.call('HGET', key, 'generation')
     redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'first', first, 'next', following, 'count', count,
       'generation', head[4], 'rewriting', '0')
+    redis.call('UNLINK', batches_key(key, old))
   else
     redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'first', first, 'next', following, 'count', count)
   end

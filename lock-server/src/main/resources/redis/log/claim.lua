@@ -180,6 +180,9 @@ redis.register_function({
     local is_complete = wrong_batches or not head or redis.call('HLEN', batches) >= head.count
     local whole = args[5] ~= '2' and is_complete and is_whole(head, last, id, past, init)
     local mine = is_mine(head, last, past, server, whole)
+    if not is_complete then
+      found = position_of(nil) -- Nothing of it is sure to be there.
+    end
     local best = false
     if not whole then
       local remaining, wait
@@ -218,6 +221,9 @@ redis.register_function({
     if head and mine then
       taken_at, taken_why, taken_from = head.taken_at or '0', head.taken_why or '', head.taken_from or ''
     end
+    if head and head.rewriting > 0 then
+      redis.call('UNLINK', batches_key(key, as_text(head.rewriting))) -- A copy that was not completed.
+    end
     local first, following, count = span(head, batches)
     redis.call('HSET', key, 'writer', writer, 'seq', '0', 'base', found.writer, 'base_seq', as_text(found.seq),
       'whole', whole and '1' or '0', 'term', as_text(term), 'server', server, 'address', address,
@@ -231,7 +237,7 @@ redis.register_function({
     end
     return {
       'claimed', mine and 1 or 0, whole and 1 or 0, found.writer, found.seq, tokens, recovering, term, now, generation, replicas(),
-      first, following, count,
+      first, following, count, rewriting,
     }
   end,
 })

@@ -49,9 +49,13 @@ local function kind_of(key)
   return redis.call('TYPE', key).ok
 end
 
+local function batches_key(head_key, generation)
+  return (string.gsub(head_key, 'head$', tostring(generation)))
+end
+
 -- The key of the batches, then why it cannot be used, in the words of wrong, if so.
 local function read_batches(head_key, head)
-  local key = string.gsub(head_key, 'head$', as_text(head and head.generation or 1))
+  local key = batches_key(head_key, as_text(head and head.generation or 1))
   local kind = kind_of(key)
   return key, kind ~= 'hash' and kind ~= 'none' and wrong(key, 'hash', 'a ' .. kind) or nil
 end
@@ -119,7 +123,7 @@ local function missing_rights(key)
   local missing = {}
   local needed = {
     { 'TIME' }, { 'INFO', 'replication' }, { 'EXISTS', key }, { 'TYPE', key }, { 'GET', key }, { 'INCRBY', key, '1' },
-    { 'HGETALL', key }, { 'HKEYS', key }, { 'HMGET', key, 'h' }, { 'HLEN', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
+    { 'HGETALL', key }, { 'HKEYS', key }, { 'HMGET', key, 'h' }, { 'HLEN', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' }, { 'UNLINK', key },
     { 'WAIT', '1', '1' },
   }
   for _, call in ipairs(needed) do

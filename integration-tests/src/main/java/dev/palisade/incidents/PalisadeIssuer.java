@@ -52,6 +52,21 @@ final class PalisadeIssuer implements TokenIssuer {
                 topology, addresses, "--machine", "log", "--advertise", "lock-server:7600", "--claim", "1s");
     }
 
+    /** The same, and the active one writes its memory back after a loss. */
+    static PalisadeIssuer resumingLog(Topology topology, Addresses addresses) {
+        return new PalisadeIssuer(
+                topology,
+                addresses,
+                "--machine",
+                "log",
+                "--advertise",
+                "lock-server:7600",
+                "--claim",
+                "1s",
+                "--after-loss",
+                "resume");
+    }
+
     private PalisadeIssuer(Topology topology, Addresses addresses, String... options) {
         this.addresses = addresses;
         followed = new Followed(topology.primary(), Long.MAX_VALUE);

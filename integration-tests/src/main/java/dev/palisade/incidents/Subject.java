@@ -29,6 +29,7 @@ record Subject(String name, Expected expected, Duration patience, Side.Maker mak
     private static final List<Subject> ALL = List.of(
             new Subject("palisade", Expected.SOUND, LATER, PalisadeIssuer::functions),
             new Subject("palisade-log", Expected.SOUND, LATER, PalisadeIssuer::log),
+            new Subject("palisade-log-resume", Expected.SOUND, LATER, PalisadeIssuer::resumingLog),
             ruled("rule", Expected.SOUND),
             new Subject(
                     "naive",

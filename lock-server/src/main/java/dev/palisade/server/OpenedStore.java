@@ -173,7 +173,8 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 LoggedStoreConfig.DEFAULTS.withLocksMax(locksMax(config)),
                 limits,
                 log,
-                new OwnershipMachine.Settings(config.claim.toMillis(), config.storeTimeout.toMillis(), false),
+                new OwnershipMachine.Settings(
+                        config.claim.toMillis(), config.storeTimeout.toMillis(), config.afterLoss == AfterLoss.RESUME),
                 System::nanoTime,
                 random::nextInt,
                 fatal);

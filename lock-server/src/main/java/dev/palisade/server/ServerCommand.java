@@ -156,6 +156,15 @@ final class ServerCommand implements Callable<Integer> {
     Duration claim = Duration.ofSeconds(2);
 
     @Option(
+            names = "--after-loss",
+            paramLabel = "resume|wait",
+            defaultValue = "wait",
+            description =
+                    "With --machine log, when Redis lost data: wait grants nothing for --failover-grace while holders come back; resume "
+                            + "writes the memory of the active server back, and continues. Default: ${DEFAULT-VALUE}")
+    AfterLoss afterLoss = AfterLoss.WAIT;
+
+    @Option(
             names = "--keyset",
             paramLabel = "FILE",
             description =

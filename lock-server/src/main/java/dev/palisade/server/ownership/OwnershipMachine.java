@@ -221,6 +221,9 @@ public class OwnershipMachine {
     }
 
     private OwnershipStep refused(Ownership server, long nowMillis) {
+        if (server.phase() == Phase.REWRITING) { // Under the next claim it begins again.
+            return OwnershipStep.of(server.in(Phase.SUSPENDED).wakingAt(nowMillis + RETRY_MILLIS), SUSPEND);
+        }
         if (server.phase() == Phase.FREEING && server.pending() == 0) {
             return OwnershipStep.of(server.with(server.past().sent(Position.NONE))); // A probe.
         }

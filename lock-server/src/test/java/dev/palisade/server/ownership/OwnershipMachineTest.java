@@ -175,6 +175,19 @@ class OwnershipMachineTest {
     }
 
     @Test
+    void rewriteThatIsRefusedBeginsAgainUnderTheNextClaim() {
+        active();
+        failed(AppendFailure.UNKNOWN, 0);
+        tick(0);
+        claimReplied(claimed(true, false, Position.NONE), 0);
+        server = MACHINE.sentLast(server);
+        assertThat(failed(AppendFailure.REFUSED, 0)).containsExactly(SUSPEND);
+        assertThat(tick(99)).isEmpty();
+        assertThat(tick(100)).containsExactly(CLAIM);
+        assertThat(claimReplied(claimed(true, false, Position.NONE), 100)).containsExactly(REWRITE);
+    }
+
+    @Test
     void refusedBatchIsRetriedThenMemoryIsReloaded() {
         active();
         server = MACHINE.sent(server);

@@ -106,6 +106,19 @@ public interface FencedLog extends AutoCloseable {
      */
     void sync(long tokens) throws LogFailure;
 
+    /**
+     * Begins a copy of all records, in place of what the log holds: it was claimed by the server whose memory it is, and lost data. What
+     * was written and is not known to be synced is forgotten. Of a shared log only.
+     */
+    default void beginCopy() {
+        throw new UnsupportedOperationException("a log of one server loses no data");
+    }
+
+    /** Syncs as {@link #sync} does; from then on the copy is the log. Until then the next owner reads what was there before. */
+    default void syncCopy(long tokens) throws LogFailure {
+        throw new UnsupportedOperationException("a log of one server loses no data");
+    }
+
     /** Receives the outcome of a batch that was sent. */
     interface Sent {
         /**

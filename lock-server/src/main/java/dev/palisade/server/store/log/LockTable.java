@@ -40,7 +40,7 @@ final class LockTable {
     private final Limits limits;
     private final FencedLog log;
     private final Records records;
-    private final TokenCounter tokens;
+    private volatile TokenCounter tokens;
     private final Map<LockName, Slot> slots;
     private final Deadlines deadlines = new Deadlines();
     /** Idle slots of locks that are not closed, the one that was touched longest ago first. */
@@ -96,6 +96,16 @@ final class LockTable {
             kept.put(slot.recordId, at -> rebase(slot, at));
         }
         kept.forEach(records::restored);
+    }
+
+    /**
+     * Writes all records into a log that lost data, under a new epoch of tokens: somebody else may have issued some meanwhile.
+     *
+     * @param part stores what was written so far
+     */
+    void copy(TokenCounter epoch, long now, Records.Part part) throws LogFailure {
+        tokens = epoch;
+        records.copy(now, part);
     }
 
     /** Writes old records anew if the log asks for it; called before each sync of a shared log. */

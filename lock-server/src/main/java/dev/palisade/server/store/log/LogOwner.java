@@ -61,6 +61,14 @@ final class LogOwner {
         long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure;
 
         /**
+         * Writes all of memory into a log that lost data.
+         *
+         * @param part stores what was written so far; the rest is stored afterwards
+         * @return the largest token issued
+         */
+        long copy(ClaimReply.Claimed claimed, Records.Part part) throws LogFailure;
+
+        /**
          * Starts leases and offers at their full length, and runs commands from now on.
          *
          * @param freeing only those that free locks
@@ -239,7 +247,7 @@ final class LogOwner {
             case DROP -> duties.drop(why, activeAddress);
             case YIELD -> yieldLog();
             case STOP -> {}
-            case REWRITE -> throw new IllegalStateException("memory is not kept after a loss");
+            case REWRITE -> rewrite();
         }
     }
 
@@ -297,6 +305,25 @@ final class LogOwner {
             release();
             run(machine.appendFailed(state, AppendFailure.UNKNOWN, millis.getAsLong()));
         }
+    }
+
+    private void rewrite() {
+        try {
+            log.beginCopy();
+            tokens = duties.copy(claimed(), this::storePart);
+            state = machine.sentLast(state);
+            log.syncCopy(tokens);
+            appended();
+        } catch (LogFailure e) {
+            failed(e);
+        }
+    }
+
+    private void storePart() throws LogFailure {
+        state = machine.sent(state);
+        log.sync(claimed().tokens());
+        appendedMillis = millis.getAsLong();
+        state = machine.appended(state).next();
     }
 
     /** Keeps the claim while the log is read. */

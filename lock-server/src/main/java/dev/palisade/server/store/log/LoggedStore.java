@@ -516,6 +516,16 @@ public final class LoggedStore implements LockStore {
         }
 
         @Override
+        public long copy(ClaimReply.Claimed claimed, Records.Part part) throws LogFailure {
+            LockTable locks = Objects.requireNonNull(table, "keeping no memory");
+            clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
+            long now = clock.nowMillis();
+            long high = Math.max(locks.tokens().last(), claimed.tokens());
+            locks.copy(new TokenCounter(false, now, high, epochIds.getAsInt()), now, part);
+            return locks.tokens().last();
+        }
+
+        @Override
         public void serve(ClaimReply.Claimed claimed, boolean onlyFreeing) {
             LockTable locks = Objects.requireNonNull(table, "serving without memory");
             freeing = onlyFreeing;

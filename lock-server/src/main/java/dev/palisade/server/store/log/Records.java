@@ -2,6 +2,7 @@ package dev.palisade.server.store.log;
 
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -11,12 +12,20 @@ import java.util.Map;
 final class Records {
     /** Written anew in a batch that writes fewer: a log that asks for it gets there without much traffic, too. */
     private static final int REWRITES_MIN = 32;
+    /** Some megabytes, which a log takes in a piece. */
+    private static final int PART_RECORDS = 10_000;
 
     private final FencedLog log;
     /** By id, the oldest first; empty for a log that frees its place by itself. */
     private final Map<Long, Rewriter> kept = new LinkedHashMap<>();
 
     private int written;
+    private boolean copying;
+
+    /** Stores a part of a copy. */
+    interface Part {
+        void store() throws LogFailure;
+    }
 
     /** Whose record it is. */
     interface Rewriter {
@@ -49,8 +58,30 @@ final class Records {
     }
 
     void delete(long id) {
-        log.delete(id);
+        if (!copying) { // The copy has none of before.
+            log.delete(id);
+        }
         kept.remove(id);
+    }
+
+    /**
+     * Adds what all records say, as a copy of the log.
+     *
+     * @param part stores what was added so far
+     */
+    void copy(long nowMillis, Part part) throws LogFailure {
+        copying = true;
+        try {
+            int copied = 0;
+            for (Rewriter each : List.copyOf(kept.values())) {
+                each.rewrite(nowMillis);
+                if (++copied % PART_RECORDS == 0) {
+                    part.store();
+                }
+            }
+        } finally {
+            copying = false;
+        }
     }
 
     /** Called before each sync of a shared log. */

@@ -123,6 +123,11 @@ final class LogWords {
                 standbys));
     }
 
+    /** Generation that is written from memory; 0 for none. */
+    static long rewriting(List<Object> claimed) {
+        return number(claimed, 14);
+    }
+
     static Batches batches(List<Object> claimed) {
         return new Batches(number(claimed, 11), number(claimed, 12), number(claimed, 13));
     }

@@ -53,6 +53,7 @@ public final class RedisLog implements FencedLog {
 
     private LogSpace space = new LogSpace();
     private long generation = 1;
+    private long rewriting;
     private long nextId = 1;
     private long oldestId;
     private boolean owned;
@@ -242,6 +243,7 @@ public final class RedisLog implements FencedLog {
                 confirm(reply);
             }
             generation = LogWords.generation(answer);
+            rewriting = LogWords.rewriting(answer);
             granted = reply;
             owns(claimed);
             tell(claimed);
@@ -487,33 +489,47 @@ public final class RedisLog implements FencedLog {
     }
 
     @Override
+    public void beginCopy() {
+        forget();
+        generation = rewriting;
+        stored = new LogWords.Batches(1, 1, 0);
+        space = new LogSpace();
+        oldestId = 0;
+    }
+
+    @Override
+    public void syncCopy(long tokens) throws LogFailure {
+        append(tokens, false, true);
+    }
+
+    @Override
     public void frees(boolean only) {
         frees = only;
     }
 
     @Override
     public void sync(long tokens) throws LogFailure {
-        append(tokens, false);
+        append(tokens, false, false);
     }
 
     @Override
     public void endClaim() throws LogFailure {
-        append(0, true);
+        append(0, true, false);
     }
 
     @Override
     public void send(long tokens, Sent whenReplied) {
         dropStored();
-        SentBatch next = next(tokens, false);
+        SentBatch next = next(tokens, false, false);
         Reply reply = call(next);
         // What clients asked meanwhile may wait in their sockets still: read first, it is part of the next batch.
         var unused = reply.whenComplete((answer, failure) -> link.later(
                 () -> whenReplied.replied(failure == null ? outcome(next, reply, answer) : failure(reply, failure))));
     }
 
-    private void append(long tokens, boolean yields) throws LogFailure {
+    private void append(long tokens, boolean yields, boolean switches) throws LogFailure {
         takeBack();
-        SentBatch next = next(tokens, yields);
+        SentBatch next = next(tokens, yields, switches);
         Reply reply = call(next);
         LogFailure failure = outcome(next, reply, await(reply));
         if (failure != null) {
@@ -523,7 +539,7 @@ public final class RedisLog implements FencedLog {
     }
 
     /** After those that are in flight. */
-    private SentBatch next(long tokens, boolean yields) {
+    private SentBatch next(long tokens, boolean yields, boolean switches) {
         SentBatch last = sent.peekLast();
         long after = last == null ? seq : last.request.seq();
         long before = last == null ? storedTokens : last.request.tokensAfter();
@@ -531,7 +547,7 @@ public final class RedisLog implements FencedLog {
         byte[] bytes = batch.bytes();
         long first = space.firstKept(batches.first(), oldestId);
         SentBatch next = new SentBatch(
-                new AppendRequest(writer, after + 1, before, Math.max(tokens, before), yields, false),
+                new AppendRequest(writer, after + 1, before, Math.max(tokens, before), yields, switches),
                 batch,
                 batchFirstId,
                 bytes,

@@ -202,6 +202,18 @@ final class MemoryLog implements FencedLog {
     }
 
     @Override
+    public void beginCopy() {
+        forget();
+        keepsFrom = 0;
+    }
+
+    @Override
+    public void syncCopy(long tokens) throws LogFailure {
+        takeBack();
+        append(tokens, false, true);
+    }
+
+    @Override
     public void frees(boolean only) {
         frees = only;
     }
@@ -209,7 +221,7 @@ final class MemoryLog implements FencedLog {
     @Override
     public void sync(long tokens) throws LogFailure {
         takeBack();
-        append(tokens, false);
+        append(tokens, false, false);
     }
 
     /** Happens between the claim and the end of each load. */
@@ -237,7 +249,7 @@ final class MemoryLog implements FencedLog {
         dropStored();
         LogFailure failure = null;
         try {
-            append(tokens, false);
+            append(tokens, false, false);
         } catch (LogFailure e) {
             failure = e;
         }
@@ -252,11 +264,11 @@ final class MemoryLog implements FencedLog {
     @Override
     public void endClaim() throws LogFailure {
         takeBack();
-        append(0, true);
+        append(0, true, false);
     }
 
     /** After those that are in flight. */
-    private void append(long tokens, boolean yields) throws LogFailure {
+    private void append(long tokens, boolean yields, boolean switches) throws LogFailure {
         Batch last = sent.peekLast();
         long before = last == null ? stored : last.tokens;
         Batch next = new Batch((last == null ? seq : last.seq) + 1, Math.max(before, tokens));
@@ -266,7 +278,7 @@ final class MemoryLog implements FencedLog {
         reach();
         server.append(
                 new MemoryLogServer.Append(
-                        new AppendRequest(writer, next.seq, before, next.tokens, yields, false),
+                        new AppendRequest(writer, next.seq, before, next.tokens, yields, switches),
                         next.written,
                         next.deleted,
                         keepsFrom),

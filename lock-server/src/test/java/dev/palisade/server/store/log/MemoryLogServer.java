@@ -50,6 +50,9 @@ final class MemoryLogServer {
     private final LogRules rules;
     private LogState state = new LogState(null, 0, "instance 1", null, null);
     private NavigableMap<Long, NavigableMap<Integer, byte[]>> records = new TreeMap<>();
+    /** What a server writes from its memory, until it is complete. */
+    private NavigableMap<Long, NavigableMap<Integer, byte[]>> copied = new TreeMap<>();
+
     private final Deque<Fault> faults = new ArrayDeque<>();
     private final List<Append> delayed = new ArrayList<>();
     private boolean full;
@@ -134,6 +137,9 @@ final class MemoryLogServer {
             throw LogFailure.unknown("cut off");
         }
         ClaimDecision decision = rules.claim(state, request, millis.get());
+        if (decision.reply() instanceof ClaimReply.Claimed) {
+            copied = new TreeMap<>();
+        }
         state = decision.next();
         if (fault == Fault.UNANSWERED) {
             throw LogFailure.unknown("no reply");
@@ -171,14 +177,21 @@ final class MemoryLogServer {
     }
 
     private boolean execute(Append append) {
+        LogState.Head head = state.head();
+        boolean copies = head != null && head.rewriting() != 0;
         AppendDecision decision = rules.append(state, append.request(), millis.get());
         state = decision.next();
         if (decision.stored()) {
             appends++;
+            NavigableMap<Long, NavigableMap<Integer, byte[]>> to = copies ? copied : records;
             append.written()
-                    .forEach((id, parts) -> records.computeIfAbsent(id, fresh -> new TreeMap<>())
-                            .putAll(parts));
-            append.deleted().forEach(records::remove);
+                    .forEach((id, parts) ->
+                            to.computeIfAbsent(id, fresh -> new TreeMap<>()).putAll(parts));
+            append.deleted().forEach(to::remove);
+            if (append.request().switches()) {
+                records = copied;
+                copied = new TreeMap<>();
+            }
             if (!records.headMap(append.keepsFrom()).isEmpty()) {
                 throw new AssertionError("place of records that are kept is given up: " + records.firstKey());
             }

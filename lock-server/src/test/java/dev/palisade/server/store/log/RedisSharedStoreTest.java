@@ -66,11 +66,15 @@ class RedisSharedStoreTest {
     }
 
     private LoggedStore server(String address) throws Exception {
+        return server(address, false);
+    }
+
+    private LoggedStore server(String address, boolean resumes) throws Exception {
         LoggedStore store = LoggedStore.share(
                 LoggedStoreConfig.DEFAULTS,
                 Limits.DEFAULTS,
                 redis.open(address),
-                new OwnershipMachine.Settings(RedisLogs.CLAIM_MILLIS, 2_000, false),
+                new OwnershipMachine.Settings(RedisLogs.CLAIM_MILLIS, 2_000, resumes),
                 nanos::get,
                 () -> epochs.incrementAndGet() * 7919,
                 why -> {
@@ -428,6 +432,46 @@ class RedisSharedStoreTest {
 
     private long stored() {
         return Long.parseLong(redis.redis.ask("HLEN", "p:{0}:log:1"));
+    }
+
+    // ---- memory that is written back
+
+    private static final String KEEPS_HEAD = "HDEL p:{0}:log:1 40 41 42 43 44 45";
+
+    @ParameterizedTest
+    @CsvSource({"FLUSHALL", "DEL p:{0}:log:1", "DEL p:{0}:log:head", KEEPS_HEAD})
+    void theMemoryOfTheActiveServerIsWrittenBack(String loss) throws Exception {
+        live(a, 400);
+        a.close();
+        LoggedStore resuming = server("c:7400", true);
+        try {
+            live(resuming, 4_500);
+            Grant kept = granted(resuming, "early", 1, 1);
+            ask(resuming, acquire("early", 2, 1, MINUTE));
+            for (int i = 2; i < 80; i++) {
+                granted(resuming, "late/" + i, 1, i);
+            }
+            redis.redis.ask(loss.split(" "));
+            CompletableFuture<Answer> asked =
+                    resuming.execute(acquire("m", 3, 1, TRY)).toCompletableFuture();
+            live(resuming, 1_500);
+            assertThat(asked).isCompletedWithValueMatching(Answer.Granted.class::isInstance);
+            assertThat(described(resuming, "early").holders().get(0).id()).isEqualTo(kept.id());
+            assertThat(redis.redis.ask("KEYS", "p:*").lines()).hasSize(3);
+            granted(resuming, "afterwards", 4, 1);
+            assertThat(redis.redis.ask("HGET", "p:{0}:log:head", "generation")).isEqualTo("2");
+            assertThat(redis.redis.ask("HGET", "p:{0}:log:head", "count"))
+                    .isEqualTo(redis.redis.ask("HLEN", "p:{0}:log:2"));
+        } finally {
+            resuming.close();
+        }
+        live(b, 3_000);
+        assertThat(b.status().up()).isTrue();
+        assertThat(described(b, "early").waiters()).hasSize(1);
+        for (String lock : List.of("late/2", "late/79", "m", "afterwards")) {
+            assertThat(described(b, lock).holders()).as(lock).hasSize(1);
+        }
+        assertThat(granted(b, "n", 9, 9)).as("no recovery window").isNotNull();
     }
 
     // ---- keys that somebody wrote into by hand

@@ -27,7 +27,15 @@ final class SharedServers {
     final MemoryLogServer log;
     private final AtomicInteger epochs = new AtomicInteger();
 
+    private final boolean resumes;
+
     SharedServers() {
+        this(false);
+    }
+
+    /** @param resumes whether servers keep their memory after a loss of the log */
+    SharedServers(boolean resumes) {
+        this.resumes = resumes;
         log = new MemoryLogServer(logMillis);
     }
 
@@ -38,13 +46,13 @@ final class SharedServers {
         final List<LockEvent> told = new ArrayList<>();
         final List<StoreFailure> deposed = new ArrayList<>();
 
-        Server(String address) {
-            client = new MemoryLog(log, address, true, RECOVERY_MILLIS);
+        Server(String address, boolean init) {
+            client = new MemoryLog(log, address, init, RECOVERY_MILLIS);
             store = LoggedStore.share(
                     LoggedStoreConfig.DEFAULTS,
                     Limits.DEFAULTS,
                     client,
-                    new OwnershipMachine.Settings(MemoryLogServer.CLAIM_MILLIS, STORE_TIMEOUT_MILLIS, false),
+                    new OwnershipMachine.Settings(MemoryLogServer.CLAIM_MILLIS, STORE_TIMEOUT_MILLIS, resumes),
                     nanos::get,
                     () -> epochs.incrementAndGet() * 7919,
                     why -> {
@@ -96,7 +104,12 @@ final class SharedServers {
     }
 
     Server server(String address) {
-        return new Server(address);
+        return new Server(address, true);
+    }
+
+    /** One that takes an empty log for one that lost its data. */
+    Server serverWithoutInit(String address) {
+        return new Server(address, false);
     }
 
     void pass(long millis) {

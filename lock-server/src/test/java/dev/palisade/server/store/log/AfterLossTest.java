@@ -1,0 +1,228 @@
+package dev.palisade.server.store.log;
+
+import static dev.palisade.server.store.log.Asking.acquire;
+import static dev.palisade.server.store.log.Asking.name;
+import static dev.palisade.server.store.log.Asking.release;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.contract.FencingToken;
+import dev.palisade.contract.Reason;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.ForceRelease;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.LockState;
+import dev.palisade.server.store.log.MemoryLogServer.Fault;
+import dev.palisade.server.store.log.MemoryLogServer.Image;
+import dev.palisade.server.store.log.SharedServers.Server;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A log that loses data, and a lock server that writes its memory back. */
+class AfterLossTest {
+    private static final Duration TRY = Duration.ZERO;
+    private static final Duration MINUTE = Duration.ofMinutes(1);
+
+    private final SharedServers servers = new SharedServers(true);
+    private Server a;
+    private Server b;
+    private Image lagging;
+
+    /** What happens to the data. */
+    enum Loss {
+        FLUSHED,
+        EMPTY_RESTART,
+        LAGGING_FAILOVER,
+        RESTORED
+    }
+
+    @BeforeEach
+    void aIsActive() {
+        a = servers.server("a:7400");
+        b = servers.serverWithoutInit("b:7400");
+        a.store.takeTurn();
+        granted(a, "old", 9, 1);
+        lagging = servers.log.image();
+    }
+
+    private void lose(Loss loss) {
+        switch (loss) {
+            case FLUSHED -> servers.log.flush();
+            case EMPTY_RESTART -> {
+                servers.log.flush();
+                servers.log.restart();
+            }
+            case LAGGING_FAILOVER -> servers.log.promote(lagging);
+            case RESTORED -> servers.log.restore(lagging);
+        }
+    }
+
+    private static Grant granted(Server server, String lock, long session, long request) {
+        Answer answer = server.answer(acquire(lock, session, request, TRY));
+        assertThat(answer).isInstanceOf(Answer.Granted.class);
+        return ((Answer.Granted) answer).grant();
+    }
+
+    private static LockState described(Server server, String lock) {
+        return ((Answer.Described) server.answer(new Describe(name(lock)))).state();
+    }
+
+    private static List<HistoryEntry> history(Server server, String lock) throws Exception {
+        CompletableFuture<List<HistoryEntry>> told =
+                server.store.history(name(lock)).toCompletableFuture();
+        server.store.takeTurn();
+        return told.get(1, TimeUnit.SECONDS);
+    }
+
+    /** Both ask, as they do in life. */
+    private void bothLive(long millis) {
+        for (long passed = 0; passed < millis; passed += 50) {
+            servers.pass(50);
+            a.store.takeTurn();
+            b.store.takeTurn();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theActiveServerContinuesAndNothingIsLost(Loss loss) throws Exception {
+        Grant held = granted(a, "l", 1, 1);
+        a.answer(acquire("l", 2, 1, MINUTE));
+        a.answer(acquire("l", 3, 1, MINUTE));
+        Grant forced = granted(a, "forced", 4, 1);
+        a.answer(new ForceRelease(name("forced"), 0, "ops", "stuck"));
+        List<HistoryEntry> before = history(a, "l");
+        lose(loss);
+        CompletableFuture<Answer> asked = a.ask(acquire("during", 5, 1, TRY));
+        bothLive(1_500);
+        assertThat(a.isActive()).isTrue();
+        assertThat(asked).isCompletedWithValueMatching(Answer.Granted.class::isInstance);
+        assertThat(history(a, "l")).isEqualTo(before);
+        assertThat(described(a, "l").holders()).extracting(Grant::id).containsExactly(held.id());
+        assertThat(described(a, "old").holders()).hasSize(1);
+        Grant later = granted(a, "later", 6, 1);
+        assertThat(later.token().value())
+                .isGreaterThan(((Answer.Granted) asked.join()).grant().token().value());
+        assertThat(a.deposed).isEmpty();
+
+        a.store.close();
+        b.live(300); // It looks each 250 ms.
+        assertThat(b.isActive()).as("the log is whole again").isTrue();
+        assertThat(described(b, "l").holders()).extracting(Grant::id).containsExactly(held.id());
+        assertThat(described(b, "l").waiters())
+                .extracting(waiter -> waiter.request().id().session().low())
+                .containsExactly(2L, 3L);
+        assertThat(described(b, "during").holders()).hasSize(1);
+        assertThat(history(b, "forced")).anySatisfy(entry -> {
+            assertThat(entry.what()).isEqualTo(HistoryEntry.What.FORCE_RELEASED);
+            assertThat(entry.grant()).isEqualTo(forced.id());
+        });
+        assertThat(b.answer(release(name("l"), held))).isInstanceOf(Answer.Released.class);
+        assertThat(granted(b, "b's", 7, 1).token().value())
+                .isGreaterThan(later.token().value());
+    }
+
+    /** Somebody may have issued tokens that the log does not know any more. */
+    @Test
+    void anEpochOfTokensBegins() {
+        Grant before = granted(a, "l", 1, 1);
+        long base = a.store.epochBase();
+        servers.log.flush();
+        var unused = a.ask(new Describe(name("l")));
+        bothLive(1_500);
+        assertThat(a.store.epochBase())
+                .isGreaterThan(base)
+                .isGreaterThan(before.token().value());
+        assertThat(granted(a, "m", 1, 2).token().value()).isGreaterThan(a.store.epochBase());
+        assertThat(servers.log.state().tokens()).isGreaterThan(a.store.epochBase());
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"LOST", "UNANSWERED", "REFUSED"})
+    void aCopyThatFailsIsWrittenAgain(Fault fault) {
+        Grant held = granted(a, "l", 1, 1);
+        servers.log.flush();
+        CompletableFuture<Answer> asked = a.ask(acquire("during", 5, 1, TRY));
+        bothLive(900);
+        assertThat(a.isActive()).isFalse();
+        for (int i = 0; i < 20 && !a.isActive(); i++) {
+            if (i % 2 == 0) { // Of the claims and the copies.
+                servers.log.next(fault);
+            }
+            a.live(50);
+        }
+        bothLive(2_000);
+        assertThat(a.isActive()).isTrue();
+        assertThat(asked).isDone();
+        assertThat(described(a, "l").holders()).extracting(Grant::id).containsExactly(held.id());
+        a.store.close();
+        b.live(300);
+        assertThat(described(b, "l").holders()).extracting(Grant::id).containsExactly(held.id());
+    }
+
+    @Test
+    void aLargeMemoryIsCopiedInPartsAndCountsWhenItIsComplete() {
+        for (int i = 0; i < 25_000; i++) {
+            var ignored = a.send(acquire("l" + i, i + 1, 1, TRY));
+            if (i % 1_000 == 999) {
+                a.store.takeTurn();
+            }
+        }
+        servers.log.flush();
+        var unused = a.ask(new Describe(name("l")));
+        int appends = servers.log.appends();
+        bothLive(1_500);
+        assertThat(a.isActive()).isTrue();
+        assertThat(servers.log.appends() - appends).as("three parts").isGreaterThanOrEqualTo(3);
+        assertThat(servers.log.records()).hasSize(25_002);
+        a.store.close();
+        b.live(300);
+        assertThat(described(b, "l24999").holders()).hasSize(1);
+    }
+
+    @Test
+    void aServerWhoseMemoryIsOlderThanTheLogWas() {
+        Grant held = granted(a, "l", 1, 1);
+        a.client.cut(true);
+        b.live(2_500);
+        assertThat(b.isActive()).isTrue();
+        b.answer(release(name("l"), held));
+        Grant newer = granted(b, "l", 2, 1);
+        servers.log.flush();
+        a.client.cut(false);
+        bothLive(4_000);
+        assertThat(b.isActive()).as("the last owner").isTrue();
+        assertThat(a.isActive()).isFalse();
+        assertThat(described(b, "l").holders()).extracting(Grant::id).containsExactly(newer.id());
+    }
+
+    @Test
+    void withoutItsLastOwnerTheLogHasARecoveryWindow() {
+        granted(a, "l", 1, 1);
+        servers.log.flush();
+        b.live(4_000);
+        assertThat(b.isActive()).isTrue();
+        assertThat(b.answer(acquire("m", 2, 1, TRY)))
+                .isInstanceOfSatisfying(
+                        Answer.Refused.class,
+                        refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.RECOVERING));
+    }
+
+    @Test
+    void tokensStayAboveThoseOfBefore() {
+        Grant before = granted(a, "l", 1, 1);
+        servers.log.promote(lagging);
+        var unused = a.ask(new Describe(name("l")));
+        bothLive(1_500);
+        a.answer(release(name("l"), before));
+        assertThat(granted(a, "l", 2, 1).token().value())
+                .isGreaterThan(before.token().value() + FencingToken.PER_GRANT - 1);
+    }
+}
