@@ -215,9 +215,14 @@ public class OwnershipMachine {
             case ACTIVE, FREEING, RESENDING, REWRITING ->
                 failure == AppendFailure.REFUSED
                         ? refused(server, nowMillis)
-                        : OwnershipStep.of(server.in(Phase.SUSPENDED).wakingAt(nowMillis), SUSPEND);
+                        : OwnershipStep.of(server.in(Phase.SUSPENDED).wakingAt(nowMillis + pause(server)), SUSPEND);
             default -> OwnershipStep.of(server);
         };
+    }
+
+    /** A batch that fails again right after a claim may do so for long. */
+    private static long pause(Ownership server) {
+        return server.phase() == Phase.RESENDING || server.phase() == Phase.REWRITING ? RETRY_MILLIS : 0;
     }
 
     private OwnershipStep refused(Ownership server, long nowMillis) {

@@ -76,6 +76,9 @@ public final class LoggedStore implements LockStore {
     /** How much was asked in the batch that was sent last. */
     private volatile int sentSize;
 
+    /** The largest token that this process knew when its memory was dropped. Touched in turns only. */
+    private long issuedBefore;
+
     private boolean freeing;
 
     /** Something asked for, done in its turn and told when the turn is durable. */
@@ -187,15 +190,24 @@ public final class LoggedStore implements LockStore {
         restored.dropIncomplete();
         clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), restored.lastMillis, nanoTime);
         long now = clock.nowMillis();
-        long high = restored.highToken;
-        if (log.isShared()) {
-            high = Math.max(high, Math.max(claimed.tokens(), restored.highestGranted()));
-        }
         restoredLocks = restored.slots.size();
-        TokenCounter tokens = new TokenCounter(!log.isShared(), now, high, epochIds.getAsInt());
+        long high = Math.max(restored.highToken, log.isShared() ? restored.highestGranted() : 0);
+        TokenCounter tokens =
+                log.isShared() ? sharedEpoch(claimed, high) : new TokenCounter(true, now, high, epochIds.getAsInt());
         table = new LockTable(config, limits, log, restored, tokens, now);
         sinceMillis = now;
         return tokens.last();
+    }
+
+    /**
+     * An epoch above all tokens that the log or this process know. By the log's clock and not by this store's, which never goes back: it
+     * may have followed a log whose clock was wrong for a while, and another server would not know of that.
+     */
+    private TokenCounter sharedEpoch(ClaimReply.Claimed claimed, long high) {
+        LockTable before = table;
+        long known = Math.max(issuedBefore, before == null ? 0 : before.tokens().last());
+        long above = Math.max(Math.max(high, known), claimed.tokens());
+        return new TokenCounter(false, claimed.nowMillis(), above, epochIds.getAsInt());
     }
 
     /** Locks that the log had when it was read. */
@@ -519,9 +531,7 @@ public final class LoggedStore implements LockStore {
         public long copy(ClaimReply.Claimed claimed, Records.Part part) throws LogFailure {
             LockTable locks = Objects.requireNonNull(table, "keeping no memory");
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
-            long now = clock.nowMillis();
-            long high = Math.max(locks.tokens().last(), claimed.tokens());
-            locks.copy(new TokenCounter(false, now, high, epochIds.getAsInt()), now, part);
+            locks.copy(sharedEpoch(claimed, 0), clock.nowMillis(), part);
             return locks.tokens().last();
         }
 
@@ -560,6 +570,9 @@ public final class LoggedStore implements LockStore {
             StoreFailure refused = notActive(why, activeAddress);
             refusal = refused;
             sinceMillis = clock.nowMillis();
+            LockTable dropped = table;
+            issuedBefore = Math.max(
+                    issuedBefore, dropped == null ? 0 : dropped.tokens().last());
             table = null;
             forget("another lock server owns the log now");
             Listener hears = listener;

@@ -202,6 +202,45 @@ class SharedStoreTest {
         assertThat(forced(b, "l")).endsWith(before.toArray(HistoryEntry[]::new));
     }
 
+    /** Found by incidents: each server had an hour of its own from a clock that was wrong, and its epochs began there. */
+    @Test
+    void anEpochBeginsByTheClockOfTheLogAndNotByOneThatWasWrongBefore() {
+        granted(a, "l", 1, 1);
+        servers.logMillis.addAndGet(3_600_000);
+        servers.log.reloadLibrary();
+        a.live(1_500);
+        granted(a, "m", 1, 2);
+        servers.logMillis.addAndGet(-3_600_000);
+        Image image = servers.log.image();
+        servers.log.promote(image);
+        a.live(3_000);
+        assertThat(a.isActive()).isTrue();
+        a.live(11_000); // The recovery window.
+        Grant ofA = granted(a, "n", 2, 1);
+        servers.log.promote(image); // The former primary, without what was granted meanwhile.
+        a.client.cut(true);
+        b.live(6_000);
+        assertThat(b.isActive()).isTrue();
+        b.live(11_000);
+        assertThat(granted(b, "n", 3, 1).token().value())
+                .isGreaterThan(ofA.token().value());
+    }
+
+    @Test
+    void aServerThatComesBackIssuesTokensAboveItsOwn() {
+        servers.logMillis.addAndGet(3_600_000);
+        Image image = servers.log.image();
+        servers.log.promote(image);
+        a.live(14_000);
+        Grant ahead = granted(a, "l", 1, 1);
+        servers.logMillis.addAndGet(-3_600_000);
+        servers.log.promote(image);
+        a.live(14_000);
+        assertThat(a.isActive()).isTrue();
+        assertThat(granted(a, "m", 2, 1).token().value())
+                .isGreaterThan(ahead.token().value());
+    }
+
     @Test
     void aStoppedServerYieldsAtOnce() {
         Grant held = granted(a, "l", 1, 1);
