@@ -224,6 +224,9 @@ redis.register_function({
     if head and head.rewriting > 0 then
       redis.call('UNLINK', batches_key(key, as_text(head.rewriting))) -- A copy that was not completed.
     end
+    if rewriting > 0 then
+      redis.call('UNLINK', batches_key(key, as_text(rewriting))) -- Of a head that was lost.
+    end
     local first, following, count = span(head, batches)
     redis.call('HSET', key, 'writer', writer, 'seq', '0', 'base', found.writer, 'base_seq', as_text(found.seq),
       'whole', whole and '1' or '0', 'term', as_text(term), 'server', server, 'address', address,

@@ -6,6 +6,6 @@
 -- has written, and a head that has moved says that the whole batch is stored.
 
 -- Rises with every change. A newer library still answers the calls of the one before.
-local VERSION = 7
+local VERSION = 8
 -- Of the keys. A head with another one is of another release.
 local FORMAT = 2

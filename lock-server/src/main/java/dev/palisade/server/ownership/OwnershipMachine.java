@@ -88,7 +88,8 @@ public class OwnershipMachine {
     private OwnershipStep claimed(Ownership server, ClaimReply.Claimed claimed) {
         Ownership owner = server.granted(claimed);
         boolean memory = !server.past().isNone();
-        if (!claimed.mine() || server.refusal() == Refusal.RELOAD) {
+        boolean loses = claimed.mine() && server.past().misses(claimed.position());
+        if (!claimed.mine() || (server.refusal() == Refusal.RELOAD && !loses)) {
             List<OwnershipAction> actions = new ArrayList<>();
             if (memory && !claimed.mine()) {
                 actions.add(DROP);
@@ -98,9 +99,13 @@ public class OwnershipMachine {
         }
         Position found = claimed.position();
         Past past = server.past();
-        if (past.misses(found)) {
+        if (loses) {
+            Past copying = past.copying().partlyAt(found).under(claimed.term());
             return OwnershipStep.of(
-                    owner.with(past.partlyAt(found).under(claimed.term())).in(Phase.REWRITING), REWRITE);
+                    owner.with(copying)
+                            .with(server.refusal() == Refusal.NONE ? Refusal.NONE : Refusal.FREE)
+                            .in(Phase.REWRITING),
+                    REWRITE);
         }
         int missing = missing(server, found);
         Ownership confirmed = owner.with(past.confirmedAt(found, claimed.term()));
@@ -226,8 +231,10 @@ public class OwnershipMachine {
     }
 
     private OwnershipStep refused(Ownership server, long nowMillis) {
-        if (server.phase() == Phase.REWRITING) { // Under the next claim it begins again.
-            return OwnershipStep.of(server.in(Phase.SUSPENDED).wakingAt(nowMillis + RETRY_MILLIS), SUSPEND);
+        if (server.phase()
+                == Phase.REWRITING) { // Under the next claim it begins again, on the way that is open to what frees.
+            return OwnershipStep.of(
+                    server.with(Refusal.FREE).in(Phase.SUSPENDED).wakingAt(nowMillis + RETRY_MILLIS), SUSPEND);
         }
         if (server.phase() == Phase.FREEING && server.pending() == 0) {
             return OwnershipStep.of(server.with(server.past().sent(Position.NONE))); // A probe.

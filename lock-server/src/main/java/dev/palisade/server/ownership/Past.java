@@ -18,6 +18,9 @@ public record Past(long term, boolean resumes, Position confirmed, Position unco
     /** Most positions in {@code earlier}. */
     public static final int EARLIER_MAX = 8;
 
+    /** No log is ever there: seq 0 is that of an empty one. */
+    private static final Position NOWHERE = new Position(WriterId.NONE, 1);
+
     /** Of a server without memory. */
     public static final Past NONE = new Past(0, false, Position.NONE, Position.NONE, List.of());
 
@@ -79,7 +82,8 @@ public record Past(long term, boolean resumes, Position confirmed, Position unco
         List<Position> newest = new ArrayList<>();
         newest.add(confirmed);
         newest.addAll(earlier);
-        newest.removeIf(each -> each.writer().equals(position.writer()) || each.equals(Position.NONE));
+        newest.removeIf(
+                each -> each.writer().equals(position.writer()) || each.writer().equals(WriterId.NONE));
         return new Past(
                 newTerm, resumes, position, Position.NONE, newest.subList(0, Math.min(newest.size(), EARLIER_MAX)));
     }
@@ -87,6 +91,18 @@ public record Past(long term, boolean resumes, Position confirmed, Position unco
     /** The same memory under a newer claim. */
     Past under(long newTerm) {
         return new Past(newTerm, resumes, confirmed, unconfirmed, earlier);
+    }
+
+    /** Memory is about to be copied into a log: until the last part of the copy is stored, no log holds all of it. */
+    Past copying() {
+        List<Position> known = new ArrayList<>(all());
+        known.removeIf(each -> each.writer().equals(WriterId.NONE));
+        return new Past(
+                term,
+                resumes,
+                NOWHERE,
+                Position.NONE,
+                known.subList(Math.max(0, known.size() - EARLIER_MAX), known.size()));
     }
 
     /** A log at {@code position} holds a part of memory: it is rewritten from memory. */

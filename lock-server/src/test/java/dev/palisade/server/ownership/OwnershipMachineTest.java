@@ -188,6 +188,20 @@ class OwnershipMachineTest {
         assertThat(claimReplied(claimed(true, false, Position.NONE), 100)).containsExactly(REWRITE);
     }
 
+    /** Loaded instead, the log would stay one that is being written anew. */
+    @Test
+    void memoryIsWrittenBackAlsoAfterABatchWasRefusedForTooLong() {
+        active();
+        server = MACHINE.sent(server);
+        assertThat(failed(AppendFailure.REFUSED, 0)).containsExactly(SUSPEND);
+        assertThat(tick(100)).containsExactly(RESEND);
+        assertThat(failed(AppendFailure.REFUSED, 6_000)).containsExactly(SUSPEND);
+        assertThat(tick(6_000)).containsExactly(CLAIM);
+        assertThat(claimReplied(claimed(true, false, Position.NONE), 6_000)).containsExactly(REWRITE);
+        server = MACHINE.sentLast(server);
+        assertThat(appended()).containsExactly(ACKNOWLEDGE, SERVE_FREEING);
+    }
+
     @Test
     void refusedBatchIsRetriedThenMemoryIsReloaded() {
         active();

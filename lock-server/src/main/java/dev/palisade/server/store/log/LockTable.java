@@ -98,6 +98,12 @@ final class LockTable {
         kept.forEach(records::restored);
     }
 
+    /** Begins an epoch of tokens; the next sync makes it last. */
+    void begin(TokenCounter epoch, long now) {
+        tokens = epoch;
+        writeEpoch(now);
+    }
+
     /**
      * Writes all records into a log that lost data, under a new epoch of tokens: somebody else may have issued some meanwhile.
      *
@@ -108,9 +114,9 @@ final class LockTable {
         records.copy(now, part);
     }
 
-    /** Writes old records anew if the log asks for it; called before each sync of a shared log. */
-    void compact(long now) {
-        records.compact(now);
+    /** Writes old records anew if the log asks for it and {@code adds} lets it; called before each sync of a shared log. */
+    void compact(long now, boolean adds) {
+        records.compact(now, adds);
     }
 
     List<HistoryEntry> history(LockName lock) {

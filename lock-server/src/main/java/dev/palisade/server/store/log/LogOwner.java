@@ -309,6 +309,7 @@ final class LogOwner {
 
     private void rewrite() {
         try {
+            log.frees(state.refusal() != Ownership.Refusal.NONE);
             log.beginCopy();
             tokens = duties.copy(claimed(), this::storePart);
             state = machine.sentLast(state);

@@ -16,6 +16,7 @@ import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.ownership.Past;
+import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.StoreUnusable;
@@ -62,6 +63,9 @@ public final class LoggedStore implements LockStore {
     private volatile StoreClock clock;
     private volatile long sinceMillis;
     private volatile int restoredLocks;
+    private volatile String epochWhy = "";
+    /** Of the claim under which the epoch began, or which found that nothing had broken it. */
+    private WriterId epochWriter = WriterId.NONE;
     /** Why no command is decided; null while they are. */
     private volatile @Nullable StoreFailure refusal;
 
@@ -78,6 +82,9 @@ public final class LoggedStore implements LockStore {
 
     /** The largest token that this process knew when its memory was dropped. Touched in turns only. */
     private long issuedBefore;
+
+    /** What was left of the recovery window of a log that lost data again: it does not know of that window. */
+    private long keptRecoveringMillis;
 
     private boolean freeing;
 
@@ -191,6 +198,8 @@ public final class LoggedStore implements LockStore {
         clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), restored.lastMillis, nanoTime);
         long now = clock.nowMillis();
         restoredLocks = restored.slots.size();
+        epochWhy = log.isShared() ? "this server took over" : "this server started";
+        epochWriter = claimed.writer();
         long high = Math.max(restored.highToken, log.isShared() ? restored.highestGranted() : 0);
         TokenCounter tokens =
                 log.isShared() ? sharedEpoch(claimed, high) : new TokenCounter(true, now, high, epochIds.getAsInt());
@@ -309,7 +318,7 @@ public final class LoggedStore implements LockStore {
                 0,
                 tokens.base(),
                 tokens.beganAtMillis(),
-                log.isShared() ? "this server took over" : "this server started",
+                epochWhy,
                 locks.recoveringMillis(now),
                 tokens.aheadMillis(now));
     }
@@ -351,6 +360,7 @@ public final class LoggedStore implements LockStore {
             owner.stop();
         }
         closed = true;
+        forget("the lock server stopped");
         failLate();
         log.close();
     }
@@ -460,7 +470,7 @@ public final class LoggedStore implements LockStore {
                 asked.forEach(pending -> futures.add(pending.future()));
                 synced.add(new SyncedResults(answers, batch.changes, futures, monotonicMillis() + storeTimeoutMillis));
                 sentSize = asked.size();
-                locks.compact(batch.now);
+                locks.compact(batch.now, !freeing);
                 owner.send(locks.tokens().last(), executor::replied);
             }
             return;
@@ -530,7 +540,10 @@ public final class LoggedStore implements LockStore {
         @Override
         public long copy(ClaimReply.Claimed claimed, Records.Part part) throws LogFailure {
             LockTable locks = Objects.requireNonNull(table, "keeping no memory");
+            keptRecoveringMillis = Math.max(keptRecoveringMillis, locks.recoveringMillis(clock.nowMillis()));
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
+            epochWhy = "the log lost data, and this server wrote its memory back";
+            epochWriter = claimed.writer();
             locks.copy(sharedEpoch(claimed, 0), clock.nowMillis(), part);
             return locks.tokens().last();
         }
@@ -542,7 +555,15 @@ public final class LoggedStore implements LockStore {
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
             locks.tokens().counted(claimed.tokens());
             sinceMillis = clock.nowMillis();
-            locks.resume(sinceMillis, claimed.recoveringUntilMillis());
+            if (!claimed.whole()
+                    && !claimed.writer().equals(epochWriter)) { // Somebody may have issued tokens elsewhere.
+                epochWhy = "the log may have lost data";
+                locks.begin(sharedEpoch(claimed, 0), sinceMillis);
+            }
+            epochWriter = claimed.writer();
+            long kept = keptRecoveringMillis == 0 ? 0 : sinceMillis + keptRecoveringMillis;
+            keptRecoveringMillis = 0;
+            locks.resume(sinceMillis, Math.max(claimed.recoveringUntilMillis(), kept));
             refusal = null;
         }
 
@@ -574,6 +595,7 @@ public final class LoggedStore implements LockStore {
             issuedBefore = Math.max(
                     issuedBefore, dropped == null ? 0 : dropped.tokens().last());
             table = null;
+            keptRecoveringMillis = 0;
             forget("another lock server owns the log now");
             Listener hears = listener;
             if (hears != null) {

@@ -12,8 +12,8 @@ import java.util.Map;
 final class Records {
     /** Written anew in a batch that writes fewer: a log that asks for it gets there without much traffic, too. */
     private static final int REWRITES_MIN = 32;
-    /** Some megabytes, which a log takes in a piece. */
-    private static final int PART_RECORDS = 10_000;
+    /** Some hundred kilobytes: a log takes and reads many of them at once. */
+    private static final int PART_RECORDS = 2_000;
 
     private final FencedLog log;
     /** By id, the oldest first; empty for a log that frees its place by itself. */
@@ -81,12 +81,17 @@ final class Records {
             }
         } finally {
             copying = false;
+            written = 0;
         }
     }
 
-    /** Called before each sync of a shared log. */
-    void compact(long nowMillis) {
-        long below = log.rewritesBelow();
+    /**
+     * Called before each sync of a shared log.
+     *
+     * @param adds whether records may be added; what is not needed any more goes in any case
+     */
+    void compact(long nowMillis, boolean adds) {
+        long below = adds ? log.rewritesBelow() : 0;
         for (int left = Math.max(REWRITES_MIN, written); left > 0 && oldestId() < below; left--) {
             oldest().next().getValue().rewrite(nowMillis);
         }

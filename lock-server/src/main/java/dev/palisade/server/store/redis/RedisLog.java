@@ -35,6 +35,8 @@ import org.jspecify.annotations.Nullable;
 public final class RedisLog implements FencedLog {
     /** Batches that are read at one time. */
     private static final int READS = 64;
+    /** Records handed over between two looks at the claim. */
+    private static final int RECORDS_PER_PROGRESS = 10_000;
 
     private static final long CONFIRM_MILLIS = 500;
 
@@ -235,15 +237,20 @@ public final class RedisLog implements FencedLog {
                 forget(); // Batches of a memory that counts no more.
                 stored = LogWords.batches(answer);
                 comparesBatches = claimed.whole();
+                if (!claimed.whole()) {
+                    stored = stored.withCount(LogWords.Batches.UNKNOWN);
+                }
+                space = new LogSpace(); // Nothing is dropped before the log was read.
+                oldestId = 0;
             }
+            generation = LogWords.generation(answer);
+            rewriting = LogWords.rewriting(answer);
             if (!claimed.mine() && !config.init()) {
                 refuseUnconfirmed(reply, claimed);
             }
             if (!claimed.mine() && LogWords.replicas(answer) > 0) {
                 confirm(reply);
             }
-            generation = LogWords.generation(answer);
-            rewriting = LogWords.rewriting(answer);
             granted = reply;
             owns(claimed);
             tell(claimed);
@@ -392,9 +399,11 @@ public final class RedisLog implements FencedLog {
     @Override
     public void load(Loader loader) throws StoreUnusable, LogFailure {
         takeBack();
+        nextId = 1;
+        forget();
         space = new LogSpace();
         oldestId = 0;
-        nextId = 1;
+        int records = 0;
         for (long from = stored.first(); from < stored.next(); from += READS) {
             long end = Math.min(stored.next(), from + READS);
             List<Object> batches = read(from, end);
@@ -402,7 +411,7 @@ public final class RedisLog implements FencedLog {
                 byte[] bytes = (byte[]) batches.get((int) (number - from));
                 if (bytes != null) {
                     long firstId = nextId;
-                    take(number, bytes, loader);
+                    records = take(number, bytes, loader, records);
                     space.stored(number, firstId, bytes.length);
                 }
             }
@@ -440,9 +449,14 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    private void take(long number, byte[] bytes, Loader loader) throws StoreUnusable {
+    /** Returns how many records were handed over so far. */
+    private int take(long number, byte[] bytes, Loader loader, int before) throws StoreUnusable, LogFailure {
+        int records = before;
         try {
             for (Change change : RecordBatch.changes(bytes)) {
+                if (++records % RECORDS_PER_PROGRESS == 0) {
+                    loader.progress();
+                }
                 nextId = Math.max(nextId, change.getId() + 1);
                 if (change.getDeleted()) {
                     loader.deleted(change.getId());
@@ -457,6 +471,7 @@ public final class RedisLog implements FencedLog {
                             + " that is no batch of records; restore the data from a copy, or delete the field",
                     e);
         }
+        return records;
     }
 
     // ---- writing

@@ -142,6 +142,93 @@ class AfterLossTest {
                 .isGreaterThan(before.token().value());
         assertThat(granted(a, "m", 1, 2).token().value()).isGreaterThan(a.store.epochBase());
         assertThat(servers.log.state().tokens()).isGreaterThan(a.store.epochBase());
+        assertThat(a.store.status().epochs().get(0).why()).contains("wrote its memory back");
+    }
+
+    /** Found by incidents: demoted and promoted at once, while another server issued tokens at another primary. */
+    @Test
+    void anEpochOfTokensBeginsAlsoWhereNothingIsMissing() {
+        Grant before = granted(a, "l", 1, 1);
+        long base = a.store.epochBase();
+        servers.log.reloadLibrary();
+        bothLive(1_000);
+        granted(a, "k", 1, 3);
+        assertThat(a.store.epochBase()).as("nothing broke it").isEqualTo(base);
+        servers.log.promote(servers.log.image());
+        bothLive(1_500);
+        assertThat(a.isActive()).isTrue();
+        assertThat(described(a, "l").holders()).extracting(Grant::id).containsExactly(before.id());
+        assertThat(a.store.epochBase()).isGreaterThan(base);
+        Grant after = granted(a, "m", 1, 2);
+        assertThat(after.token().value()).isGreaterThan(a.store.epochBase());
+        a.store.close();
+        b.live(300);
+        assertThat(granted(b, "n", 5, 5).token().value())
+                .isGreaterThan(after.token().value());
+    }
+
+    /** The copy goes on where it is allowed: what was held is still held when the log has space again. */
+    @Test
+    void aCopyIntoAFullLogFreesOnly() {
+        Grant held = granted(a, "l", 1, 1);
+        servers.log.full(true);
+        servers.log.flush();
+        var unused = a.ask(acquire("m", 2, 1, TRY));
+        bothLive(6_000);
+        assertThat(a.isActive()).isTrue();
+        assertThat(a.answer(acquire("n", 3, 1, TRY))).isInstanceOf(Answer.Refused.class);
+        assertThat(a.answer(release(name("l"), held))).isInstanceOf(Answer.Released.class);
+        servers.log.full(false);
+        bothLive(1_000);
+        granted(a, "n", 3, 2);
+    }
+
+    /** The parts that are stored do not make the log of before the memory of now. */
+    @Test
+    void aCopyThatStoppedHalfwayIsMadeAgainThoughTheDataAreBack() {
+        for (int i = 0; i < 5_000; i++) {
+            var ignored = a.send(acquire("l" + i, i + 1, 1, TRY));
+            if (i % 1_000 == 999) {
+                a.store.takeTurn();
+            }
+        }
+        Image whole = servers.log.image();
+        servers.log.flush();
+        var unused = a.ask(new Describe(name("l1")));
+        for (int i = 0; i < 40 && servers.log.head() == null; i++) {
+            bothLive(50);
+            servers.log.next();
+        }
+        a.client.cut(true);
+        servers.log.restore(whole);
+        bothLive(100);
+        a.client.cut(false);
+        bothLive(3_000);
+        assertThat(a.isActive()).isTrue();
+        a.store.close();
+        b.live(300);
+        for (int i : new int[] {0, 2_500, 4_999}) {
+            assertThat(described(b, "l" + i).holders()).as("l" + i).hasSize(1);
+        }
+    }
+
+    @Test
+    void aRecoveryWindowOutlivesAnotherLoss() {
+        granted(a, "l", 1, 1);
+        a.client.cut(true);
+        servers.log.flush();
+        b.live(4_000);
+        assertThat(b.isActive()).isTrue();
+        servers.log.flush();
+        var unused = b.ask(new Describe(name("l")));
+        b.live(1_500);
+        assertThat(b.isActive()).isTrue();
+        assertThat(b.answer(acquire("l", 2, 1, TRY)))
+                .isInstanceOfSatisfying(
+                        Answer.Refused.class,
+                        refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.RECOVERING));
+        b.live(11_000);
+        granted(b, "l", 2, 2);
     }
 
     @ParameterizedTest

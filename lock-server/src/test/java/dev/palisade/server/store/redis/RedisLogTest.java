@@ -66,19 +66,7 @@ class RedisLogTest {
 
     /** What is stored, without a look at the owner. */
     private Map<Long, String> records() throws Exception {
-        Map<Long, String> records = new TreeMap<>();
-        log.load(new FencedLog.Loader() {
-            @Override
-            public void record(long id, int index, ByteBuffer part) {
-                records.merge(id, StandardCharsets.UTF_8.decode(part).toString(), String::concat);
-            }
-
-            @Override
-            public void deleted(long id) {
-                records.remove(id);
-            }
-        });
-        return records;
+        return records(log, () -> {});
     }
 
     private Past past(long stored, long unconfirmed) {
@@ -318,6 +306,101 @@ class RedisLogTest {
         log.endClaim();
         assertThat(((Claimed) log.claim(Past.NONE)).whole()).as("what is left").isTrue();
         assertThat(records()).isEqualTo(Map.of(kept, "kept"));
+    }
+
+    private interface Step {
+        void made() throws LogFailure;
+    }
+
+    private static Map<Long, String> records(FencedLog read, Step progress) throws Exception {
+        Map<Long, String> records = new TreeMap<>();
+        read.load(new FencedLog.Loader() {
+            @Override
+            public void record(long id, int index, ByteBuffer part) {
+                records.merge(id, StandardCharsets.UTF_8.decode(part).toString(), String::concat);
+            }
+
+            @Override
+            public void deleted(long id) {
+                records.remove(id);
+            }
+
+            @Override
+            public void progress() throws LogFailure {
+                progress.made();
+            }
+        });
+        return records;
+    }
+
+    /** A former owner still knew which records its own memory had kept. */
+    @Test
+    void aClaimThatIsNotConfirmedDropsNoBatch() throws Exception {
+        log.endClaim();
+        try (RedisProcess sentinel = new RedisSetup().sentinel("main", redis, 1).start();
+                FencedLog b = logs.open("b:1");
+                FencedLog a = logs.open(
+                        "redis-sentinel://127.0.0.1:" + sentinel.port() + "#main",
+                        "c:1",
+                        Duration.ofSeconds(2),
+                        TestLibrary.log(),
+                        false)) {
+            assertThat(a.claim(Past.NONE)).isInstanceOf(Claimed.class);
+            assertThat(records(a, () -> {})).isEmpty();
+            long idle = a.add(body("idle"));
+            a.keepsFrom(idle);
+            a.sync(0);
+            long hot = a.add(body("hot"));
+            for (int i = 0; i < 150; i++) {
+                long next = a.add(body("hot"));
+                a.delete(hot);
+                hot = next;
+                a.sync(0);
+            }
+            logs.pass(RedisLogs.CLAIM_MILLIS);
+            assertThat(b.claim(Past.NONE)).isInstanceOf(Claimed.class);
+            a.delete(idle); // Is not stored any more.
+            a.keepsFrom(hot);
+            assertThat(catchThrowableOfType(LogFailure.class, () -> a.sync(0))).isNotNull();
+            assertThat(a.claim(Past.NONE)).isInstanceOf(ClaimReply.Held.class);
+            logs.pass(RedisLogs.CLAIM_MILLIS);
+            sentinel.freeze();
+            LogFailure refused = catchThrowableOfType(LogFailure.class, () -> a.claim(Past.NONE));
+            assertThat(refused.line()).contains("may not be the primary any more");
+            sentinel.thaw();
+            assertThat(((Claimed) b.claim(Past.NONE)).whole()).isTrue();
+            assertThat(records(b, () -> {})).containsEntry(idle, "idle");
+        }
+    }
+
+    @Test
+    void aBatchThatIsForgottenIsNotStoredWhileTheLogIsRead() throws Exception {
+        log.add(body("stored"));
+        log.sync(64);
+        log.add(body("forgotten"));
+        redis.ask("CONFIG", "SET", "maxmemory", "1");
+        assertThat(failure().kind()).isEqualTo(AppendFailure.REFUSED);
+        assertThat(((Claimed) log.claim(past(1, 2))).mine()).isTrue();
+        log.frees(true);
+        assertThat(records(log, () -> log.sync(64))).containsValues("stored").hasSize(1);
+        log.sync(64);
+        assertThat(redis.ask("HKEYS", BATCHES)).isEqualTo("1");
+    }
+
+    @Test
+    void aClaimIsKeptWhileALogWithoutSomeBatchesIsRead() throws Exception {
+        log.add(body("one"));
+        log.sync(64);
+        log.add(body("two"));
+        log.sync(64);
+        redis.ask("HDEL", BATCHES, "2");
+        logs.pass(RedisLogs.CLAIM_MILLIS);
+        try (FencedLog other = logs.open("b:1")) {
+            assertThat(other.claim(Past.NONE)).isInstanceOf(ClaimReply.Settling.class);
+            logs.pass(2 * RedisLogs.SETTLE_MILLIS);
+            assertThat(((Claimed) other.claim(Past.NONE)).whole()).isFalse();
+            assertThat(records(other, () -> other.sync(64))).hasSize(1);
+        }
     }
 
     /** Whatever is written for however long. */
