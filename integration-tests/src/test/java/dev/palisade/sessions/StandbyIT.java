@@ -22,7 +22,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class StandbyIT {
     private static final long TTL_MILLIS = 30_000;
     private static final Duration AFTER_KILL = Duration.ofSeconds(3);
-    private static final Duration AFTER_STOP = Duration.ofSeconds(3);
+    private static final Duration AFTER_STOP = Duration.ofSeconds(1);
 
     private final Map<String, String> store = Map.of(
             "PALISADE_SERVER_STORE",
