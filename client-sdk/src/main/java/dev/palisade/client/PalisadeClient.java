@@ -8,6 +8,7 @@ import dev.palisade.contract.LockNotAcquiredException;
 import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SessionId;
+import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.DescribeRequest;
 import io.grpc.ChannelCredentials;
@@ -493,6 +494,9 @@ public final class PalisadeClient implements AutoCloseable {
             }
             try {
                 Wire.load();
+                if (servers.size() > 1) {
+                    Rejections.load(); // A client hears from one server that it has to go to another.
+                }
                 return new PalisadeClient(this);
             } catch (LinkageError e) {
                 throw LinkageErrors.exception(e);

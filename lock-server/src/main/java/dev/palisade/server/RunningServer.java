@@ -10,6 +10,7 @@ import dev.palisade.contract.cli.TerminalEscape;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.CallsInFlight;
+import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.contract.grpc.ReloadableTls;
 import dev.palisade.contract.grpc.ReplyBudget;
 import dev.palisade.server.access.AccessControl;
@@ -157,6 +158,7 @@ final class RunningServer {
                 .addService(ServerAccess.authenticated(
                         ProtoReflectionServiceV1.newInstance().bindService(), authentication))
                 .build();
+        Rejections.load();
         try {
             server.start();
             monitoring.open(engine, locks, connections, events, tls, files, authentication);
