@@ -91,12 +91,12 @@ final class GatewayPart {
         addRegister(services, locks, upstream);
         addNginx(services, locks.home(), upstream);
         PalisadeClient client = started(PalisadeClient.connect(locks.address()));
+        for (Proxy proxy : proxies.values()) {
+            awaitAdmission(proxy, client);
+        }
         List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < MOST; i++) {
             leases.add(client.acquire("bench/items/" + i, WAIT));
-        }
-        for (Proxy proxy : proxies.values()) {
-            awaitAdmission(proxy, leases.get(0));
         }
         for (int connections : new int[] {1, 8, MOST}) {
             Map<String, Contestant> contestants = new LinkedHashMap<>();
@@ -158,20 +158,25 @@ final class GatewayPart {
                 """;
     }
 
-    /** A gateway listens before its lock server has replied, and refuses requests until then. */
-    private static void awaitAdmission(Proxy proxy, Lease lease) throws IOException, InterruptedException {
+    /**
+     * A gateway listens before its lock server has replied, and refuses requests until then; afterwards, those of leases that are older
+     * than the reply.
+     */
+    private static void awaitAdmission(Proxy proxy, PalisadeClient client) throws IOException, InterruptedException {
         HttpClient http = HttpClient.newHttpClient();
-        HttpRequest put = HttpRequest.newBuilder(URI.create("http://" + proxy.address() + proxy.path() + "0"))
-                .version(HttpClient.Version.HTTP_1_1)
-                .timeout(WAIT)
-                .header("Fencing-Sequencer", lease.sequencer().toText())
-                .PUT(HttpRequest.BodyPublishers.ofString("w"))
-                .build();
         long end = System.nanoTime() + ADMISSION.toNanos();
-        HttpResponse<String> response = http.send(put, HttpResponse.BodyHandlers.ofString());
-        while (response.statusCode() == 503 && System.nanoTime() - end < 0) {
-            response = http.send(put, HttpResponse.BodyHandlers.ofString());
-        }
+        int status;
+        do {
+            try (Lease lease = client.acquire("bench/items/0", WAIT)) {
+                HttpRequest put = HttpRequest.newBuilder(URI.create("http://" + proxy.address() + proxy.path() + "0"))
+                        .version(HttpClient.Version.HTTP_1_1)
+                        .timeout(WAIT)
+                        .header("Fencing-Sequencer", lease.sequencer().toText())
+                        .PUT(HttpRequest.BodyPublishers.ofString("w"))
+                        .build();
+                status = http.send(put, HttpResponse.BodyHandlers.discarding()).statusCode();
+            }
+        } while ((status == 503 || status == 409) && System.nanoTime() - end < 0);
     }
 
     /** All send the same bytes but for the path, the sequencer included. */
