@@ -39,6 +39,10 @@ redis.register_function({
     if epoch then
       return told(epoch, now)
     end
+    local moved = redis.pcall('HMGET', key, 'moved')
+    if moved[1] then
+      return { 'SUSPECT_PRIMARY', now, 'the locks of this prefix moved into a log: start this server with --machine log', 'moved' }
+    end
     if args[2] ~= '1' then
       return { 'SUSPECT_PRIMARY', now, broken }
     end
@@ -77,6 +81,50 @@ redis.register_function({
     return told(issued[counter], now)
   end,
 })
+
+-- function: move
+-- args: floor
+-- answers: moved
+--
+-- Ends the domain: a log takes its place, and no epoch begins in it again. Tells the largest token of it, or floor if that is larger. With
+-- the head and the count of tokens of a log as further keys, the log will count from there, unless there is one already.
+
+redis.register_function('palisade_move', function(keys, args)
+  local counter, key, head, tokens = keys[1], keys[2], keys[3], keys[4]
+  local record, unreadable = epoch_record(key)
+  local last = math.max(tonumber(args[1]), proper_token(stored_counter(counter)) or 0, issued[counter] and issued[counter].last or 0,
+    proper_token(record.moved) or 0)
+  if head and redis.call('EXISTS', head) == 0 then
+    last = math.max(last, proper_token(stored_counter(tokens)) or 0)
+    redis.call('SET', tokens, as_text(last))
+  end
+  if unreadable then
+    redis.call('UNLINK', key)
+  end
+  redis.call('HSET', key, 'moved', as_text(last))
+  redis.call('UNLINK', counter)
+  issued[counter] = nil
+  return { 'moved', now_millis(), last }
+end)
+
+-- function: clear
+-- args: begin of the keys of locks, most
+-- answers: cleared
+--
+-- Deletes so many locks of a domain that was moved, and tells how many; after the last one, everything else but its epoch.
+
+redis.register_function('palisade_clear', function(keys, args)
+  local names_key, due, history = keys[1], keys[2], keys[3]
+  local names = redis.call('ZRANGEBYLEX', names_key, '-', '+', 'LIMIT', 0, args[2])
+  for _, name in ipairs(names) do
+    redis.call('UNLINK', args[1] .. name)
+    redis.call('ZREM', names_key, name)
+  end
+  if #names == 0 then
+    redis.call('UNLINK', due, history)
+  end
+  return { 'cleared', now_millis(), #names }
+end)
 
 -- function: due
 -- args: most

@@ -5,7 +5,7 @@
 -- A function reads and decides first, and writes at the end, the head last: a function that raises does not take back what it
 -- has written, and a head that has moved says that the whole batch is stored.
 
--- Rises with every change. A newer library still answers the calls of the one before.
-local VERSION = 8
+-- Rises with every change. A newer library answers the calls of the one before, as long as FORMAT is the same.
+local VERSION = 9
 -- Of the keys. A head with another one is of another release.
 local FORMAT = 2

@@ -98,10 +98,30 @@ local function read_head(key)
   return head
 end
 
+-- What servers with --machine functions keep here: nothing, locks, the mark that they were moved, after which those servers decide nothing
+-- here, or locks beside a log that was there first.
+local function of_functions(keys)
+  if redis.call('EXISTS', keys[3], keys[4]) == 0 then
+    return 'nothing'
+  end
+  local moved = redis.pcall('HMGET', keys[4], 'moved')
+  if moved[1] and redis.call('EXISTS', keys[3]) == 0 then
+    return 'mark'
+  end
+  return redis.call('EXISTS', keys[1]) == 0 and 'locks' or 'beside'
+end
+
+local FROM_FUNCTIONS = {
+  locks = 'stop those servers and start this one with --from-functions',
+  beside = 'stop those servers and delete that key',
+}
+
 -- Head, count of tokens as text, and why the keys cannot be used, if so.
 local function read_log(keys)
-  if redis.call('EXISTS', keys[3], keys[4]) > 0 then
-    return nil, nil, 'has locks of a server with --machine functions (' .. keys[3] .. '); use another --store-prefix'
+  local remedy = FROM_FUNCTIONS[of_functions(keys)]
+  if remedy then
+    return nil, nil, 'has locks of servers with --machine functions (' .. keys[3] .. '); ' .. remedy
+      .. ', or use another --store-prefix'
   end
   local head, unusable = read_head(keys[1])
   local tokens = redis.pcall('GET', keys[2]) or '0'
@@ -115,16 +135,16 @@ end
 
 -- function: check
 -- args: prefix
--- answers: ok, unusable
+-- answers: ok, unusable; then why, and what servers with --machine functions keep here
 --
--- Whether the log can be kept here by this user. Asked once, at the start.
+-- Whether the log can be kept here by this user. Asked at the start.
 
 local function missing_rights(key)
   local missing = {}
   local needed = {
     { 'TIME' }, { 'INFO', 'replication' }, { 'EXISTS', key }, { 'TYPE', key }, { 'GET', key }, { 'INCRBY', key, '1' },
-    { 'HGETALL', key }, { 'HKEYS', key }, { 'HMGET', key, 'h' }, { 'HLEN', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' }, { 'UNLINK', key },
-    { 'WAIT', '1', '1' },
+    { 'HGETALL', key }, { 'HKEYS', key }, { 'HMGET', key, 'h' }, { 'HLEN', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
+    { 'UNLINK', key }, { 'WAIT', '1', '1' },
   }
   for _, call in ipairs(needed) do
     if not redis.acl_check_cmd(unpack(call)) then
@@ -141,14 +161,14 @@ redis.register_function({
     local missing = missing_rights(keys[1])
     if #missing > 0 then
       return { 'unusable', 'does not let this user do ' .. table.concat(missing, ' ') .. '; give it these rights on the keys '
-        .. args[1] .. ':*' }
+        .. args[1] .. ':*', 'nothing' }
     end
     local head, _, unusable = read_log(keys)
     if not unusable then
       local _, wrong_batches = read_batches(keys[1], head)
       unusable = wrong_batches
     end
-    return unusable and { 'unusable', unusable } or { 'ok' }
+    return { unusable and 'unusable' or 'ok', unusable or '', of_functions(keys) }
   end,
 })
 

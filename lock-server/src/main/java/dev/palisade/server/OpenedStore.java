@@ -162,7 +162,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                         link,
                         config.storePrefix,
                         config.advertised(),
-                        config.init,
+                        start(config),
                         config.failoverGrace.toMillis(),
                         config.claim.toMillis(),
                         RedisLogConfig.SETTLE_MILLIS),
@@ -178,6 +178,13 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 System::nanoTime,
                 random::nextInt,
                 fatal);
+    }
+
+    private static RedisLogConfig.Start start(ServerCommand config) {
+        if (config.fromFunctions) {
+            return RedisLogConfig.Start.FROM_FUNCTIONS;
+        }
+        return config.init ? RedisLogConfig.Start.NEW : RedisLogConfig.Start.CAREFUL;
     }
 
     private static StoreUri storeUri(String uri) throws CannotStart {

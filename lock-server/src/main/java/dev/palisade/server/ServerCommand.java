@@ -138,6 +138,13 @@ final class ServerCommand implements Callable<Integer> {
     RedisMachine machine = RedisMachine.FUNCTIONS;
 
     @Option(
+            names = "--from-functions",
+            description =
+                    "With --machine log: take the place of servers with --machine functions under the same --store-prefix. They decide "
+                            + "nothing from then on; holders come back within --failover-grace.")
+    boolean fromFunctions;
+
+    @Option(
             names = "--advertise",
             paramLabel = "HOST:PORT",
             description =
@@ -312,6 +319,11 @@ final class ServerCommand implements Callable<Integer> {
     private void checkMachine() {
         boolean log = machine == RedisMachine.LOG;
         check(store != null || !log, "--machine", "log is for a store in Redis; add --store, or leave it out");
+        check(!fromFunctions || log, "--from-functions", "is for --machine log; add that, or leave it out");
+        check(
+                !fromFunctions || !init,
+                "--from-functions",
+                "and --init contradict each other: leave out --init, which says that nothing was there");
         check(advertise == null || log, "--advertise", "is for --machine log; add that, or leave it out");
         check(
                 advertise == null || ADDRESS.matcher(advertise).matches(),

@@ -45,6 +45,11 @@ final class Domain {
         return CommandWords.text(tag + "lock:" + lock.value());
     }
 
+    /** What the keys of all its locks begin with. */
+    byte[] lockKeys() {
+        return CommandWords.text(tag + "lock:");
+    }
+
     /** The keys of a command, in the order of {@code step.lua}. */
     List<byte[]> keys(LockName lock) {
         return List.of(token, lockKey(lock), due, names, history);

@@ -157,7 +157,9 @@ final class Epochs {
                 number(init ? 1 : 0));
         return link.call("palisade_epoch", List.of(domain.token, domain.epochKey), words)
                 .thenAccept(reply -> {
-                    if (FunctionAnswer.isSuspect(reply)) {
+                    if (FunctionAnswer.isMoved(reply)) {
+                        begun.moved(FunctionAnswer.suspicion(reply));
+                    } else if (FunctionAnswer.isSuspect(reply)) {
                         begun.waits(FunctionAnswer.suspicion(reply));
                     } else if (FunctionAnswer.string(reply.get(0)).equals("epoch")) {
                         begun.take(domain, FunctionAnswer.list(reply.get(2)), sent - (Long) reply.get(1));
@@ -178,6 +180,12 @@ final class Epochs {
         private long recoveringUntilMillis;
         private int waiting;
         private String whyWaiting = "";
+        private String moved = "";
+
+        /** A log has taken the place of this store. */
+        synchronized void moved(String why) {
+            moved = why;
+        }
 
         /** Only a majority's word begins one. */
         synchronized void waits(String why) {
@@ -187,6 +195,9 @@ final class Epochs {
 
         /** Empty, or one line. */
         synchronized String waiting() {
+            if (!moved.isEmpty()) {
+                return moved;
+            }
             return waiting == 0
                     ? ""
                     : "a new epoch of " + waiting + " domains (" + whyWaiting

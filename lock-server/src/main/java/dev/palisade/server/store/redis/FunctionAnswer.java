@@ -57,6 +57,11 @@ final class FunctionAnswer {
         return reply.get(0) instanceof byte[] word && string(word).equals("SUSPECT_PRIMARY");
     }
 
+    /** Of an answer that {@link #isSuspect}: whether a log took the domain's place. */
+    static boolean isMoved(List<Object> reply) {
+        return isSuspect(reply) && reply.size() > 3;
+    }
+
     /** What broke, of an answer that {@link #isSuspect}. */
     static String suspicion(List<Object> reply) {
         return string(reply.get(2));

@@ -90,6 +90,16 @@ final class LogWords {
         };
     }
 
+    /** Whether servers with {@code --machine functions} keep locks where a check looked. */
+    static boolean hasLocksOfFunctions(List<Object> checked) {
+        return text(checked, 2).equals("locks");
+    }
+
+    /** Whether they have never kept any there. */
+    static boolean hasNothingOfFunctions(List<Object> checked) {
+        return text(checked, 2).equals("nothing");
+    }
+
     /** Generation of the records of a log that was claimed. */
     static long generation(List<Object> claimed) {
         return number(claimed, 9);

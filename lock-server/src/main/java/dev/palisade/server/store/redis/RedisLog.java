@@ -132,7 +132,7 @@ public final class RedisLog implements FencedLog {
         RedisLog log = new RedisLog(config, link, random, events);
         boolean opened = false;
         try {
-            log.refuseUnusable();
+            log.refuseUnusable(loop);
             opened = true;
             return log;
         } finally {
@@ -142,12 +142,25 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    private void refuseUnusable() throws StoreUnusable {
+    private void refuseUnusable(Loop loop) throws StoreUnusable, InterruptedException {
+        boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
+        List<Object> answer = check();
+        if (moves && LogWords.hasLocksOfFunctions(answer)) {
+            MoveFromFunctions.run(config, keys, loop, events);
+            answer = check();
+        }
+        if (!LogWords.text(answer, 0).equals("ok")) {
+            throw unusable(LogWords.text(answer, 1));
+        }
+        if (moves && LogWords.hasNothingOfFunctions(answer)) {
+            throw unusable("has no locks of servers with --machine functions under the keys " + config.prefix()
+                    + ":*; name their prefix with --store-prefix, or leave out --from-functions");
+        }
+    }
+
+    private List<Object> check() throws StoreUnusable {
         try {
-            List<Object> answer = await(link.call(LogWords.CHECK, keys.shared(), List.of(Call.bytes(config.prefix()))));
-            if (!LogWords.text(answer, 0).equals("ok")) {
-                throw unusable(LogWords.text(answer, 1));
-            }
+            return await(link.call(LogWords.CHECK, keys.shared(), List.of(Call.bytes(config.prefix()))));
         } catch (LogFailure e) {
             throw new StoreUnusable(e.line(), e);
         }
@@ -155,6 +168,10 @@ public final class RedisLog implements FencedLog {
 
     private StoreUri uri() {
         return config.link().uri();
+    }
+
+    private boolean isNew() {
+        return config.start() == RedisLogConfig.Start.NEW;
     }
 
     private WriterId freshId() {
@@ -215,7 +232,7 @@ public final class RedisLog implements FencedLog {
     public ClaimReply claim(Past past) throws LogFailure {
         locate();
         ClaimRequest request = new ClaimRequest(
-                freshId(), past, server, config.address(), !owned, config.init(), damaged, config.recoveryMillis());
+                freshId(), past, server, config.address(), !owned, isNew(), damaged, config.recoveryMillis());
         Reply reply = link.call(
                 LogWords.CLAIM, keys.shared(), LogWords.claim(request, config.claimMillis(), config.settleMillis()));
         List<Object> answer = await(reply);
@@ -245,7 +262,7 @@ public final class RedisLog implements FencedLog {
             }
             generation = LogWords.generation(answer);
             rewriting = LogWords.rewriting(answer);
-            if (!claimed.mine() && !config.init()) {
+            if (!claimed.mine() && !isNew()) {
                 refuseUnconfirmed(reply, claimed);
             }
             if (!claimed.mine() && LogWords.replicas(answer) > 0) {

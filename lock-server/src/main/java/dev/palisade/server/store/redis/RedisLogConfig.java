@@ -3,7 +3,7 @@ package dev.palisade.server.store.redis;
 /**
  * @param prefix of every key, as {@link RedisStoreConfig#isPrefix}; lock servers with the same one share a log
  * @param address where clients reach this server: host name and port
- * @param init whether an empty Redis may be taken for a new one
+ * @param start what may be found when there is no log yet
  * @param recoveryMillis how long after a loss nothing new is granted, so that holders come back first
  * @param claimMillis how long a claim lasts from each append; the same for all servers of a log
  * @param settleMillis how long a log that lost data waits for its last owner, and again for the best candidate
@@ -12,9 +12,19 @@ public record RedisLogConfig(
         RedisLinkConfig link,
         String prefix,
         String address,
-        boolean init,
+        Start start,
         long recoveryMillis,
         long claimMillis,
         long settleMillis) {
     public static final long SETTLE_MILLIS = 1_000;
+
+    /** What a server may find where there is no log yet. */
+    public enum Start {
+        /** Perhaps a log was lost: it settles, and there is a recovery window. */
+        CAREFUL,
+        /** A Redis that is new: nothing was lost. */
+        NEW,
+        /** Locks of servers with {@code --machine functions}: the log takes their place, with a recovery window. */
+        FROM_FUNCTIONS
+    }
 }

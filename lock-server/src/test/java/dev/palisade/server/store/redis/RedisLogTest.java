@@ -238,7 +238,8 @@ class RedisLogTest {
         redis.ask("SET", key, "1");
         assertThatThrownBy(() -> logs.open("b:1"))
                 .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining("has locks of a server with --machine functions");
+                .hasMessageContaining("has locks of servers with --machine functions")
+                .hasMessageContaining("delete that key");
         assertThatThrownBy(() -> log.claim(past(0, 1)))
                 .isInstanceOf(LogFailure.class)
                 .hasMessageContaining("use another --store-prefix");

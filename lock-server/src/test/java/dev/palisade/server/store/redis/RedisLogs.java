@@ -44,7 +44,7 @@ public final class RedisLogs implements AutoCloseable {
                         new RedisLinkConfig(StoreUri.parse(uri), timeout),
                         PREFIX,
                         address,
-                        init,
+                        init ? RedisLogConfig.Start.NEW : RedisLogConfig.Start.CAREFUL,
                         RECOVERY_MILLIS,
                         CLAIM_MILLIS,
                         SETTLE_MILLIS),

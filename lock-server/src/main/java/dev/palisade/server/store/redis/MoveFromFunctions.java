@@ -1,0 +1,67 @@
+package dev.palisade.server.store.redis;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.server.store.StoreUnusable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * Lets a log take the place of the functions that kept the locks of a prefix. From then on they decide nothing under it, whichever lock
+ * server calls them. The log begins to count tokens above theirs. Their locks are deleted: holders reclaim them.
+ */
+final class MoveFromFunctions {
+    /** Locks that are deleted at one time: some milliseconds of Redis. */
+    private static final int CLEARED_AT_A_TIME = 500;
+
+    private MoveFromFunctions() {}
+
+    /**
+     * Blocks; not for {@code loop}. If it fails it can be repeated.
+     *
+     * @param keys of the log that does not exist yet
+     * @throws StoreUnusable if Redis cannot be reached, or refuses
+     */
+    static void run(RedisLogConfig config, RedisLogKeys keys, Loop loop, EventLog events)
+            throws StoreUnusable, InterruptedException {
+        List<Domain> domains = new ArrayList<>(Domain.COUNT);
+        for (int number = 0; number < Domain.COUNT; number++) {
+            domains.add(new Domain(config.prefix(), number));
+        }
+        try (RedisLink link = RedisLink.open(config.link(), Library.load(), loop, events)) {
+            long largest = 0;
+            for (Domain domain : domains.subList(1, Domain.COUNT)) {
+                largest = moved(link, List.of(domain.token, domain.epochKey), largest);
+            }
+            // The first one last: its mark says that all were moved.
+            Domain first = domains.get(0);
+            largest = moved(
+                    link,
+                    List.of(first.token, first.epochKey, Call.bytes(keys.head()), Call.bytes(keys.tokens())),
+                    largest);
+            events.tell("moved_from_functions", "tokens_above", largest);
+            for (Domain domain : domains) {
+                clear(link, domain);
+            }
+        } catch (ExecutionException e) {
+            throw new StoreUnusable("the locks of servers with --machine functions cannot be moved from Redis "
+                    + config.link().uri() + " (" + Refusal.of(e).getMessage() + "); start again with --from-functions");
+        }
+    }
+
+    private static long moved(RedisLink link, List<byte[]> keys, long floor)
+            throws ExecutionException, InterruptedException {
+        List<Object> reply = link.call("palisade_move", keys, List.of(LogWords.number(floor)))
+                .get();
+        return (Long) reply.get(2);
+    }
+
+    private static void clear(RedisLink link, Domain domain) throws ExecutionException, InterruptedException {
+        List<byte[]> words = List.of(domain.lockKeys(), LogWords.number(CLEARED_AT_A_TIME));
+        List<Object> reply;
+        do {
+            reply = link.call("palisade_clear", List.of(domain.names, domain.due, domain.history), words)
+                    .get();
+        } while ((Long) reply.get(2) > 0);
+    }
+}

@@ -1,0 +1,150 @@
+package dev.palisade.server.store.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.contract.LockName;
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.ClaimReply.Claimed;
+import dev.palisade.server.ownership.Past;
+import dev.palisade.server.store.StoreUnusable;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A log takes the place of the functions, under the same prefix of one Redis. */
+class MoveFromFunctionsTest {
+    private static final String PREFIX = "p";
+    private static final long RECOVERY_MILLIS = 10_000;
+
+    private final Queue<String> events = new ConcurrentLinkedQueue<>();
+    private RedisProcess redis;
+    private OneOfSeveral functions;
+    private long token;
+
+    @BeforeEach
+    void grantByFunctions() throws Exception {
+        redis = RedisProcess.start();
+        functions = new OneOfSeveral(redis.uri(), PREFIX, RECOVERY_MILLIS, true);
+        token = functions.granted(1, 1).token().value();
+    }
+
+    @AfterEach
+    void close() {
+        functions.close();
+        redis.close();
+    }
+
+    private RedisLog open(RedisLogConfig.Start start, String prefix) throws StoreUnusable, InterruptedException {
+        return RedisLog.open(
+                new RedisLogConfig(
+                        new RedisLinkConfig(StoreUri.parse(redis.uri()), Duration.ofSeconds(5)),
+                        prefix,
+                        "log:1",
+                        start,
+                        RECOVERY_MILLIS,
+                        2_000,
+                        100),
+                Linked.LOOP,
+                new Random(),
+                new EventLog(events::add, System::nanoTime, 1_000));
+    }
+
+    private RedisLog move() throws StoreUnusable, InterruptedException {
+        return open(RedisLogConfig.Start.FROM_FUNCTIONS, PREFIX);
+    }
+
+    private static Claimed claimed(RedisLog log) {
+        return (Claimed) await().until(() -> log.claim(Past.NONE), ClaimReply.Claimed.class::isInstance);
+    }
+
+    @Test
+    void theLogCountsAboveTheFunctionsAndLetsHoldersComeBackFirst() throws Exception {
+        long ahead = token + (1L << 40); // Of another domain, and far ahead of the clock.
+        redis.ask("SET", "p:{200}:token", Long.toString(ahead));
+        try (RedisLog log = move()) {
+            Claimed claimed = claimed(log);
+            assertThat(claimed.tokens()).isEqualTo(ahead);
+            assertThat(claimed.mine()).isFalse();
+            assertThat(claimed.whole()).isFalse();
+            assertThat(claimed.recoveringUntilMillis()).isEqualTo(claimed.nowMillis() + RECOVERY_MILLIS);
+        }
+        assertThat(events).anyMatch(line -> line.contains("moved_from_functions") && line.contains("" + ahead));
+    }
+
+    @Test
+    void theFunctionsDecideNothingAnyMoreAndSayWhy() throws Exception {
+        try (RedisLog log = move()) {
+            assertThat(functions.tryOnce(2, 1).toString())
+                    .contains("the locks of this prefix moved into a log: start this server with --machine log")
+                    .doesNotContain("Sentinels");
+            assertThatThrownBy(() -> new OneOfSeveral(redis.uri(), PREFIX, RECOVERY_MILLIS, true))
+                    .isInstanceOf(StoreUnusable.class)
+                    .hasMessageContaining("moved into a log");
+            claimed(log);
+        }
+    }
+
+    /** As a server of a release before loads the functions again after they were deleted. */
+    @Test
+    void functionsThatWereLoadedAgainDecideNothingEither() throws Exception {
+        move().close();
+        redis.ask("FUNCTION", "FLUSH");
+        assertThat(functions.tryOnce(2, 1).toString()).contains("moved into a log");
+    }
+
+    @Test
+    void nothingButTheMarksIsLeftOfTheirKeys() throws Exception {
+        assertThat(redis.ask("EXISTS", "p:{" + OneOfSeveral.LOCK.domain() + "}:lock:orders/7"))
+                .isEqualTo("1");
+        move().close();
+        assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'p:{*}:epoch')", "0"))
+                .isEqualTo("256");
+        assertThat(redis.ask("DBSIZE")).isEqualTo("257"); // And the count of tokens.
+    }
+
+    @Test
+    void aSecondStartGoesOnAndCountsNothingAgain() throws Exception {
+        long issued;
+        try (RedisLog log = move()) {
+            issued = claimed(log).tokens() + 640;
+            log.sync(issued);
+            log.endClaim();
+        }
+        try (RedisLog log = move()) {
+            Claimed claimed = claimed(log);
+            assertThat(claimed.whole()).isTrue();
+            assertThat(claimed.tokens()).isEqualTo(issued);
+        }
+        open(RedisLogConfig.Start.CAREFUL, PREFIX).close();
+    }
+
+    @Test
+    void anyOtherStartIsRefusedAndNamesTheOption() {
+        for (RedisLogConfig.Start start :
+                new RedisLogConfig.Start[] {RedisLogConfig.Start.CAREFUL, RedisLogConfig.Start.NEW}) {
+            assertThatThrownBy(() -> open(start, PREFIX))
+                    .isInstanceOf(StoreUnusable.class)
+                    .hasMessageContaining("p:{0}:token")
+                    .hasMessageContaining("--from-functions");
+        }
+        assertThat(functions.granted(1, 2, new LockName("orders/8")).token().value())
+                .isPositive();
+    }
+
+    @Test
+    void aPrefixWithoutLocksIsRefused() {
+        assertThatThrownBy(() -> open(RedisLogConfig.Start.FROM_FUNCTIONS, "other"))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("has no locks of servers with --machine functions under the keys other:*");
+        assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'other:*')", "0"))
+                .isEqualTo("0");
+    }
+}
