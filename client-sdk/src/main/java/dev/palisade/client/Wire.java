@@ -24,6 +24,8 @@ import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.SharedLog;
+import dev.palisade.proto.v1.Standby;
 import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.Waiter;
 import java.time.Duration;
@@ -150,7 +152,33 @@ final class Wire {
                 Instant.ofEpochMilli(reply.getSinceEpochMillis()),
                 reply.getWhy(),
                 reply.getDomains(),
-                reply.getEpochsList().stream().map(Wire::epoch).toList());
+                reply.getEpochsList().stream().map(Wire::epoch).toList(),
+                reply.hasLog() ? Optional.of(log(reply.getLog())) : Optional.empty(),
+                reply.getStandby());
+    }
+
+    private static StoreDescription.SharedLog log(SharedLog log) {
+        return new StoreDescription.SharedLog(
+                log.getActive(),
+                log.getWriter(),
+                log.getBatch(),
+                log.getTerm(),
+                Duration.ofMillis(log.getClaimMillis()),
+                Duration.ofMillis(log.getClaimRemainingMillis()),
+                log.getTakenOverAtEpochMillis() == 0
+                        ? Optional.empty()
+                        : Optional.of(new StoreDescription.Takeover(
+                                Instant.ofEpochMilli(log.getTakenOverAtEpochMillis()),
+                                log.getTakenOverWhy(),
+                                Optional.of(log.getTakenOverFrom()).filter(from -> !from.isEmpty()))),
+                log.getStandbysList().stream().map(Wire::standby).toList());
+    }
+
+    private static StoreDescription.Standby standby(Standby standby) {
+        return new StoreDescription.Standby(
+                standby.getAddress(),
+                Instant.ofEpochMilli(standby.getSinceEpochMillis()),
+                Instant.ofEpochMilli(standby.getLastSeenEpochMillis()));
     }
 
     private static StoreDescription.Epoch epoch(Epoch epoch) {

@@ -200,6 +200,21 @@ class OperationsTest {
                     .setWhy("the primary changed")
                     .setRecoveringMillis(300)
                     .setAheadMillis(7);
+            reply.setStandby(true)
+                    .getLogBuilder()
+                    .setActive("lock-1:7600")
+                    .setWriter("6b1f")
+                    .setBatch(812)
+                    .setTerm(3)
+                    .setClaimMillis(2_000)
+                    .setClaimRemainingMillis(1_700)
+                    .setTakenOverAtEpochMillis(4_000)
+                    .setTakenOverWhy("STOPPED")
+                    .setTakenOverFrom("lock-2:7600")
+                    .addStandbysBuilder()
+                    .setAddress("lock-2:7600")
+                    .setSinceEpochMillis(5_000)
+                    .setLastSeenEpochMillis(6_000);
             answer(request, reply.build(), out);
         }
 
@@ -309,7 +324,19 @@ class OperationsTest {
                         Instant.ofEpochSecond(2),
                         "no primary",
                         256,
-                        List.of(epoch)));
+                        List.of(epoch),
+                        Optional.of(new StoreDescription.SharedLog(
+                                "lock-1:7600",
+                                "6b1f",
+                                812,
+                                3,
+                                Duration.ofSeconds(2),
+                                Duration.ofMillis(1_700),
+                                Optional.of(new StoreDescription.Takeover(
+                                        Instant.ofEpochSecond(4), "STOPPED", Optional.of("lock-2:7600"))),
+                                List.of(new StoreDescription.Standby(
+                                        "lock-2:7600", Instant.ofEpochSecond(5), Instant.ofEpochSecond(6))))),
+                        true));
     }
 
     @Test
