@@ -6,7 +6,7 @@
 --
 -- Tells the epoch of a domain, and begins a new one where it is not in order: the only function that does. The caller confirms
 -- that it has looked for the primary just now and found this one; without that, a deposed primary would begin an epoch
--- beside its successor's.
+-- beside its successor's. Keys of domain 0: also the head of a log.
 
 local function epoch_record(key)
   local flat = redis.pcall('HGETALL', key)
@@ -40,7 +40,7 @@ redis.register_function({
       return told(epoch, now)
     end
     local moved = redis.pcall('HMGET', key, 'moved')
-    if moved[1] then
+    if moved[1] or keys[3] and redis.pcall('HMGET', keys[3], 'format')[1] then
       return { 'SUSPECT_PRIMARY', now, 'the locks of this prefix moved into a log: start this server with --machine log', 'moved' }
     end
     if args[2] ~= '1' then

@@ -120,13 +120,17 @@ final class Epochs {
 
     private CompletableFuture<Void> askAll(boolean init) {
         Begun begun = new Begun();
-        List<CompletableFuture<?>> asked = new ArrayList<>(Domain.COUNT);
-        for (Domain domain : domains) {
-            asked.add(ask(domain, init, begun));
-        }
-        return CompletableFuture.allOf(asked.toArray(new CompletableFuture<?>[0]))
+        CompletableFuture<Void> first = ask(domains.get(0), init, begun);
+        return first.handle((done, failure) -> begun.isMoved())
+                .thenCompose(moved -> moved ? first : CompletableFuture.allOf(first, askOthers(init, begun)))
                 .thenRun(begun::tell)
                 .thenRun(() -> waitOrGoOn(begun.waiting()));
+    }
+
+    /** Those that cannot see a log: its keys are with domain 0. */
+    private CompletableFuture<Void> askOthers(boolean init, Begun begun) {
+        return CompletableFuture.allOf(
+                domains.stream().skip(1).map(domain -> ask(domain, init, begun)).toArray(CompletableFuture<?>[]::new));
     }
 
     /** Says once that epochs wait, and fails as long as they do. */
@@ -146,7 +150,7 @@ final class Epochs {
         }
     }
 
-    private CompletableFuture<?> ask(Domain domain, boolean init, Begun begun) {
+    private CompletableFuture<Void> ask(Domain domain, boolean init, Begun begun) {
         long sent = nowMillis.getAsLong();
         List<byte[]> words = List.of(
                 number(domain.floor()),
@@ -155,18 +159,21 @@ final class Epochs {
                 number(sent + Domain.CLOCK_AHEAD_MAX_MILLIS),
                 number(random.nextInt(4_096)),
                 number(init ? 1 : 0));
-        return link.call("palisade_epoch", List.of(domain.token, domain.epochKey), words)
-                .thenAccept(reply -> {
-                    if (FunctionAnswer.isMoved(reply)) {
-                        begun.moved(FunctionAnswer.suspicion(reply));
-                    } else if (FunctionAnswer.isSuspect(reply)) {
-                        begun.waits(FunctionAnswer.suspicion(reply));
-                    } else if (FunctionAnswer.string(reply.get(0)).equals("epoch")) {
-                        begun.take(domain, FunctionAnswer.list(reply.get(2)), sent - (Long) reply.get(1));
-                    } else {
-                        begun.exhausted(domain);
-                    }
-                });
+        List<byte[]> keys = new ArrayList<>(List.of(domain.token, domain.epochKey));
+        if (domain == domains.get(0)) {
+            keys.add(Call.bytes(new RedisLogKeys(prefix).head()));
+        }
+        return link.call("palisade_epoch", keys, words).thenAccept(reply -> {
+            if (FunctionAnswer.isMoved(reply)) {
+                begun.moved(FunctionAnswer.suspicion(reply));
+            } else if (FunctionAnswer.isSuspect(reply)) {
+                begun.waits(FunctionAnswer.suspicion(reply));
+            } else if (FunctionAnswer.string(reply.get(0)).equals("epoch")) {
+                begun.take(domain, FunctionAnswer.list(reply.get(2)), sent - (Long) reply.get(1));
+            } else {
+                begun.exhausted(domain);
+            }
+        });
     }
 
     private static byte[] number(long number) {
@@ -191,6 +198,10 @@ final class Epochs {
         synchronized void waits(String why) {
             waiting++;
             whyWaiting = why;
+        }
+
+        synchronized boolean isMoved() {
+            return !moved.isEmpty();
         }
 
         /** Empty, or one line. */

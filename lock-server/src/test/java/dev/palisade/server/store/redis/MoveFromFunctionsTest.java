@@ -100,6 +100,20 @@ class MoveFromFunctionsTest {
         assertThat(functions.tryOnce(2, 1).toString()).contains("moved into a log");
     }
 
+    /** Then nothing of theirs is left, and the log's server finds an empty Redis. */
+    @Test
+    void functionsDecideNothingBesideALogThatBeganAfterAllKeysWereLost() throws Exception {
+        redis.ask("FLUSHALL");
+        try (RedisLog log = open(RedisLogConfig.Start.CAREFUL, PREFIX)) {
+            claimed(log);
+            assertThat(functions.tryOnce(2, 1).toString()).contains("moved into a log");
+            assertThat(functions.tryOnce(2, 2).toString()).contains("moved into a log");
+            assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'p:{*}:token')", "0"))
+                    .isEqualTo("0");
+            assertThat(log.claim(Past.NONE)).isInstanceOf(ClaimReply.class);
+        }
+    }
+
     @Test
     void nothingButTheMarksIsLeftOfTheirKeys() throws Exception {
         assertThat(redis.ask("EXISTS", "p:{" + OneOfSeveral.LOCK.domain() + "}:lock:orders/7"))
