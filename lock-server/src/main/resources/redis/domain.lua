@@ -82,15 +82,33 @@ redis.register_function({
   end,
 })
 
+-- What this user may not do, of calls that a function will make.
+local function rights_missing(needed)
+  local missing = {}
+  for _, call in ipairs(needed) do
+    if not redis.acl_check_cmd(unpack(call)) then
+      missing[#missing + 1] = '+' .. string.lower(call[1])
+    end
+  end
+  return missing
+end
+
 -- function: move
 -- args: floor
--- answers: moved
+-- answers: moved, missing (rights)
 --
 -- Ends the domain: a log takes its place, and no epoch begins in it again. Tells the largest token of it, or floor if that is larger. With
 -- the head and the count of tokens of a log as further keys, the log will count from there, unless there is one already.
 
 redis.register_function('palisade_move', function(keys, args)
   local counter, key, head, tokens = keys[1], keys[2], keys[3], keys[4]
+  local missing = rights_missing({
+    { 'GET', key }, { 'SET', key, '1' }, { 'EXISTS', key }, { 'UNLINK', key }, { 'HGETALL', key }, { 'HMGET', key, 'h' },
+    { 'HSET', key, 'h', '1' }, { 'ZRANGEBYLEX', key, '-', '+' }, { 'ZREM', key, 'a' },
+  })
+  if #missing > 0 then
+    return { 'missing', now_millis(), missing }
+  end
   local record, unreadable = epoch_record(key)
   local last = math.max(tonumber(args[1]), proper_token(stored_counter(counter)) or 0, issued[counter] and issued[counter].last or 0,
     proper_token(record.moved) or 0)
@@ -113,7 +131,7 @@ end)
 --
 -- Deletes so many locks of a domain that was moved, and tells how many; after the last one, everything else but its epoch.
 
-redis.register_function('palisade_clear', function(keys, args)
+local function clear(keys, args)
   local names_key, due, history = keys[1], keys[2], keys[3]
   local names = redis.call('ZRANGEBYLEX', names_key, '-', '+', 'LIMIT', 0, args[2])
   for _, name in ipairs(names) do
@@ -124,7 +142,9 @@ redis.register_function('palisade_clear', function(keys, args)
     redis.call('UNLINK', due, history)
   end
   return { 'cleared', now_millis(), #names }
-end)
+end
+
+redis.register_function({ function_name = 'palisade_clear', flags = { 'allow-oom' }, callback = clear })
 
 -- function: due
 -- args: most
@@ -214,7 +234,7 @@ redis.register_function({
   function_name = 'palisade_rights',
   flags = { 'no-writes' },
   callback = function(keys, args)
-    local key, missing = keys[1], {}
+    local key = keys[1]
     local needed = {
       { 'TIME' }, { 'INFO', 'replication' }, { 'GET', key }, { 'SET', key, '1' }, { 'INCRBY', key, '1' },
       { 'HGET', key, 'h' }, { 'HMGET', key, 'h' }, { 'HGETALL', key }, { 'HSET', key, 'h', '1' }, { 'HDEL', key, 'h' },
@@ -222,11 +242,7 @@ redis.register_function({
       { 'XADD', key, '*', 'a', 'b' }, { 'XRANGE', key, '-', '+' }, { 'UNLINK', key },
       { 'PUBLISH', args[1] .. ':server:a', 'a' },
     }
-    for _, call in ipairs(needed) do
-      if not redis.acl_check_cmd(unpack(call)) then
-        missing[#missing + 1] = '+' .. string.lower(call[1])
-      end
-    end
+    local missing = rights_missing(needed)
     local is_log = #missing == 0 and redis.pcall('HGET', args[1] .. ':{0}:log:head', 'format')
     return { 'rights', now_millis(), missing, is_log and 1 or 0 }
   end,

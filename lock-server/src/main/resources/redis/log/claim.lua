@@ -116,9 +116,6 @@ local function settle(before, found, past, now, millis)
   return nil, wait, best
 end
 
--- A server that asks no more is forgotten after so long.
-local STANDBY_MILLIS = 3000
-
 -- Remembers that a server asked for a log of another.
 local function stands_by(key, server, address, now)
   local all = standbys[key] or {}
@@ -178,6 +175,9 @@ redis.register_function({
     local batches, wrong_batches = read_batches(key, head)
     local id, last, found = current_instance(now), seen[key], position_of(head)
     local is_complete = wrong_batches or not head or redis.call('HLEN', batches) >= head.count
+    if init and of_functions(keys) == 'mark' then
+      init = false -- There were locks here, and their holders come back first.
+    end
     local whole = args[5] ~= '2' and is_complete and is_whole(head, last, id, past, init)
     local mine = is_mine(head, last, past, server, whole)
     if not is_complete then

@@ -6,6 +6,8 @@ local seen = {}
 local settling = {}
 -- By head key and server, those that asked for a log of another: address, since, seen. Only for people, so it costs no write.
 local standbys = {}
+-- One that asks no more is forgotten after so long.
+local STANDBY_MILLIS = 3000
 
 local function as_text(number)
   return string.format('%.0f', number)
@@ -34,7 +36,7 @@ end
 
 local HEAD_NUMBERS = { 'seq', 'base_seq', 'term', 'until', 'generation', 'rewriting', 'recovering', 'first', 'next', 'count' }
 local HEAD_TEXTS = { 'writer', 'base', 'whole', 'server', 'address', 'instance' }
-local REMEDY = '; restore or delete it, or use another --store-prefix'
+local REMEDY = '; restore it, or delete it, which is a loss of data, or use another --store-prefix'
 
 -- What is wrong with a key that somebody else wrote, in one line: what it should be, and what it is.
 local function wrong(key, should, is)
@@ -98,17 +100,18 @@ local function read_head(key)
   return head
 end
 
--- What servers with --machine functions keep here: nothing, locks, the mark that they were moved, after which those servers decide nothing
--- here, or locks beside a log that was there first.
+-- What servers with --machine functions keep here: nothing, though there may be a log; locks; the mark that they were moved, after which
+-- those servers decide nothing here; or locks beside a log that was there first. Then a key of these locks.
 local function of_functions(keys)
   if redis.call('EXISTS', keys[3], keys[4]) == 0 then
-    return 'nothing'
+    return redis.call('EXISTS', keys[1]) == 0 and 'nothing' or 'log'
   end
   local moved = redis.pcall('HMGET', keys[4], 'moved')
-  if moved[1] and redis.call('EXISTS', keys[3]) == 0 then
+  local has_counter = redis.call('EXISTS', keys[3]) == 1
+  if moved[1] and not has_counter then
     return 'mark'
   end
-  return redis.call('EXISTS', keys[1]) == 0 and 'locks' or 'beside'
+  return redis.call('EXISTS', keys[1]) == 0 and 'locks' or 'beside', has_counter and keys[3] or keys[4]
 end
 
 local FROM_FUNCTIONS = {
@@ -118,9 +121,10 @@ local FROM_FUNCTIONS = {
 
 -- Head, count of tokens as text, and why the keys cannot be used, if so.
 local function read_log(keys)
-  local remedy = FROM_FUNCTIONS[of_functions(keys)]
+  local kept, key = of_functions(keys)
+  local remedy = FROM_FUNCTIONS[kept]
   if remedy then
-    return nil, nil, 'has locks of servers with --machine functions (' .. keys[3] .. '); ' .. remedy
+    return nil, nil, 'has locks of servers with --machine functions (' .. key .. '); ' .. remedy
       .. ', or use another --store-prefix'
   end
   local head, unusable = read_head(keys[1])
@@ -168,7 +172,8 @@ redis.register_function({
       local _, wrong_batches = read_batches(keys[1], head)
       unusable = wrong_batches
     end
-    return { unusable and 'unusable' or 'ok', unusable or '', of_functions(keys) }
+    local kept = of_functions(keys)
+    return { unusable and 'unusable' or 'ok', unusable or '', kept }
   end,
 })
 
@@ -188,7 +193,9 @@ redis.register_function({
     end
     local now, waiting = now_millis(), {}
     for server, one in pairs(standbys[keys[1]] or {}) do
-      waiting[#waiting + 1] = { server, one.address, one.since, one.seen }
+      if now - one.seen <= STANDBY_MILLIS then
+        waiting[#waiting + 1] = { server, one.address, one.since, one.seen }
+      end
     end
     return {
       'status', head.writer, head.seq, head.term, head.address, math.max(0, head['until'] - now), now,

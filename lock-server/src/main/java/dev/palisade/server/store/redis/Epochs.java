@@ -29,6 +29,9 @@ final class Epochs {
     /** While they wait for a majority, asking at once again helps nobody. */
     private static final long AGAIN_AFTER_MILLIS = 500;
 
+    /** Why nothing is decided here any more; empty while it is. */
+    private volatile String moved = "";
+
     private @Nullable CompletableFuture<Void> opening;
     /** Why epochs wait, as it was told; null while they do not. */
     private @Nullable StoreFailure waits;
@@ -54,6 +57,11 @@ final class Epochs {
 
     Domain of(LockName lock) {
         return domains.get(lock.domain());
+    }
+
+    /** Empty, or one line: a log has taken the place of this store. */
+    String moved() {
+        return moved;
     }
 
     /** Counts the openings that have ended: whoever was refused before one only has to ask again. */
@@ -121,10 +129,10 @@ final class Epochs {
     private CompletableFuture<Void> askAll(boolean init) {
         Begun begun = new Begun();
         CompletableFuture<Void> first = ask(domains.get(0), init, begun);
-        return first.handle((done, failure) -> begun.isMoved())
-                .thenCompose(moved -> moved ? first : CompletableFuture.allOf(first, askOthers(init, begun)))
+        return first.handle((done, failure) -> moved.isEmpty())
+                .thenCompose(isHere -> isHere ? CompletableFuture.allOf(first, askOthers(init, begun)) : first)
                 .thenRun(begun::tell)
-                .thenRun(() -> waitOrGoOn(begun.waiting()));
+                .thenRun(() -> waitOrGoOn(moved.isEmpty() ? begun.waiting() : moved));
     }
 
     /** Those that cannot see a log: its keys are with domain 0. */
@@ -165,7 +173,7 @@ final class Epochs {
         }
         return link.call("palisade_epoch", keys, words).thenAccept(reply -> {
             if (FunctionAnswer.isMoved(reply)) {
-                begun.moved(FunctionAnswer.suspicion(reply));
+                moved = FunctionAnswer.suspicion(reply);
             } else if (FunctionAnswer.isSuspect(reply)) {
                 begun.waits(FunctionAnswer.suspicion(reply));
             } else if (FunctionAnswer.string(reply.get(0)).equals("epoch")) {
@@ -187,12 +195,6 @@ final class Epochs {
         private long recoveringUntilMillis;
         private int waiting;
         private String whyWaiting = "";
-        private String moved = "";
-
-        /** A log has taken the place of this store. */
-        synchronized void moved(String why) {
-            moved = why;
-        }
 
         /** Only a majority's word begins one. */
         synchronized void waits(String why) {
@@ -200,15 +202,8 @@ final class Epochs {
             whyWaiting = why;
         }
 
-        synchronized boolean isMoved() {
-            return !moved.isEmpty();
-        }
-
         /** Empty, or one line. */
         synchronized String waiting() {
-            if (!moved.isEmpty()) {
-                return moved;
-            }
             return waiting == 0
                     ? ""
                     : "a new epoch of " + waiting + " domains (" + whyWaiting

@@ -95,7 +95,12 @@ final class LogWords {
         return text(checked, 2).equals("locks");
     }
 
-    /** Whether they have never kept any there. */
+    /** Whether their locks were moved into the log. */
+    static boolean hasMarkOfFunctions(List<Object> checked) {
+        return text(checked, 2).equals("mark");
+    }
+
+    /** Whether they have never kept any there, and there is no log either. */
     static boolean hasNothingOfFunctions(List<Object> checked) {
         return text(checked, 2).equals("nothing");
     }

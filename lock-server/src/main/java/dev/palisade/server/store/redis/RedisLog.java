@@ -145,8 +145,9 @@ public final class RedisLog implements FencedLog {
     private void refuseUnusable(Loop loop) throws StoreUnusable, InterruptedException {
         boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
         List<Object> answer = check();
-        if (moves && LogWords.hasLocksOfFunctions(answer)) {
-            MoveFromFunctions.run(config, keys, loop, events);
+        boolean isMoved = LogWords.hasMarkOfFunctions(answer);
+        if (moves && (isMoved || LogWords.hasLocksOfFunctions(answer))) {
+            MoveFromFunctions.run(config, keys, isMoved, loop, events);
             answer = check();
         }
         if (!LogWords.text(answer, 0).equals("ok")) {
@@ -457,7 +458,8 @@ public final class RedisLog implements FencedLog {
             String error = Refusal.of(e).error();
             if (error != null && error.startsWith("WRONGTYPE")) {
                 throw unusable(
-                        "has a key " + key + " that is no hash; restore or delete it, or use another --store-prefix");
+                        "has a key " + key
+                                + " that is no hash; restore it, or delete it, which is a loss of data, or use another --store-prefix");
             }
             suspected = claim;
             throw LogFailure.unknown(line(e));

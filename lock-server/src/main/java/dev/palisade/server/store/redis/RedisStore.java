@@ -215,9 +215,9 @@ public final class RedisStore implements LockStore {
                 "redis",
                 state.primary(),
                 state.version().isEmpty() ? "" : state.version() + ", replication id " + state.replicationId(),
-                state.up() && !closed,
+                state.up() && !closed && epochs.moved().isEmpty(),
                 now - state.since().toMillis(),
-                state.lastFailure(),
+                epochs.moved().isEmpty() ? state.lastFailure() : epochs.moved(),
                 Domain.COUNT,
                 epochs.told(now));
     }
@@ -345,6 +345,8 @@ public final class RedisStore implements LockStore {
                         Map.of(Rejection.LOCK, command.lock().value()))));
             } else if (failure == null) {
                 send(command, asked, answer, repeats - 1);
+            } else if (!epochs.moved().isEmpty()) {
+                answer.completeExceptionally(StoreFailure.unavailable(epochs.moved()));
             } else {
                 answer.complete(suspect(command, rootMessage(failure)));
             }
@@ -596,6 +598,9 @@ public final class RedisStore implements LockStore {
 
     @Override
     public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
+        if (!epochs.moved().isEmpty()) {
+            return CompletableFuture.failedFuture(StoreFailure.unavailable(epochs.moved()));
+        }
         return Listing.names(link, epochs.domains(), prefix, after, locksMax).thenCompose(page -> {
             List<CompletableFuture<Answer>> looks = page.names().stream()
                     .map(name -> execute(new Describe(name)).toCompletableFuture())

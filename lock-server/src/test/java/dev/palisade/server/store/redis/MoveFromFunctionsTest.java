@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,9 +44,14 @@ class MoveFromFunctionsTest {
     }
 
     private RedisLog open(RedisLogConfig.Start start, String prefix) throws StoreUnusable, InterruptedException {
+        return open(redis.uri(), start, prefix);
+    }
+
+    private RedisLog open(String uri, RedisLogConfig.Start start, String prefix)
+            throws StoreUnusable, InterruptedException {
         return RedisLog.open(
                 new RedisLogConfig(
-                        new RedisLinkConfig(StoreUri.parse(redis.uri()), Duration.ofSeconds(5)),
+                        new RedisLinkConfig(StoreUri.parse(uri), Duration.ofSeconds(5)),
                         prefix,
                         "log:1",
                         start,
@@ -84,7 +90,13 @@ class MoveFromFunctionsTest {
         try (RedisLog log = move()) {
             assertThat(functions.tryOnce(2, 1).toString())
                     .contains("the locks of this prefix moved into a log: start this server with --machine log")
-                    .doesNotContain("Sentinels");
+                    .doesNotContain("Sentinels", "SUSPECT_PRIMARY");
+            assertThat(functions.store.status().up()).isFalse();
+            assertThat(functions.store.status().why()).contains("moved into a log");
+            assertThat(functions.store.list("", "", 10).toCompletableFuture())
+                    .failsWithin(Duration.ZERO)
+                    .withThrowableOfType(ExecutionException.class)
+                    .withMessageContaining("moved into a log");
             assertThatThrownBy(() -> new OneOfSeveral(redis.uri(), PREFIX, RECOVERY_MILLIS, true))
                     .isInstanceOf(StoreUnusable.class)
                     .hasMessageContaining("moved into a log");
@@ -138,6 +150,55 @@ class MoveFromFunctionsTest {
             assertThat(claimed.tokens()).isEqualTo(issued);
         }
         open(RedisLogConfig.Start.CAREFUL, PREFIX).close();
+    }
+
+    @Test
+    void aStartThatFindsALogContinuesWithItThoughTheMarkIsLost() throws Exception {
+        try (RedisLog log = move()) {
+            claimed(log);
+        }
+        redis.ask("DEL", "p:{0}:epoch");
+        move().close();
+    }
+
+    /** As by somebody who copied the command for the first start. */
+    @Test
+    void initDoesNotSkipTheWaitForHolders() throws Exception {
+        move().close();
+        try (RedisLog log = open(RedisLogConfig.Start.NEW, PREFIX)) {
+            assertThat(claimed(log).recoveringUntilMillis()).isPositive();
+        }
+    }
+
+    @Test
+    void whatAnInterruptedMoveLeftIsDeletedByTheNextOne() throws Exception {
+        move().close();
+        redis.ask("SET", "p:{3}:lock:left", "x");
+        redis.ask("ZADD", "p:{3}:names", "0", "left");
+        redis.ask("ZADD", "p:{4}:due", "0", "left");
+        move().close();
+        assertThat(redis.ask("EXISTS", "p:{3}:lock:left", "p:{3}:names", "p:{4}:due"))
+                .isEqualTo("0");
+    }
+
+    @Test
+    void rightsThatAreMissingAreNamedBeforeAnythingIsMoved() {
+        redis.ask("ACL", "SETUSER", "mover", "on", ">secret", "~p:*", "+@all", "-set", "-zrem");
+        String uri = redis.uri().replace("redis://", "redis://mover:secret@");
+        assertThatThrownBy(() -> open(uri, RedisLogConfig.Start.FROM_FUNCTIONS, PREFIX))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("does not let this user do +set +zrem, which --from-functions needs");
+        assertThat(functions.granted(1, 2, new LockName("orders/8")).token().value())
+                .isPositive();
+    }
+
+    @Test
+    void theKeyThatIsInTheWayIsNamed() throws Exception {
+        try (RedisLog log = move()) {
+            claimed(log);
+        }
+        redis.ask("HDEL", "p:{0}:epoch", "moved");
+        assertThatThrownBy(this::move).hasMessageContaining("(p:{0}:epoch); stop those servers and delete that key");
     }
 
     @Test
