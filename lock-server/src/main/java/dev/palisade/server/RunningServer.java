@@ -188,7 +188,16 @@ final class RunningServer {
             access.shown().forEach(running::say);
         }
         if (makesKeyset) {
-            events.tellAlways("keyset_made", "path", keyset.path());
+            events.tellAlways(
+                    "keyset_made",
+                    config.store == null
+                            ? new Object[] {"path", keyset.path()}
+                            : new Object[] {
+                                "path",
+                                keyset.path(),
+                                "message",
+                                "all lock servers of one store need the same keyset: copy it to the others before they start"
+                            });
         }
         running.say(opened.where());
         if (connectionsMax < ConnectionLimit.CONNECTIONS_MAX) {

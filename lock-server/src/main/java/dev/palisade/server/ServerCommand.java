@@ -319,6 +319,7 @@ final class ServerCommand implements Callable<Integer> {
     private void checkMachine() {
         boolean log = machine == RedisMachine.LOG;
         check(store != null || !log, "--machine", "log is for a store in Redis; add --store, or leave it out");
+        check(afterLoss == AfterLoss.WAIT || log, "--after-loss", "is for --machine log; add that, or leave it out");
         check(!fromFunctions || log, "--from-functions", "is for --machine log; add that, or leave it out");
         check(
                 !fromFunctions || !init,
@@ -328,7 +329,11 @@ final class ServerCommand implements Callable<Integer> {
         check(
                 advertise == null || ADDRESS.matcher(advertise).matches(),
                 "--advertise",
-                "is '" + advertise + "'; use HOST:PORT, [HOST]:PORT for IPv6");
+                "is '" + advertise + "'; use HOST:PORT, [HOST]:PORT for IPv6, a PORT from 1 to 65535");
+        check(
+                advertise == null || !isAnyAddress(advertise),
+                "--advertise",
+                "is " + advertise + ", to which no client can connect; name an address of this machine");
         check(
                 claim.compareTo(CLAIM_MIN) >= 0 && claim.compareTo(CLAIM_MAX) <= 0,
                 "--claim",
@@ -338,6 +343,11 @@ final class ServerCommand implements Callable<Integer> {
                 "--advertise",
                 "is needed, because clients cannot connect to " + host + ":" + port
                         + "; name the HOST:PORT by which they reach this server");
+    }
+
+    private static boolean isAnyAddress(String hostAndPort) {
+        String host = hostAndPort.substring(0, hostAndPort.lastIndexOf(':')).replaceAll("[\\[\\]]", "");
+        return host.equals("0.0.0.0") || host.equals("::");
     }
 
     private static boolean isWildcard(String address) {

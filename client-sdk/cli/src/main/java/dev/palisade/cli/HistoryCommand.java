@@ -47,7 +47,8 @@ final class HistoryCommand implements Callable<Integer> {
         if (server.json()) {
             entries.forEach(entry -> server.print(json(entry)));
         } else if (entries.isEmpty()) {
-            System.err.println("no events of " + Plain.text(name) + " since the lock server started");
+            System.err.println(
+                    "no events of " + Plain.text(name) + " since the lock server started, or became the active one");
         } else {
             System.out.print(shown(entries, Clock.system(ZoneId.systemDefault())));
         }

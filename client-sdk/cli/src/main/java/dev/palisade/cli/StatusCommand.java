@@ -19,7 +19,7 @@ import picocli.CommandLine.Mixin;
                 "Shows whether the lock server can grant locks, where it keeps them, and the epochs of its tokens.",
         footer = {
             "",
-            "Exit codes: 0 up, 1 the store is down, 3 no lock server replied.",
+            "Exit codes: 0 up or a standby, 1 the store is down, 3 no lock server replied.",
             "",
             "Example:",
             "  palisade status --json | jq .up"
@@ -39,6 +39,6 @@ final class StatusCommand implements Callable<Integer> {
         } else {
             System.out.print(StoreText.shown(store, Clock.system(ZoneId.systemDefault())));
         }
-        return store.getUp() ? ExitCodes.OK : ExitCodes.NO;
+        return store.getUp() || store.getStandby() ? ExitCodes.OK : ExitCodes.NO;
     }
 }

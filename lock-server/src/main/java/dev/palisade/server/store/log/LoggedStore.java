@@ -596,7 +596,7 @@ public final class LoggedStore implements LockStore {
                     issuedBefore, dropped == null ? 0 : dropped.tokens().last());
             table = null;
             keptRecoveringMillis = 0;
-            forget("another lock server owns the log now");
+            forget("this lock server lost the log (" + why + ")");
             Listener hears = listener;
             if (hears != null) {
                 safely(() -> hears.deposed(refused));
