@@ -345,6 +345,11 @@ public final class LoggedStore implements LockStore {
         this.listener = hears;
     }
 
+    /** Whether a turn would find the outcome of a batch missing still. */
+    boolean awaitsOutcome() {
+        return owner != null && owner.isWaiting() && !owner.isReplied();
+    }
+
     /** Decides what has come in and what is due, on this thread. */
     void takeTurn() {
         executor.ownTurn();

@@ -95,10 +95,14 @@ class RedisSharedStoreTest {
         redis.pass(millis);
     }
 
+    /** Time passes between turns, and not while Redis replies. */
     private void live(LoggedStore server, long millis) {
         for (long passed = 0; passed < millis; passed += 50) {
             pass(50);
             server.takeTurn();
+            if (server.awaitsOutcome()) {
+                await().pollInterval(Duration.ofMillis(1)).until(() -> !server.awaitsOutcome());
+            }
         }
     }
 
