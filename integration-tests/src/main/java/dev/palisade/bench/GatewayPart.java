@@ -41,6 +41,7 @@ final class GatewayPart {
 
     static final String PROXY = "proxy";
 
+    private static final HttpClient HTTP = HttpClient.newHttpClient();
     private static final int MOST = 64;
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Duration ADMISSION = Duration.ofMinutes(1);
@@ -92,7 +93,9 @@ final class GatewayPart {
         addNginx(services, locks.home(), upstream);
         PalisadeClient client = started(PalisadeClient.connect(locks.address()));
         for (Proxy proxy : proxies.values()) {
-            awaitAdmission(proxy, client);
+            for (int i = 0; i < MOST; i++) {
+                awaitAdmission(proxy, client, i);
+            }
         }
         List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < MOST; i++) {
@@ -160,21 +163,21 @@ final class GatewayPart {
 
     /**
      * A gateway listens before its lock server has replied, and refuses requests until then; afterwards, those of leases that are older
-     * than the reply.
+     * than the reply, which comes for each domain of locks.
      */
-    private static void awaitAdmission(Proxy proxy, PalisadeClient client) throws IOException, InterruptedException {
-        HttpClient http = HttpClient.newHttpClient();
+    private static void awaitAdmission(Proxy proxy, PalisadeClient client, int item)
+            throws IOException, InterruptedException {
         long end = System.nanoTime() + ADMISSION.toNanos();
         int status;
         do {
-            try (Lease lease = client.acquire("bench/items/0", WAIT)) {
-                HttpRequest put = HttpRequest.newBuilder(URI.create("http://" + proxy.address() + proxy.path() + "0"))
+            try (Lease lease = client.acquire("bench/items/" + item, WAIT)) {
+                HttpRequest put = HttpRequest.newBuilder(URI.create("http://" + proxy.address() + proxy.path() + item))
                         .version(HttpClient.Version.HTTP_1_1)
                         .timeout(WAIT)
                         .header("Fencing-Sequencer", lease.sequencer().toText())
                         .PUT(HttpRequest.BodyPublishers.ofString("w"))
                         .build();
-                status = http.send(put, HttpResponse.BodyHandlers.discarding()).statusCode();
+                status = HTTP.send(put, HttpResponse.BodyHandlers.discarding()).statusCode();
             }
         } while ((status == 503 || status == 409) && System.nanoTime() - end < 0);
     }
