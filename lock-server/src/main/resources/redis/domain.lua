@@ -82,17 +82,6 @@ redis.register_function({
   end,
 })
 
--- What this user may not do, of calls that a function will make.
-local function rights_missing(needed)
-  local missing = {}
-  for _, call in ipairs(needed) do
-    if not redis.acl_check_cmd(unpack(call)) then
-      missing[#missing + 1] = '+' .. string.lower(call[1])
-    end
-  end
-  return missing
-end
-
 -- function: move
 -- args: floor
 -- answers: moved, missing (rights)
@@ -102,7 +91,7 @@ end
 
 redis.register_function('palisade_move', function(keys, args)
   local counter, key, head, tokens = keys[1], keys[2], keys[3], keys[4]
-  local missing = rights_missing({
+  local missing = missing_rights({
     { 'GET', key }, { 'SET', key, '1' }, { 'EXISTS', key }, { 'UNLINK', key }, { 'HGETALL', key }, { 'HMGET', key, 'h' },
     { 'HSET', key, 'h', '1' }, { 'ZRANGEBYLEX', key, '-', '+' }, { 'ZREM', key, 'a' },
   })
@@ -242,7 +231,7 @@ redis.register_function({
       { 'XADD', key, '*', 'a', 'b' }, { 'XRANGE', key, '-', '+' }, { 'UNLINK', key },
       { 'PUBLISH', args[1] .. ':server:a', 'a' },
     }
-    local missing = rights_missing(needed)
+    local missing = missing_rights(needed)
     local is_log = #missing == 0 and redis.pcall('HGET', args[1] .. ':{0}:log:head', 'format')
     return { 'rights', now_millis(), missing, is_log and 1 or 0 }
   end,

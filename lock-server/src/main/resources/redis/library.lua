@@ -5,7 +5,7 @@
 -- back what it has written. lock.lua has the order of the writes.
 
 -- Rises with every change. A newer library still answers the calls of the one before.
-local VERSION = 14
+local VERSION = 15
 -- The largest fencing token, and the largest whole number that Lua, JSON and JavaScript hold exactly.
 local TOKEN_MAX = 9007199254740991
 -- The one it is known by, and those right above it, for the turns that its client passes on.

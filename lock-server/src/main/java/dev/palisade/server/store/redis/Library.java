@@ -15,6 +15,7 @@ final class Library {
     static final List<String> FILES = List.of(
             "library",
             "clock",
+            "rights",
             "tokens",
             "lock",
             "step",
@@ -37,7 +38,8 @@ final class Library {
             "domain");
 
     /** Of the log's own library, in the same way. */
-    static final List<String> LOG_FILES = List.of("log/library", "clock", "log/log", "log/claim", "log/append");
+    static final List<String> LOG_FILES =
+            List.of("log/library", "clock", "rights", "log/log", "log/claim", "log/append");
 
     private static final Pattern VERSION = Pattern.compile("^local VERSION = (\\d+)$", Pattern.MULTILINE);
 
