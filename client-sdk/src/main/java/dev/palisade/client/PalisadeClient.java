@@ -495,7 +495,7 @@ public final class PalisadeClient implements AutoCloseable {
             try {
                 Wire.load();
                 if (servers.size() > 1) {
-                    Rejections.load(); // A client hears from one server that it has to go to another.
+                    Rejections.load(); // A stopping server, or a standby, rejects clients that could be at another.
                 }
                 return new PalisadeClient(this);
             } catch (LinkageError e) {

@@ -8,9 +8,6 @@ import dev.palisade.client.PalisadeClient;
 import dev.palisade.redis.TestRedis;
 import dev.palisade.scenario.Installation;
 import dev.palisade.sessions.Scene.Watched;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -47,15 +44,9 @@ class FromFunctionsIT {
         return Map.copyOf(more);
     }
 
-    private static String freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return String.valueOf(socket.getLocalPort());
-        }
-    }
-
     @Test
     void aLeaseOutlivesTheMoveAndTheFunctionsGrantNothingAfterIt() throws Exception {
-        String port = freePort();
+        String port = Scene.freePort();
         PalisadeClient client = scene.client("client", scene.address() + ",127.0.0.1:" + port);
         Watched held = Scene.take(client, "orders/7", TTL_MILLIS);
 

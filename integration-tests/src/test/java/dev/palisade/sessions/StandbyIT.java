@@ -7,8 +7,6 @@ import dev.palisade.redis.TestRedis;
 import dev.palisade.scenario.Installation;
 import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -33,8 +31,8 @@ class StandbyIT {
             "log",
             "PALISADE_SERVER_INIT",
             "true");
-    private final Scene scene = new Scene(store, "--port", freePort());
-    private final Installation.Service other = scene.anotherServer(store, "--port", freePort());
+    private final Scene scene = new Scene(store, "--port", Scene.freePort());
+    private final Installation.Service other = scene.anotherServer(store, "--port", Scene.freePort());
     private final PalisadeClient client = scene.client("client", scene.address() + "," + other.address());
 
     StandbyIT() throws IOException {}
@@ -42,13 +40,6 @@ class StandbyIT {
     @AfterEach
     void close() {
         scene.close();
-    }
-
-    /** Standbys name the active server by its port, so it is known before. */
-    private static String freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return String.valueOf(socket.getLocalPort());
-        }
     }
 
     /** Of a lock that is taken and released. */

@@ -187,17 +187,15 @@ final class RunningServer {
         if (access != null) {
             access.shown().forEach(running::say);
         }
-        if (makesKeyset) {
+        if (makesKeyset && config.store == null) {
+            events.tellAlways("keyset_made", "path", keyset.path());
+        } else if (makesKeyset) {
             events.tellAlways(
                     "keyset_made",
-                    config.store == null
-                            ? new Object[] {"path", keyset.path()}
-                            : new Object[] {
-                                "path",
-                                keyset.path(),
-                                "message",
-                                "all lock servers of one store need the same keyset: copy it to the others before they start"
-                            });
+                    "path",
+                    keyset.path(),
+                    "message",
+                    "all lock servers of one store need the same keyset: copy it to the others before they start");
         }
         running.say(opened.where());
         if (connectionsMax < ConnectionLimit.CONNECTIONS_MAX) {

@@ -331,7 +331,7 @@ final class ServerCommand implements Callable<Integer> {
                 "--advertise",
                 "is '" + advertise + "'; use HOST:PORT, [HOST]:PORT for IPv6, a PORT from 1 to 65535");
         check(
-                advertise == null || !isAnyAddress(advertise),
+                advertise == null || !(advertise.startsWith("0.0.0.0:") || advertise.startsWith("[::]:")),
                 "--advertise",
                 "is " + advertise + ", to which no client can connect; name an address of this machine");
         check(
@@ -343,11 +343,6 @@ final class ServerCommand implements Callable<Integer> {
                 "--advertise",
                 "is needed, because clients cannot connect to " + host + ":" + port
                         + "; name the HOST:PORT by which they reach this server");
-    }
-
-    private static boolean isAnyAddress(String hostAndPort) {
-        String host = hostAndPort.substring(0, hostAndPort.lastIndexOf(':')).replaceAll("[\\[\\]]", "");
-        return host.equals("0.0.0.0") || host.equals("::");
     }
 
     private static boolean isWildcard(String address) {

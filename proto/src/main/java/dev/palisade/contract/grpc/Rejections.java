@@ -20,8 +20,8 @@ public final class Rejections {
     private Rejections() {}
 
     /**
-     * Loads what the first rejection of a process needs. These are hundreds of classes of protobuf: 0.1 s, and 2 s on a busy machine, in
-     * which a server that stops would keep its clients from going to another.
+     * Loads the classes that the first rejection of a process needs. They are hundreds, of protobuf: 0.1 to 0.4 s, and 2 s on an overloaded
+     * machine. Otherwise a server that stops delays its clients by that time.
      */
     public static void load() {
         var unused = ofThrowable(toStatus(new Rejection(Reason.NOT_ACTIVE, "", Map.of(Rejection.APPLIED, "no"))));

@@ -345,7 +345,7 @@ public final class LoggedStore implements LockStore {
         this.listener = hears;
     }
 
-    /** Whether a turn would find the outcome of a batch missing still. */
+    /** Whether a batch is in flight whose outcome has not arrived. */
     boolean awaitsOutcome() {
         return owner != null && owner.isWaiting() && !owner.isReplied();
     }

@@ -45,8 +45,8 @@ final class Domain {
         return CommandWords.text(tag + "lock:" + lock.value());
     }
 
-    /** What the keys of all its locks begin with. */
-    byte[] lockKeys() {
+    /** Prefix of the keys of its locks. */
+    byte[] lockKeyPrefix() {
         return CommandWords.text(tag + "lock:");
     }
 

@@ -29,7 +29,7 @@ final class Epochs {
     /** While they wait for a majority, asking at once again helps nobody. */
     private static final long AGAIN_AFTER_MILLIS = 500;
 
-    /** Why nothing is decided here any more; empty while it is. */
+    /** That a log has taken the place of this store, in one line; empty until then. Never taken back. */
     private volatile String moved = "";
 
     private @Nullable CompletableFuture<Void> opening;
@@ -59,7 +59,7 @@ final class Epochs {
         return domains.get(lock.domain());
     }
 
-    /** Empty, or one line: a log has taken the place of this store. */
+    /** That a log has taken the place of this store, in one line; else empty. */
     String moved() {
         return moved;
     }

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Lets a log take the place of the functions that kept the locks of a prefix. From then on they decide nothing under it, whichever lock
- * server calls them. The log begins to count tokens above theirs. Their locks are deleted: holders reclaim them.
+ * Move of a prefix from the functions of {@code --machine functions} to a log. From then on the functions decide nothing under the
+ * prefix, whichever lock server calls them. The log counts tokens above theirs. Keys of locks are deleted, and holders reclaim their
+ * leases.
  */
 final class MoveFromFunctions {
     /** Locks that are deleted at one time: some milliseconds of Redis. */
@@ -74,7 +75,7 @@ final class MoveFromFunctions {
     }
 
     private static void clear(RedisLink link, Domain domain) throws ExecutionException, InterruptedException {
-        List<byte[]> words = List.of(domain.lockKeys(), LogWords.number(CLEARED_AT_A_TIME));
+        List<byte[]> words = List.of(domain.lockKeyPrefix(), LogWords.number(CLEARED_AT_A_TIME));
         List<Object> reply;
         do {
             reply = link.call("palisade_clear", List.of(domain.names, domain.due, domain.history), words)

@@ -161,7 +161,7 @@ class MoveFromFunctionsTest {
         move().close();
     }
 
-    /** As by somebody who copied the command for the first start. */
+    /** The guide's command for a first start has {@code --init}. */
     @Test
     void initDoesNotSkipTheWaitForHolders() throws Exception {
         move().close();
