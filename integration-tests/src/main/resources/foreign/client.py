@@ -69,7 +69,7 @@ class Holder:
         self.stopping = stopping
         self.session = os.urandom(16)
         self.requests = 0
-        self.calls = 0
+        self.failures = 0
 
     def run(self):
         while not self.stopping.is_set():
@@ -93,13 +93,13 @@ class Holder:
         return fields
 
     def call(self, method, request, wait_millis=0):
-        """Of the servers in turn, so that what one was told is asked of another."""
-        stub = self.stubs[self.calls % len(self.stubs)]
-        self.calls += 1
+        """Calls the server that replied last; after a failure, the next one: a standby refuses with NOT_ACTIVE."""
+        stub = self.stubs[self.failures % len(self.stubs)]
         try:
             return getattr(stub, method)(
                 request, timeout=DEADLINE_SECONDS + wait_millis / 1000, wait_for_ready=True)
         except grpc.RpcError as error:
+            self.failures += 1
             raise Refused(error) from error
 
     def visit(self):

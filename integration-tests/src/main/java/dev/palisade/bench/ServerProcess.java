@@ -48,9 +48,14 @@ final class ServerProcess implements AutoCloseable {
                 true,
                 LOCKS,
                 Map.of(
-                        "PALISADE_SERVER_STORE", redis.uri(),
-                        "PALISADE_SERVER_STORE_PREFIX", redis.newPrefix(),
-                        "PALISADE_SERVER_INIT", "true"),
+                        "PALISADE_SERVER_STORE",
+                        redis.uri(),
+                        "PALISADE_SERVER_STORE_PREFIX",
+                        redis.newPrefix(),
+                        "PALISADE_SERVER_INIT",
+                        "true",
+                        "PALISADE_SERVER_ADVERTISE",
+                        "lock-server:7600"),
                 anyPort(options));
     }
 

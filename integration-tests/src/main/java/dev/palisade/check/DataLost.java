@@ -6,17 +6,15 @@ package dev.palisade.check;
  *
  * @param beginNanos right before it
  * @param endNanos when the store answered again
- * @param lock the only one that it was about; empty: all of them
  */
-public record DataLost(long beginNanos, long endNanos, String lock) {
+public record DataLost(long beginNanos, long endNanos) {
     /**
-     * Whether it lies between two decisions about {@code about}, or may, so that the store may have taken the second without
-     * knowing of the first.
+     * Whether it lies between two decisions, or may, so that the store may have taken the second without knowing of the first.
      *
      * @param firstNanos not after the first decision
      * @param secondNanos not before the second one
      */
-    boolean between(String about, long firstNanos, long secondNanos) {
-        return (lock.isEmpty() || lock.equals(about)) && firstNanos <= endNanos && secondNanos >= beginNanos;
+    boolean between(long firstNanos, long secondNanos) {
+        return firstNanos <= endNanos && secondNanos >= beginNanos;
     }
 }

@@ -39,6 +39,6 @@ public final class EndsFinal {
 
     private static boolean isForgotten(Told end, Told later, List<DataLost> losses) {
         return end.by() == Told.By.SERVER
-                && losses.stream().anyMatch(loss -> loss.between(end.lock(), end.sentNanos(), later.answeredNanos()));
+                && losses.stream().anyMatch(loss -> loss.between(end.sentNanos(), later.answeredNanos()));
     }
 }

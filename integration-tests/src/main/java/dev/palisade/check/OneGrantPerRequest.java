@@ -20,8 +20,7 @@ public final class OneGrantPerRequest {
             Answered before = last.put(one.request(), one);
             if (before != null
                     && (before.token() != one.token() || !before.grant().equals(one.grant()))
-                    && losses.stream()
-                            .noneMatch(loss -> loss.between(one.lock(), before.askedNanos(), one.answeredNanos()))) {
+                    && losses.stream().noneMatch(loss -> loss.between(before.askedNanos(), one.answeredNanos()))) {
                 found.add("P9: " + one.client() + "'s request " + one.request() + " of " + one.lock()
                         + " was granted with token " + before.token() + " and with token " + one.token());
             }
@@ -34,8 +33,7 @@ public final class OneGrantPerRequest {
             LockEntry before = begun.put(entry.grant(), entry);
             // One that was seen after a loss has outlived it.
             if (before != null
-                    && losses.stream()
-                            .noneMatch(loss -> loss.between(entry.lock(), before.seenNanos(), entry.seenNanos()))) {
+                    && losses.stream().noneMatch(loss -> loss.between(before.seenNanos(), entry.seenNanos()))) {
                 found.add("P9: a lease of grant " + entry.grant() + " began twice, the second time as " + entry);
             }
         }

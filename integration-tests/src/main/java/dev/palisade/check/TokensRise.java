@@ -13,10 +13,8 @@ import java.util.Map;
 public final class TokensRise {
     private TokensRise() {}
 
-    /** @param losses that a token need not outlive; of one lock's own data none is */
+    /** @param losses that a token need not outlive */
     public static List<String> violations(List<Granted> grants, List<DataLost> losses) {
-        List<DataLost> ofAll =
-                losses.stream().filter(loss -> loss.lock().isEmpty()).toList();
         List<String> found = new ArrayList<>();
         for (Pair fall : pairs(grants)) {
             Granted later = fall.later();
@@ -24,9 +22,8 @@ public final class TokensRise {
                     .filter(earlier -> earlier.lock().equals(later.lock())
                             && earlier.answeredNanos() < later.askedNanos()
                             && earlier.token() >= later.token()
-                            && ofAll.stream()
-                                    .noneMatch(loss ->
-                                            loss.between(later.lock(), earlier.askedNanos(), later.answeredNanos())))
+                            && losses.stream()
+                                    .noneMatch(loss -> loss.between(earlier.askedNanos(), later.answeredNanos())))
                     .max(Comparator.comparingLong(Granted::token))
                     .ifPresent(earlier ->
                             found.add("P2: " + later + " was asked for after " + earlier + " had been answered"));

@@ -34,11 +34,10 @@ final class Course {
         healing.within(fault.forMillis());
     }
 
-    /** Writes down that the store may have lost data between {@code fromNanos} and now: of {@code lock}, or of all if it is empty. */
-    void lost(Planned fault, long fromNanos, String lock) {
+    /** Writes down that the store may have lost data between {@code fromNanos} and now. */
+    void lost(Planned fault, long fromNanos) {
         JsonObject event = event("data-lost", fault, "redis", "");
         event.addProperty("from", fromNanos);
-        event.addProperty("lock", lock);
         history.write(event);
     }
 

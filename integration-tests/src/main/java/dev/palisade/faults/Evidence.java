@@ -249,7 +249,7 @@ record Evidence(
     private static List<DataLost> losses(List<JsonObject> events) {
         return events.stream()
                 .filter(event -> is(event, "data-lost"))
-                .map(event -> new DataLost(number(event, "from"), number(event, "at"), text(event, "lock")))
+                .map(event -> new DataLost(number(event, "from"), number(event, "at")))
                 .toList();
     }
 

@@ -41,7 +41,6 @@ public final class FaultsCommand implements Callable<Integer> {
     private static final int CLIENTS_MAX = 16;
     private static final int SECONDS_MAX = 86_400;
     private static final String OWN = "own";
-    private static final String LOG = "log";
 
     @Option(
             names = "--seconds",
@@ -78,17 +77,9 @@ public final class FaultsCommand implements Callable<Integer> {
             names = "--store",
             paramLabel = "own|URI",
             description =
-                    "Two lock servers keep the locks in Redis. own: a new Redis, which gets faults too; redis://...: that Redis, "
+                    "Two lock servers, of which one is active, keep the locks in Redis. own: a new Redis, which gets faults too; redis://...: that Redis, "
                             + "which gets none (default: one lock server and its data directory).")
     private @Nullable String store;
-
-    @Option(
-            names = "--machine",
-            paramLabel = "functions|log",
-            defaultValue = "functions",
-            description =
-                    "With --store: functions: both lock servers are active; log: one is, the other is a standby (${DEFAULT-VALUE}).")
-    private String machine = "";
 
     @Option(
             names = "--only",
@@ -112,10 +103,6 @@ public final class FaultsCommand implements Callable<Integer> {
                 store == null || store.equals(OWN) || isPlain(store),
                 "--store is neither own nor a plain redis://[USER:PASSWORD@]HOST[:PORT]; the run stands between, so TLS, Sentinel and "
                         + "Cluster do not go");
-        require(
-                machine.equals("functions") || machine.equals(LOG),
-                "--machine is '" + machine + "'; use functions or log");
-        require(machine.equals("functions") || store != null, "--machine log needs --store");
         long chosen = seed == null ? System.nanoTime() % 1_000_000 : seed;
         Path directory = directory();
         System.out.println("palisade chaos run: seed " + chosen + ", " + clients + " clients, " + seconds + " s, guard "
@@ -147,10 +134,9 @@ public final class FaultsCommand implements Callable<Integer> {
 
     /** Under keys of its own: what an earlier run has left there must not be taken for this one's. */
     private LockRedis redis(String uri, long chosen) {
-        boolean log = machine.equals(LOG);
         return uri.equals(OWN)
-                ? LockRedis.ofOurOwn(log)
-                : LockRedis.at(URI.create(uri), "palisade-faults-" + chosen + "-" + System.currentTimeMillis(), log);
+                ? LockRedis.ofOurOwn()
+                : LockRedis.at(URI.create(uri), "palisade-faults-" + chosen + "-" + System.currentTimeMillis());
     }
 
     private static boolean isPlain(String uri) {
@@ -185,7 +171,7 @@ public final class FaultsCommand implements Callable<Integer> {
         return System.lineSeparator() + "  again:   " + Installation.launcher() + " chaos run --seed " + chosen
                 + " --seconds " + seconds
                 + " --clients " + clients + " --guard " + guard
-                + (store == null ? "" : " --store " + (store.equals(OWN) ? OWN : "URI") + " --machine " + machine)
+                + (store == null ? "" : " --store " + (store.equals(OWN) ? OWN : "URI"))
                 + System.lineSeparator()
                 + "  explain: " + Installation.launcher() + " chaos explain " + directory + System.lineSeparator()
                 + "  picture: file://"

@@ -46,7 +46,7 @@ final class Harm {
         this.lockHistories = lockHistories;
         this.objectsDir = objectsDir;
         this.course = course;
-        this.redisHarm = new RedisHarm(cast, locks, lockHistories, course);
+        this.redisHarm = new RedisHarm(cast, lockHistories, course);
     }
 
     void happen(Planned fault) {

@@ -20,8 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The leases of a run as their clients believed in them, read from its events. A lease counts as freed early when the lock server
  * or its client says so. Where the server's word is missing, because it died with what it had not told yet, and the client was
- * cut off, stopped or slow at the time, nothing is claimed of the lease: it counts as freed early too. So does the lease of a lock
- * whose own key was deleted.
+ * cut off, stopped or slow at the time, nothing is claimed of the lease: it counts as freed early too.
  */
 final class Leases {
     private static final long EARLIER_NANOS = 8_000_000_000L;
@@ -132,8 +131,6 @@ final class Leases {
                 }
             } else if (is(event, "operated") && text(event, "fault").equals("FORCE_RELEASE")) {
                 forced.add(new Trouble(text(event, "lock"), number(event, "at"), number(event, "answered")));
-            } else if (is(event, "data-lost") && !text(event, "lock").isEmpty()) {
-                forced.add(new Trouble(text(event, "lock"), number(event, "from"), number(event, "at")));
             } else if (is(event, "lock-history")) {
                 JsonObject before = last.put(text(event, "lock"), event);
                 // Up to a loss of data it was read; what is granted after one waits until nobody believes in anything

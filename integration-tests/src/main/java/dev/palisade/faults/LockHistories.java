@@ -60,11 +60,11 @@ final class LockHistories {
         locks.forEach(lock -> stretches.merge(lock, 1, Integer::sum));
     }
 
-    /** Runs {@code loss}, by which the store may forget some or all of the past of those locks: what comes is a new stretch. */
-    synchronized void around(List<String> ofLocks, Runnable loss) {
+    /** Runs {@code loss}, by which the store may forget some or all of the past: what comes is a new stretch. */
+    synchronized void around(Runnable loss) {
         boolean whole = poll();
         loss.run();
-        for (String lock : ofLocks) {
+        for (String lock : locks) {
             stretches.merge(lock, 1, Integer::sum);
             if (whole) {
                 afterLoss.add(lock);
@@ -105,7 +105,7 @@ final class LockHistories {
         return 0;
     }
 
-    /** But for the time: two servers on one Redis tell it by their own clocks, and one tells it differently each time. */
+    /** But for the time: a lock server tells it differently each time. */
     private static boolean isSame(HistoryEntry one, HistoryEntry other) {
         return one.what().equals(other.what())
                 && one.grant().equals(other.grant())

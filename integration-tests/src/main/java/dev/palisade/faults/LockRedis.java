@@ -1,6 +1,5 @@
 package dev.palisade.faults;
 
-import dev.palisade.contract.LockName;
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
@@ -9,7 +8,6 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -30,12 +28,10 @@ final class LockRedis implements AutoCloseable {
     private final @Nullable RedisProcess own;
     private final URI uri;
     private final String prefix;
-    private final boolean log;
     private final List<Link> links;
 
-    private LockRedis(@Nullable RedisProcess own, URI uri, String prefix, boolean log) {
+    private LockRedis(@Nullable RedisProcess own, URI uri, String prefix) {
         this.own = own;
-        this.log = log;
         this.uri = uri;
         this.prefix = prefix;
         String address = uri.getHost() + ":" + (uri.getPort() < 0 ? PORT : uri.getPort());
@@ -45,21 +41,18 @@ final class LockRedis implements AutoCloseable {
     }
 
     /** Starts one that keeps its data as most are told to: each second on disk, so that a crash may lose the last ones. */
-    static LockRedis ofOurOwn(boolean log) {
+    static LockRedis ofOurOwn() {
         RedisProcess process = RedisProcess.start("appendonly yes", "appendfsync everysec");
-        return new LockRedis(process, URI.create(process.uri()), "palisade-faults", log);
+        return new LockRedis(process, URI.create(process.uri()), "palisade-faults");
     }
 
     /** @param uri {@code redis://[USER:PASSWORD@]HOST[:PORT]} */
-    static LockRedis at(URI uri, String prefix, boolean log) {
-        return new LockRedis(null, uri, prefix, log);
+    static LockRedis at(URI uri, String prefix) {
+        return new LockRedis(null, uri, prefix);
     }
 
     Where where() {
-        if (own == null) {
-            return Where.REDIS;
-        }
-        return log ? Where.OWN_REDIS : Where.OWN_REDIS_KEYS;
+        return own == null ? Where.REDIS : Where.OWN_REDIS;
     }
 
     /**
@@ -69,7 +62,7 @@ final class LockRedis implements AutoCloseable {
      */
     Map<String, String> environment(int server, boolean first) {
         String user = uri.getRawUserInfo() == null ? "" : uri.getRawUserInfo() + "@";
-        Map<String, String> environment = new HashMap<>(Map.of(
+        return Map.of(
                 "PALISADE_SERVER_STORE",
                 "redis://" + user + link(server).address(),
                 "PALISADE_SERVER_STORE_PREFIX",
@@ -77,13 +70,10 @@ final class LockRedis implements AutoCloseable {
                 "PALISADE_SERVER_FAILOVER_GRACE",
                 FAILOVER_GRACE_MILLIS + "ms",
                 "PALISADE_SERVER_INIT",
-                Boolean.toString(first)));
-        if (log) {
-            environment.put("PALISADE_SERVER_MACHINE", "log");
-            // Clients reach it over links of their own, so that this address is of no use to them.
-            environment.put("PALISADE_SERVER_ADVERTISE", "lock-server-" + server + ":7600");
-        }
-        return environment;
+                Boolean.toString(first),
+                // Clients reach it over links of their own, so that this address is of no use to them.
+                "PALISADE_SERVER_ADVERTISE",
+                "lock-server-" + server + ":7600");
     }
 
     /** Between the lock server of that number and this Redis. */
@@ -130,18 +120,11 @@ final class LockRedis implements AutoCloseable {
         process().ask("FUNCTION", "FLUSH");
     }
 
-    /** Deletes the counter of the lock's domain. */
-    void deleteCounter(String lock) {
-        process().ask("DEL", key(lock, log ? "log:token" : "token"));
-    }
-
-    /** Deletes all that is known of the lock itself. */
-    void deleteLock(String lock) {
-        process().ask("DEL", key(lock, "lock:" + lock));
-    }
-
-    private String key(String lock, String of) {
-        return prefix + ":{" + new LockName(lock).domain() + "}:" + of;
+    void deleteCounter() {
+        String deleted = process().ask("DEL", prefix + ":{0}:log:token");
+        if (!deleted.equals("1")) {
+            throw new ScenarioFailed("the count of tokens was not deleted; DEL replied " + deleted);
+        }
     }
 
     private RedisProcess process() {

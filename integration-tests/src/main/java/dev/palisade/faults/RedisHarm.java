@@ -1,45 +1,35 @@
 package dev.palisade.faults;
 
 import dev.palisade.faults.Schedule.Planned;
-import java.util.List;
 
 /**
- * The faults of the Redis in which the locks are, and of the way to it. It says of each whether data may have been lost. Deleting a token
- * counter or all functions loses nothing that anybody may see.
+ * The faults of the Redis in which the locks are, and of the way to it. It says of each whether data may have been lost. Deleting the
+ * count of tokens or all functions loses nothing that anybody may see.
  */
 final class RedisHarm {
     private static final String REDIS = "redis";
 
     private final Cast cast;
-    private final Locks locks;
     private final LockHistories lockHistories;
     private final Course course;
 
-    RedisHarm(Cast cast, Locks locks, LockHistories lockHistories, Course course) {
+    RedisHarm(Cast cast, LockHistories lockHistories, Course course) {
         this.cast = cast;
-        this.locks = locks;
         this.lockHistories = lockHistories;
         this.course = course;
     }
 
     void happen(Planned fault) {
         LockRedis redis = cast.redis();
-        String lock = locks.names().get(fault.dice() % locks.total());
         switch (fault.kind()) {
             case FREEZE_REDIS_LINK, CUT_REDIS_LINK -> disturb(fault, fault.dice() / 3 % cast.servers());
             case STOP_REDIS -> cast.alone(REDIS, () -> course.lasting(fault, REDIS, "", redis::stop, redis::goOn));
             case KILL_REDIS -> cast.alone(REDIS, () -> kill(fault, redis::start));
             case EMPTY_REDIS -> cast.alone(REDIS, () -> kill(fault, redis::startEmpty));
             case FLUSH_REDIS ->
-                cast.alone(REDIS, () -> course.instant(fault, REDIS, "", () -> lose(fault, "", redis::flush)));
+                cast.alone(REDIS, () -> course.instant(fault, REDIS, "", () -> lose(fault, redis::flush)));
             case FLUSH_FUNCTIONS -> cast.alone(REDIS, () -> course.instant(fault, REDIS, "", redis::flushFunctions));
-            case DELETE_COUNTER ->
-                cast.alone(REDIS, () -> course.instant(fault, REDIS, lock, () -> redis.deleteCounter(lock)));
-            case DELETE_LOCK ->
-                cast.alone(
-                        REDIS,
-                        () -> course.instant(
-                                fault, REDIS, lock, () -> lose(fault, lock, () -> redis.deleteLock(lock))));
+            case DELETE_COUNTER -> cast.alone(REDIS, () -> course.instant(fault, REDIS, "", redis::deleteCounter));
             default -> throw new IllegalArgumentException(fault.kind() + " is no fault of Redis");
         }
     }
@@ -64,22 +54,21 @@ final class RedisHarm {
                 fault,
                 REDIS,
                 "",
-                () -> lockHistories.around(locks.names(), () -> {
+                () -> lockHistories.around(() -> {
                     from[0] = System.nanoTime();
                     cast.redis().kill();
                 }),
                 () -> {
                     start.run();
-                    course.lost(fault, from[0], "");
+                    course.lost(fault, from[0]);
                 });
     }
 
-    /** @param lock whose data it is; empty: all */
-    private void lose(Planned fault, String lock, Runnable loss) {
-        lockHistories.around(lock.isEmpty() ? locks.names() : List.of(lock), () -> {
+    private void lose(Planned fault, Runnable loss) {
+        lockHistories.around(() -> {
             long from = System.nanoTime();
             loss.run();
-            course.lost(fault, from, lock);
+            course.lost(fault, from);
         });
     }
 }

@@ -52,10 +52,8 @@ final class Schedule {
         EMPTY_REDIS(0, 1_500, Where.OWN_REDIS),
         FLUSH_REDIS(0, 0, Where.OWN_REDIS),
         FLUSH_FUNCTIONS(0, 0, Where.OWN_REDIS),
-        /** The token counter of a lock's domain. */
-        DELETE_COUNTER(0, 0, Where.OWN_REDIS),
-        /** The key of a lock. */
-        DELETE_LOCK(0, 0, Where.OWN_REDIS_KEYS);
+        /** The count of tokens. */
+        DELETE_COUNTER(0, 0, Where.OWN_REDIS);
 
         private final int shortestMillis;
         private final int longestMillis;

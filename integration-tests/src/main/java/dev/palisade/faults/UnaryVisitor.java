@@ -40,7 +40,7 @@ final class UnaryVisitor implements Runnable {
     private final Stopping stopping;
     private final byte[] session = new byte[SessionId.BYTES];
     private long requests;
-    private int calls;
+    private int failures;
 
     UnaryVisitor(
             String name,
@@ -154,7 +154,7 @@ final class UnaryVisitor implements Runnable {
         } catch (StatusRuntimeException e) {
             answer.addProperty("at", System.nanoTime());
             answer.addProperty("event", "not-granted");
-            answer.addProperty("reason", reason(e));
+            answer.addProperty("reason", failed(e));
         }
         history.write(answer);
         return Optional.empty();
@@ -173,7 +173,7 @@ final class UnaryVisitor implements Runnable {
                     .getTtlMillis();
             event.addProperty("until", until(sent, ttlMillis));
         } catch (StatusRuntimeException e) {
-            String reason = reason(e);
+            String reason = failed(e);
             boolean over = reason.equals(Reason.LEASE_EXPIRED.name());
             event.addProperty("event", over ? "lost" : "renew-failed");
             event.addProperty("reason", over ? ended(e) : reason);
@@ -193,7 +193,7 @@ final class UnaryVisitor implements Runnable {
         try {
             var unused = call.of(stub(0));
         } catch (StatusRuntimeException e) {
-            outcome = reason(e);
+            outcome = failed(e);
         }
         event.addProperty("outcome", outcome);
         event.addProperty("at", System.nanoTime());
@@ -205,7 +205,8 @@ final class UnaryVisitor implements Runnable {
         return sentNanos + ttlMillis * NANOS_PER_MILLI * 999 / 1_000 - 20 * NANOS_PER_MILLI;
     }
 
-    private static String reason(StatusRuntimeException failure) {
+    private String failed(StatusRuntimeException failure) {
+        failures++;
         return Rejections.ofThrowable(failure)
                 .map(rejection -> rejection.reason().name())
                 .orElse(failure.getStatus().getCode().name());
@@ -232,9 +233,9 @@ final class UnaryVisitor implements Runnable {
         return event;
     }
 
-    /** Of the servers in turn, so that what one was told is asked of another. */
+    /** Of the server that replied last; after a failure, of the next one. */
     private LocksGrpc.LocksBlockingStub stub(long waitMillis) {
-        ManagedChannel channel = channels.get(calls++ % channels.size());
+        ManagedChannel channel = channels.get(failures % channels.size());
         channel.resetConnectBackoff();
         return LocksGrpc.newBlockingStub(channel)
                 .withWaitForReady()

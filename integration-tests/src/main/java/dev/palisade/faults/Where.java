@@ -7,7 +7,5 @@ enum Where {
     /** Two lock servers and somebody's Redis, which is not harmed. */
     REDIS,
     /** Two lock servers and a Redis of the run's own. */
-    OWN_REDIS,
-    /** As before, and a key for each lock. */
-    OWN_REDIS_KEYS
+    OWN_REDIS
 }

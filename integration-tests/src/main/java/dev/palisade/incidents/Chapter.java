@@ -12,7 +12,7 @@ import java.util.Random;
  */
 final class Chapter implements AutoCloseable {
     private static final int AFTERWARDS = 15;
-    /** 2024-01-01T00:00Z, from which tokens of the rule count. */
+    /** 2024-01-01T00:00Z, from which tokens of a lock server count. */
     private static final long ERA_MILLIS = 1_704_067_200_000L;
 
     private static final long TOKENS_PER_MILLI = 4_096;
@@ -58,8 +58,7 @@ final class Chapter implements AutoCloseable {
      */
     boolean tokensAreAhead() {
         long clock = (System.currentTimeMillis() - ERA_MILLIS) * TOKENS_PER_MILLI;
-        return subject.expected() != Subject.Expected.COMPARED
-                && ledger.issued().stream().anyMatch(issued -> issued.token() > clock);
+        return subject.ours() && ledger.issued().stream().anyMatch(issued -> issued.token() > clock);
     }
 
     /** What is at fault up to now, in words. */
@@ -74,7 +73,7 @@ final class Chapter implements AutoCloseable {
 
     private boolean leftOver(int number) {
         Incident kind = happened.get(number);
-        return kind != null && kind.leftOver() && subject.expected() != Subject.Expected.COMPARED;
+        return kind != null && kind.leftOver() && subject.ours();
     }
 
     private Judgement judged() {

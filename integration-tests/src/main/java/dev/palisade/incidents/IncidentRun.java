@@ -58,7 +58,7 @@ final class IncidentRun {
             state.save(directory);
             over = chapter.tokensAreAhead() || chapter.length() >= state.kinds().size();
         }
-        if (subject.expected() == Subject.Expected.SOUND) {
+        if (subject.ours()) {
             chapter.faults().stream()
                     .limit(FAULTS_TOLD)
                     .forEach(fault -> out.println("FAILED: " + subject.name() + ": " + fault));

@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
         },
         footer = {
             "",
-            "Exit codes: 0 as expected, 1 a sound issuer has a violation or a wrong one has none, 2 usage error, 3 could not run.",
+            "Exit codes: 0 as expected, 1 Palisade has a violation, 2 usage error, 3 could not run.",
         },
         subcommands = SumCommand.class,
         mixinStandardHelpOptions = true,

@@ -4,7 +4,6 @@ import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
-import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
@@ -13,11 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.IntStream;
 
 /**
- * A lock server of our own as a process, which keeps its locks in the Redis, and a client of it. Other than its defaults: no grace
- * after a loss, so that tokens come at once and nothing but the token rule stands between them.
+ * A lock server of our own as a process, which keeps its locks in the Redis, and a client of it. Other than its defaults: a claim
+ * of one second, and no grace after a loss, so that tokens come at once and nothing but the token rule stands between them.
  */
 final class PalisadeIssuer implements TokenIssuer {
     private static final Duration TTL = Duration.ofSeconds(1);
@@ -30,7 +28,6 @@ final class PalisadeIssuer implements TokenIssuer {
     private final Installation home = Installation.fresh();
     private final Child server;
     private final PalisadeClient client;
-    private final Map<String, String> names = new ConcurrentHashMap<>();
     private final Map<String, Lease> leases = new ConcurrentHashMap<>();
     private volatile Followed followed;
 
@@ -41,33 +38,17 @@ final class PalisadeIssuer implements TokenIssuer {
      */
     private record Followed(Node node, long sinceNanos) {}
 
-    /** Every lock server is active. */
-    static PalisadeIssuer functions(Topology topology, Addresses addresses) {
-        return new PalisadeIssuer(topology, addresses, "--machine", "functions");
+    /** After a loss the active lock server waits for the holders; clients of the other one wait in any case. */
+    static PalisadeIssuer waiting(Topology topology, Addresses addresses) {
+        return new PalisadeIssuer(topology, addresses, "wait");
     }
 
-    /** One lock server is active; clients of the other one wait. */
-    static PalisadeIssuer log(Topology topology, Addresses addresses) {
-        return new PalisadeIssuer(
-                topology, addresses, "--machine", "log", "--advertise", "lock-server:7600", "--claim", "1s");
+    /** After a loss the active lock server writes its memory back. */
+    static PalisadeIssuer resuming(Topology topology, Addresses addresses) {
+        return new PalisadeIssuer(topology, addresses, "resume");
     }
 
-    /** The same, and the active one writes its memory back after a loss. */
-    static PalisadeIssuer resumingLog(Topology topology, Addresses addresses) {
-        return new PalisadeIssuer(
-                topology,
-                addresses,
-                "--machine",
-                "log",
-                "--advertise",
-                "lock-server:7600",
-                "--claim",
-                "1s",
-                "--after-loss",
-                "resume");
-    }
-
-    private PalisadeIssuer(Topology topology, Addresses addresses, String... options) {
+    private PalisadeIssuer(Topology topology, Addresses addresses, String afterLoss) {
         this.addresses = addresses;
         followed = new Followed(topology.primary(), Long.MAX_VALUE);
         announcer = new Announcer(addresses.of(followed.node()));
@@ -80,9 +61,14 @@ final class PalisadeIssuer implements TokenIssuer {
                 "0",
                 "--store",
                 announcer.uri(),
+                "--advertise",
+                home.home().getFileName() + ":7600",
+                "--claim",
+                "1s",
+                "--after-loss",
+                afterLoss,
                 "--failover-grace",
                 "0s"));
-        both.addAll(List.of(options));
         server = Child.start(
                 "palisade server", both, Map.of("PALISADE_HOME", home.home().toString()), this::heard);
         String listening = server.await(line -> line.contains("listening on "), Duration.ofSeconds(60));
@@ -111,8 +97,7 @@ final class PalisadeIssuer implements TokenIssuer {
     public Answer acquire(String lock, String owner) throws InterruptedException {
         Followed before = followed;
         boolean sure = before.sinceNanos() < System.nanoTime();
-        AcquireResult result =
-                client.tryAcquire(name(lock), AcquireOptions.trying().ttl(TTL));
+        AcquireResult result = client.tryAcquire(lock, AcquireOptions.trying().ttl(TTL));
         if (result instanceof AcquireResult.Granted granted) {
             leases.put(owner, granted.lease());
             return new Answer.Taken(
@@ -125,17 +110,6 @@ final class PalisadeIssuer implements TokenIssuer {
                     : new Answer.Refused(why);
         }
         return Answer.HELD;
-    }
-
-    /** All locks are of one domain, so that all tokens can be compared. */
-    private String name(String lock) {
-        return names.computeIfAbsent(
-                lock,
-                wanted -> IntStream.iterate(0, i -> i + 1)
-                        .mapToObj(i -> wanted + "/" + i)
-                        .filter(name -> new LockName(name).domain() == 0)
-                        .findFirst()
-                        .orElseThrow());
     }
 
     @Override
@@ -171,7 +145,7 @@ final class PalisadeIssuer implements TokenIssuer {
 
     @Override
     public String counter(String lock) {
-        return "domain 0";
+        return "log";
     }
 
     @Override

@@ -26,7 +26,7 @@ final class Promotions {
         scene.failOver(next, scene.dice().nextBoolean());
     }
 
-    /** The same with a primary that lives on, and a side that stays with it until a guard tells of newer tokens. */
+    /** The same with a primary that lives on, and a side that stays with it for a while. */
     static void splitBrain(Scene scene) {
         splitBrain(scene, false);
     }
@@ -52,13 +52,6 @@ final class Promotions {
             Losses.replaceLibraries(former);
             scene.tokens(scene.between(5, 10));
         }
-        long newest = scene.ledger().issued().stream()
-                .filter(issued -> issued.node().equals(next.name()))
-                .mapToLong(Issued::token)
-                .max()
-                .orElse(0);
-        scene.note("a guard tells the near side of " + newest);
-        scene.near().issuer().learn(newest);
         scene.tokens(scene.between(10, 30));
         scene.note("the near side is told; " + former + " is made a replica");
         scene.near().issuer().follow(next);

@@ -24,9 +24,6 @@ interface TokenIssuer extends AutoCloseable {
     /** Which counter a lock's tokens come from: tokens of one counter are compared. */
     String counter(String lock);
 
-    /** A guard has reported a token: whoever can make use of it does. */
-    default void learn(long token) {}
-
     /** SIGSTOP of a process of its own, if it has one: what runs in the application is not stopped. */
     default void pause() {}
 

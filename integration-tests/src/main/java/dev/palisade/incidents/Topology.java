@@ -12,10 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.Function;
 
 /**
  * A primary and two replicas, as real processes, and who the primary is: what a sentinel would know. Replicas reach their primary over
@@ -28,7 +24,6 @@ final class Topology implements AutoCloseable {
     private final List<Node> nodes = new ArrayList<>();
     private final Map<String, Link> links = new ConcurrentHashMap<>();
     private final List<Reign> reigns = new ArrayList<>();
-    private final ReadWriteLock changing = new ReentrantReadWriteLock();
 
     Topology() {
         for (int i = 1; i <= NODES; i++) {
@@ -59,37 +54,20 @@ final class Topology implements AutoCloseable {
         return List.copyOf(reigns);
     }
 
-    /** Reads who the primary is and lets {@code use} call it before it can change. */
-    <T> T reading(Function<Node, T> use) {
-        Lock lock = changing.readLock();
-        lock.lock();
-        try {
-            return use.apply(primary());
-        } finally {
-            lock.unlock();
-        }
-    }
-
     /** Makes a replica the primary. Nobody tells the old one, nor the clients. */
     void promote(Node next) {
         reign(next, () -> next.process().ask("REPLICAOF", "NO", "ONE"));
     }
 
     private void reign(Node next, Runnable promotion) {
-        Lock lock = changing.writeLock();
-        lock.lock();
-        try {
-            synchronized (this) {
-                Reign last = reigns.remove(reigns.size() - 1);
-                reigns.add(new Reign(last.node(), last.fromNanos(), System.nanoTime()));
-            }
-            next.nextEra();
-            promotion.run();
-            synchronized (this) {
-                reigns.add(new Reign(next.name(), System.nanoTime(), Long.MAX_VALUE));
-            }
-        } finally {
-            lock.unlock();
+        synchronized (this) {
+            Reign last = reigns.remove(reigns.size() - 1);
+            reigns.add(new Reign(last.node(), last.fromNanos(), System.nanoTime()));
+        }
+        next.nextEra();
+        promotion.run();
+        synchronized (this) {
+            reigns.add(new Reign(next.name(), System.nanoTime(), Long.MAX_VALUE));
         }
     }
 

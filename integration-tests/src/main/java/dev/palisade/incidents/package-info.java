@@ -1,6 +1,6 @@
 /**
  * {@code palisade chaos redis}: what happens to a Redis in use, done to real processes while tokens are taken, and what that does
- * to the tokens: of Palisade, of a careful script, of Redisson, and of weaker rules that must be caught. Judged from the record
+ * to the tokens: of Palisade, of a careful script and of Redisson. Judged from the record
  * of all tokens issued; no rule of the product is here.
  */
 @NullMarked

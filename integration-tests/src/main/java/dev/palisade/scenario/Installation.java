@@ -69,16 +69,21 @@ public final class Installation implements AutoCloseable {
     }
 
     /**
-     * From now on lock servers keep their locks in that Redis.
+     * From now on the lock server keeps its locks in that Redis. There is one at a time, so its address for standbys is of no use.
      *
      * @param uri may have a password: it is handed on by the environment, which other users cannot read
      * @param prefix of the keys there
      */
     public Installation onStore(String uri, String prefix) {
         store = Map.of(
-                "PALISADE_SERVER_STORE", uri,
-                "PALISADE_SERVER_STORE_PREFIX", prefix,
-                "PALISADE_SERVER_INIT", "true");
+                "PALISADE_SERVER_STORE",
+                uri,
+                "PALISADE_SERVER_STORE_PREFIX",
+                prefix,
+                "PALISADE_SERVER_INIT",
+                "true",
+                "PALISADE_SERVER_ADVERTISE",
+                "lock-server:7600");
         return this;
     }
 

@@ -34,8 +34,8 @@ class QueueCheckersTest {
         return new Answered("c", "l", request, token, grant, asked * SECOND, at * SECOND);
     }
 
-    private static List<DataLost> lost(long from, long until, String lock) {
-        return List.of(new DataLost(from * SECOND, until * SECOND, lock));
+    private static List<DataLost> lost(long from, long until) {
+        return List.of(new DataLost(from * SECOND, until * SECOND));
     }
 
     // ---- P9
@@ -73,18 +73,11 @@ class QueueCheckersTest {
     }
 
     @Test
-    void aSecondGrantOfARequestIsExcusedByALossOfItsLocksDataBetweenTheTwoOnly() {
+    void aSecondGrantOfARequestIsExcusedByALossBetweenTheTwoOnly() {
         List<Answered> twice = List.of(answered("s 1", 5, "a", 1, 2), answered("s 1", 6, "b", 6, 7));
-        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4, "")))
-                .isEmpty();
-        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4, "l")))
-                .isEmpty();
-        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4, "m")))
-                .hasSize(1);
-        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(8, 9, "")))
-                .hasSize(1);
-        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(0, 0, "")))
-                .hasSize(1);
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4))).isEmpty();
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(8, 9))).hasSize(1);
+        assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(0, 0))).hasSize(1);
     }
 
     @Test
@@ -95,18 +88,18 @@ class QueueCheckersTest {
                                 answered("s 1", 6, "b", 6, 7),
                                 answered("s 1", 7, "c", 8, 9)),
                         List.of(),
-                        lost(3, 4, "")))
+                        lost(3, 4)))
                 .hasSize(1);
     }
 
     @Test
     void aLeaseThatBeginsTwiceInTheServersHistoryIsExcusedByALossBetweenTheTwoOnly() {
         List<LockEntry> entries = List.of(seen("GRANTED", 2), seen("ACCEPTED", 6));
-        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(3, 4, "")))
+        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(3, 4)))
                 .isEmpty();
-        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(7, 8, "")))
+        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(7, 8)))
                 .hasSize(1);
-        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(0, 1, "")))
+        assertThat(OneGrantPerRequest.violations(List.of(), entries, lost(0, 1)))
                 .hasSize(1);
     }
 

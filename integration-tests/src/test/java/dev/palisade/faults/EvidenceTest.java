@@ -115,7 +115,7 @@ class EvidenceTest {
 
     @Test
     void overALossOfDataTheServerMayForgetAndWhatTheSdkOrAGuardSaidStands() {
-        String lost = "'fault':'FLUSH_REDIS','number':1,'who':'redis','how':'','from':30,'lock':''";
+        String lost = "'fault':'FLUSH_REDIS','number':1,'who':'redis','how':'','from':30";
         String unary = "'request':'s 1','op':'x',";
         Story forgotten = new Story()
                 .granted(10, "c1", 1, 1_000)
@@ -133,7 +133,7 @@ class EvidenceTest {
 
     @Test
     void tokensThatFallWithoutALossBetweenThemAreFoundAndWithOneTheyAreCounted() {
-        String lost = "'fault':'EMPTY_REDIS','number':1,'who':'redis','how':'','lock':'','from':";
+        String lost = "'fault':'EMPTY_REDIS','number':1,'who':'redis','how':'','from':";
         Story fall = new Story()
                 .at(1, "run", "run", "'locks_in':'OWN_REDIS'")
                 .granted(10, "c1", 2, 20)

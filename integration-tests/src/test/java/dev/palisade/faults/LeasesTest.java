@@ -99,21 +99,8 @@ class LeasesTest {
     }
 
     @Test
-    void theDeletionOfALocksOwnKeyExcusesTheLeasesOfThatLockAtThatTimeOnly() {
-        String deleted = "'fault':'DELETE_LOCK','number':1,'who':'redis','how':'l','from':40,'lock':";
-        assertThat(violations(overlap().at(45, "run", "data-lost", deleted + "'l'")))
-                .isEmpty();
-        assertThat(violations(overlap().at(45, "run", "data-lost", deleted + "'m'")))
-                .hasSize(1);
-        assertThat(violations(overlap().at(120, "run", "data-lost", deleted.replace("40", "110") + "'l'")))
-                .hasSize(1);
-        assertThat(violations(overlap().at(-5, "run", "data-lost", deleted.replace("40", "-10") + "'l'")))
-                .hasSize(1);
-    }
-
-    @Test
-    void aLossOfAllDataIsNoExcuse() {
-        String lost = "'fault':'EMPTY_REDIS','number':1,'who':'redis','how':'','from':40,'lock':''";
+    void aLossOfDataIsNoExcuse() {
+        String lost = "'fault':'EMPTY_REDIS','number':1,'who':'redis','how':'','from':40";
         Story gap = overlap()
                 .at(10, "run", "fault-began", "'fault':'CUT_SERVER_LINK','number':1,'who':'c1'")
                 .at(11, "run", "fault-ended", "'fault':'CUT_SERVER_LINK','number':1,'who':'c1'")

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ScheduleTest {
-    private static final List<Kind> KINDS = Kind.of(Where.OWN_REDIS_KEYS);
+    private static final List<Kind> KINDS = Kind.of(Where.OWN_REDIS);
     private static final int ROUND = new Schedule(0, KINDS).firstRound();
 
     private static List<Planned> planned(long seed, int total) {

@@ -66,19 +66,6 @@ class IncidentsCommandIT {
         assertThat(said).noneMatch(line -> line.matches("redisson +1 .* 0 +0 +0 +0 +\\d+ +0"));
     }
 
-    @Test
-    void aWrongRuleThatIsNotCaughtFailsTheRun(@TempDir Path directory) {
-        assertThat(incidents(
-                        "--against",
-                        "bare-incr",
-                        "--only",
-                        "LINK_FROZEN",
-                        "--out",
-                        directory.resolve("run").toString()))
-                .contains("FAILED: bare-incr is wrong on purpose and was not caught in 1 incidents")
-                .endsWith("exit code 1");
-    }
-
     /** The bundled Redis takes no library of ours. Only incidents that need one are left out, and each is named. */
     @Test
     void incidentsThatNeedAPreloadedLibraryAreLeftOutByName(@TempDir Path directory) {

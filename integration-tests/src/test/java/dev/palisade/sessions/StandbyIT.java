@@ -2,8 +2,9 @@ package dev.palisade.sessions;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.client.AcquireResult;
 import dev.palisade.client.PalisadeClient;
-import dev.palisade.redis.TestRedis;
+import dev.palisade.redis.RedisProcess;
 import dev.palisade.scenario.Installation;
 import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;
@@ -22,24 +23,25 @@ class StandbyIT {
     private static final Duration AFTER_KILL = Duration.ofSeconds(3);
     private static final Duration AFTER_STOP = Duration.ofSeconds(1);
 
+    private final RedisProcess redis = RedisProcess.start();
     private final Map<String, String> store = Map.of(
             "PALISADE_SERVER_STORE",
-            TestRedis.get().uri(),
-            "PALISADE_SERVER_STORE_PREFIX",
-            TestRedis.get().newPrefix(),
-            "PALISADE_SERVER_MACHINE",
-            "log",
+            redis.uri(),
+            "PALISADE_SERVER_FAILOVER_GRACE",
+            "4s",
             "PALISADE_SERVER_INIT",
             "true");
     private final Scene scene = new Scene(store, "--port", Scene.freePort());
     private final Installation.Service other = scene.anotherServer(store, "--port", Scene.freePort());
-    private final PalisadeClient client = scene.client("client", scene.address() + "," + other.address());
+    private final String both = scene.address() + "," + other.address();
+    private final PalisadeClient client = scene.client("client", both);
 
     StandbyIT() throws IOException {}
 
     @AfterEach
     void close() {
         scene.close();
+        redis.close();
     }
 
     /** Of a lock that is taken and released. */
@@ -74,5 +76,41 @@ class StandbyIT {
         assertThat(held.lease().isValid()).isTrue();
         held.lease().close();
         assertThat(Scene.take(client, "orders/8", TTL_MILLIS).token()).isGreaterThan(third);
+    }
+
+    @Test
+    void waitersKeepTheirOrderWhenTheActiveServerIsKilled() throws InterruptedException {
+        PalisadeClient onlooker = scene.client("onlooker of both", both);
+        Watched held = Scene.take(client, "orders/7", TTL_MILLIS);
+        CompletableFuture<AcquireResult> b = Scene.queue(scene.client("b", both), "orders/7", TTL_MILLIS);
+        Scene.eventually().until(() -> onlooker.describe("orders/7").waitersTotal() == 1);
+        CompletableFuture<AcquireResult> c = Scene.queue(scene.client("c", both), "orders/7", TTL_MILLIS);
+        Scene.eventually().until(() -> onlooker.describe("orders/7").waitersTotal() == 2);
+
+        scene.server().kill();
+        Scene.eventually().until(() -> onlooker.describe("orders/7").waitersTotal() == 2);
+        held.lease().close();
+        Watched second = Scene.await(b);
+        assertThat(c).as("is behind b").isNotDone();
+        assertThat(second.token()).isGreaterThan(held.token());
+        second.lease().close();
+        assertThat(Scene.await(c).token()).isGreaterThan(second.token());
+    }
+
+    @Test
+    void aHolderKeepsItsLeaseAlthoughRedisForgotIt() throws InterruptedException {
+        PalisadeClient onlooker = scene.client("onlooker of both", both);
+        Watched held = Scene.take(client, "orders/7", 3_000);
+        CompletableFuture<AcquireResult> b = Scene.queue(scene.client("b", both), "orders/7", TTL_MILLIS);
+        Scene.eventually().until(() -> onlooker.describe("orders/7").waitersTotal() == 1);
+        redis.kill9();
+        redis.restart();
+        Scene.eventually()
+                .until(() -> onlooker.operations().history("orders/7").stream()
+                        .anyMatch(entry -> entry.what().equals("RECLAIMED")));
+        assertThat(held.loss()).isNotDone();
+        assertThat(b).as("not granted meanwhile").isNotDone();
+        held.lease().close();
+        assertThat(Scene.await(b).token()).isGreaterThan(held.token());
     }
 }

@@ -15,11 +15,8 @@ import dev.palisade.server.store.redis.Loop;
 import dev.palisade.server.store.redis.RedisLinkConfig;
 import dev.palisade.server.store.redis.RedisLog;
 import dev.palisade.server.store.redis.RedisLogConfig;
-import dev.palisade.server.store.redis.RedisStore;
-import dev.palisade.server.store.redis.RedisStoreConfig;
 import dev.palisade.server.store.redis.StoreUri;
 import java.security.SecureRandom;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -33,17 +30,12 @@ import org.jspecify.annotations.Nullable;
  */
 record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSupplier isClosed) {
     static OpenedStore open(
-            ServerCommand config,
-            Limits limits,
-            SecureRandom random,
-            ScheduledExecutorService timer,
-            EventLog events,
-            Consumer<String> fatal)
+            ServerCommand config, Limits limits, SecureRandom random, EventLog events, Consumer<String> fatal)
             throws CannotStart {
         try {
             return config.store == null
                     ? embedded(config, limits, random, events, fatal)
-                    : redis(config, config.store, limits, random, timer, events, fatal);
+                    : redis(config, config.store, limits, random, events, fatal);
         } catch (StoreUnusable e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         } catch (InterruptedException e) {
@@ -101,7 +93,6 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
             String uri,
             Limits limits,
             SecureRandom random,
-            ScheduledExecutorService timer,
             EventLog events,
             Consumer<String> fatal)
             throws StoreUnusable, InterruptedException, CannotStart {
@@ -110,14 +101,11 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
         boolean opened = false;
         try {
             String where = "store " + link.uri() + ", keys " + config.storePrefix + ":*";
-            OpenedStore store = config.machine == RedisMachine.LOG
-                    ? new OpenedStore(
-                            log(config, link, loop, limits, random, events, fatal),
-                            loop,
-                            where + ", a log; clients reach this server at " + config.advertised(),
-                            () -> true)
-                    : new OpenedStore(
-                            functions(config, link, loop, limits, random, timer, events), loop, where, () -> true);
+            OpenedStore store = new OpenedStore(
+                    log(config, link, loop, limits, random, events, fatal),
+                    loop,
+                    where + ", a log; clients reach this server at " + config.advertised(),
+                    () -> true);
             opened = true;
             return store;
         } finally {
@@ -125,27 +113,6 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 loop.close();
             }
         }
-    }
-
-    private static RedisStore functions(
-            ServerCommand config,
-            RedisLinkConfig link,
-            Loop loop,
-            Limits limits,
-            SecureRandom random,
-            ScheduledExecutorService timer,
-            EventLog events)
-            throws StoreUnusable, InterruptedException {
-        long startMillis = System.currentTimeMillis();
-        long startNanos = System.nanoTime();
-        return RedisStore.open(
-                new RedisStoreConfig(link, config.storePrefix, config.failoverGrace.toMillis(), config.init),
-                loop,
-                limits,
-                () -> startMillis + (System.nanoTime() - startNanos) / 1_000_000,
-                timer,
-                random,
-                events);
     }
 
     private static LoggedStore log(

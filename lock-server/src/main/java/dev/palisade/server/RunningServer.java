@@ -115,7 +115,7 @@ final class RunningServer {
         };
         EventLog events = new EventLog(EVENTS::info, EVENTS::warn, System::nanoTime, EventLog.LINES_PER_SECOND);
         var unused = timer.scheduleAtFixedRate(logged(events::flush), 1, 1, TimeUnit.SECONDS);
-        OpenedStore opened = OpenedStore.open(config, limits, random, timer, events, RunningServer::halt);
+        OpenedStore opened = OpenedStore.open(config, limits, random, events, RunningServer::halt);
         LockStore store = monitoring.measured(opened.store());
         LockEngine engine = new LockEngine(
                 store,

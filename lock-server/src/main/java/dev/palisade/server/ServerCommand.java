@@ -88,7 +88,7 @@ final class ServerCommand implements Callable<Integer> {
             names = "--store",
             paramLabel = "URI",
             description = {
-                "Keep locks in Redis instead, which several servers may share: redis://[USER:PASSWORD@]HOST[:PORT], "
+                "Keep locks in Redis instead. Several servers may share them: one is active, the others are standbys. redis://[USER:PASSWORD@]HOST[:PORT], "
                         + "rediss:// for TLS, redis-sentinel://HOST:PORT,HOST:PORT#PRIMARY, redis-cluster://HOST:PORT,HOST:PORT. "
                         + "With a password, better in the environment or the config file than here."
             })
@@ -128,27 +128,17 @@ final class ServerCommand implements Callable<Integer> {
     boolean init;
 
     @Option(
-            names = "--machine",
-            paramLabel = "functions|log",
-            defaultValue = "functions",
-            description =
-                    "With --store, where locks are decided: functions, in functions of Redis that every server calls; log, in the "
-                            + "memory of one active server over a log in Redis, and the other servers are standbys. The same for all "
-                            + "servers. Default: ${DEFAULT-VALUE}")
-    RedisMachine machine = RedisMachine.FUNCTIONS;
-
-    @Option(
             names = "--from-functions",
             description =
-                    "With --machine log: take the place of servers with --machine functions under the same --store-prefix. They decide "
-                            + "nothing from then on; holders come back within --failover-grace.")
+                    "Take the place of servers of before, which kept locks in functions of Redis, under the same --store-prefix. They "
+                            + "decide nothing from then on; holders come back within --failover-grace.")
     boolean fromFunctions;
 
     @Option(
             names = "--advertise",
             paramLabel = "HOST:PORT",
             description =
-                    "With --machine log: where clients reach this server; standbys name it to clients. Default: --host and --port")
+                    "With --store: where clients reach this server; standbys name it to clients. Default: --host and --port")
     @Nullable
     String advertise;
 
@@ -158,8 +148,8 @@ final class ServerCommand implements Callable<Integer> {
             defaultValue = "2s",
             converter = DurationOption.class,
             description =
-                    "With --machine log: how long an active server that is not heard of stays the owner of the log. The same for all "
-                            + "servers. Default: ${DEFAULT-VALUE}")
+                    "With --store: how long an active server that is not heard of stays the owner of the log. The same for all servers. "
+                            + "Default: ${DEFAULT-VALUE}")
     Duration claim = Duration.ofSeconds(2);
 
     @Option(
@@ -167,7 +157,7 @@ final class ServerCommand implements Callable<Integer> {
             paramLabel = "resume|wait",
             defaultValue = "wait",
             description =
-                    "With --machine log, when Redis lost data: wait grants nothing for --failover-grace while holders come back; resume "
+                    "When Redis lost data: wait grants nothing for --failover-grace while holders come back; resume "
                             + "writes the memory of the active server back, and continues. Default: ${DEFAULT-VALUE}")
     AfterLoss afterLoss = AfterLoss.WAIT;
 
@@ -305,7 +295,7 @@ final class ServerCommand implements Callable<Integer> {
                 "--failover-grace",
                 "is " + DurationOption.text(failoverGrace) + "; use 0s to 5m");
         check(store != null || !init, "--init", "is for a store in Redis; add --store, or leave it out");
-        checkMachine();
+        checkShared();
         StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
         RunningServer server = RunningServer.start(this);
         try {
@@ -316,16 +306,18 @@ final class ServerCommand implements Callable<Integer> {
         return 0;
     }
 
-    private void checkMachine() {
-        boolean log = machine == RedisMachine.LOG;
-        check(store != null || !log, "--machine", "log is for a store in Redis; add --store, or leave it out");
-        check(afterLoss == AfterLoss.WAIT || log, "--after-loss", "is for --machine log; add that, or leave it out");
-        check(!fromFunctions || log, "--from-functions", "is for --machine log; add that, or leave it out");
+    private void checkShared() {
+        boolean shared = store != null;
+        check(
+                afterLoss == AfterLoss.WAIT || shared,
+                "--after-loss",
+                "is for a store in Redis; add --store, or leave it out");
+        check(!fromFunctions || shared, "--from-functions", "is for a store in Redis; add --store, or leave it out");
         check(
                 !fromFunctions || !init,
                 "--from-functions",
                 "and --init contradict each other: leave out --init, which says that nothing was there");
-        check(advertise == null || log, "--advertise", "is for --machine log; add that, or leave it out");
+        check(advertise == null || shared, "--advertise", "is for a store in Redis; add --store, or leave it out");
         check(
                 advertise == null || ADDRESS.matcher(advertise).matches(),
                 "--advertise",
@@ -339,7 +331,7 @@ final class ServerCommand implements Callable<Integer> {
                 "--claim",
                 "is " + DurationOption.text(claim) + "; use 1s to 10s");
         check(
-                !log || advertise != null || (port != 0 && !isWildcard(host)),
+                !shared || advertise != null || (port != 0 && !isWildcard(host)),
                 "--advertise",
                 "is needed, because clients cannot connect to " + host + ":" + port
                         + "; name the HOST:PORT by which they reach this server");

@@ -72,7 +72,8 @@ class AdminProcessTest {
 
     private static List<String> onRedis() {
         TestRedis redis = TestRedis.get();
-        return List.of("--store", redis.uri(), "--store-prefix", redis.newPrefix(), "--init");
+        return List.of(
+                "--store", redis.uri(), "--store-prefix", redis.newPrefix(), "--init", "--advertise", "localhost:7600");
     }
 
     @ParameterizedTest(name = "{0}")

@@ -83,8 +83,8 @@ class CommandLineTest {
         }
     }
 
-    private static Misuse log(String words, String... more) {
-        List<String> arguments = new ArrayList<>(List.of("server", "--store", "redis://h", "--machine", "log"));
+    private static Misuse shared(String words, String... more) {
+        List<String> arguments = new ArrayList<>(List.of("server", "--store", "redis://h"));
         arguments.addAll(List.of(more));
         return Misuse.usage(words, arguments.toArray(new String[0]));
     }
@@ -131,19 +131,17 @@ class CommandLineTest {
                             "0",
                             "--admin-port",
                             "" + taken.getLocalPort()),
-                    Misuse.usage("--machine log is for a store in Redis", "server", "--machine", "log"),
-                    Misuse.usage("--machine is 'magic'; use functions or log", "server", "--machine", "magic"),
-                    Misuse.usage("--advertise is for --machine log", "server", "--advertise", "a:1"),
+                    Misuse.usage("--advertise is for a store in Redis", "server", "--advertise", "a:1"),
                     Misuse.usage("--claim is 900ms; use 1s to 10s", "server", "--claim", "900ms"),
-                    log("--advertise is 'here'; use HOST:PORT", "--advertise", "here"),
-                    log("--advertise is 'a:65536'; use HOST:PORT", "--advertise", "a:65536"),
-                    log("[HOST]:PORT for IPv6, a PORT from 1 to 65535", "--advertise", "a:0"),
-                    log("--advertise is [::]:7600, to which no client can", "--advertise", "[::]:7600"),
-                    Misuse.usage("--after-loss is for --machine log", "server", "--after-loss", "resume"),
-                    Misuse.usage("--from-functions is for --machine log", "server", "--from-functions"),
-                    log("--from-functions and --init contradict", "--from-functions", "--init"),
-                    log("clients cannot connect to 127.0.0.1:0", "--port", "0"),
-                    log("clients cannot connect to 0.0.0.0:7600", "--host", "0.0.0.0", "--insecure"),
+                    shared("--advertise is 'here'; use HOST:PORT", "--advertise", "here"),
+                    shared("--advertise is 'a:65536'; use HOST:PORT", "--advertise", "a:65536"),
+                    shared("[HOST]:PORT for IPv6, a PORT from 1 to 65535", "--advertise", "a:0"),
+                    shared("--advertise is [::]:7600, to which no client can", "--advertise", "[::]:7600"),
+                    Misuse.usage("--after-loss is for a store in Redis", "server", "--after-loss", "resume"),
+                    Misuse.usage("--from-functions is for a store in Redis", "server", "--from-functions"),
+                    shared("--from-functions and --init contradict", "--from-functions", "--init"),
+                    shared("clients cannot connect to 127.0.0.1:0", "--port", "0"),
+                    shared("clients cannot connect to 0.0.0.0:7600", "--host", "0.0.0.0", "--insecure"),
                     Misuse.usage("--allow-remote is now called --insecure", "server", "--allow-remote"),
                     Misuse.usage("--users needs --policy too", "server", "--users", "users"),
                     Misuse.usage(

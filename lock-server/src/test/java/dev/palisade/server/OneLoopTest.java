@@ -88,7 +88,8 @@ class OneLoopTest {
         config.init = true;
         config.failoverGrace = Duration.ZERO;
         config.keyset = home.resolve("keys.json");
-        configure(config);
+        config.advertise = "localhost:7600";
+        config.storeTimeout = Duration.ofSeconds(1); // So long a call waits for a batch without a reply.
         server = RunningServer.start(config);
         channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()))
                 .eventLoopGroup(clients)
@@ -99,9 +100,6 @@ class OneLoopTest {
         await().ignoreExceptions()
                 .until(() -> locks().store(StoreRequest.getDefaultInstance()).getUp());
     }
-
-    /** For the same with another kind of store. */
-    void configure(ServerCommand config) {}
 
     /** Its own limit: what hangs is interrupted here, too. */
     @AfterEach

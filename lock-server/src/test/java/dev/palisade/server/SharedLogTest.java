@@ -43,7 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Two lock servers with {@code --machine log} over one Redis: one is active, the other a standby. */
+/** Two lock servers over one Redis: one is active, the other a standby. */
 class SharedLogTest {
     private static final ByteString SESSION =
             ByteString.copyFrom(ByteBuffer.allocate(16).putLong(3).putLong(3).flip());
@@ -96,7 +96,6 @@ class SharedLogTest {
         ServerCommand config = new ServerCommand();
         config.port = 0;
         config.store = redis.uri();
-        config.machine = RedisMachine.LOG;
         config.advertise = address;
         config.init = true;
         config.claim = Duration.ofSeconds(1);
