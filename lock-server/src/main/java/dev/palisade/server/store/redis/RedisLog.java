@@ -61,6 +61,9 @@ public final class RedisLog implements FencedLog {
     private boolean owned;
     private boolean damaged;
     private boolean begun;
+    /** Whether this server has seen a log here. */
+    private boolean known;
+
     private boolean frees;
     private RecordBatch batch = new RecordBatch();
     /** When the batch was begun. */
@@ -171,8 +174,9 @@ public final class RedisLog implements FencedLog {
         return config.link().uri();
     }
 
+    /** What was seen once and is gone was lost: so a long-lived standby that was started with {@code --init} takes no loss for a new log. */
     private boolean isNew() {
-        return config.start() == RedisLogConfig.Start.NEW;
+        return config.start() == RedisLogConfig.Start.NEW && !known;
     }
 
     private WriterId freshId() {
@@ -246,6 +250,9 @@ public final class RedisLog implements FencedLog {
             throw LogFailure.unknown(line);
         }
         damaged = damaged && read instanceof ClaimReply.Settling;
+        boolean first =
+                read instanceof ClaimReply.Claimed claimed && claimed.position().equals(Position.NONE) && isNew();
+        known |= !(read instanceof ClaimReply.Settling);
         if (read instanceof ClaimReply.Held held) {
             tellOnce("standby", "active", held.address());
         } else if (read instanceof ClaimReply.Settling) {
@@ -263,7 +270,7 @@ public final class RedisLog implements FencedLog {
             }
             generation = LogWords.generation(answer);
             rewriting = LogWords.rewriting(answer);
-            if (!claimed.mine() && !isNew()) {
+            if (!claimed.mine() && !first) {
                 refuseUnconfirmed(reply, claimed);
             }
             if (!claimed.mine() && LogWords.replicas(answer) > 0) {
