@@ -1,18 +1,11 @@
-#!lua name=palisade
--- Palisade's functions. One library, loaded whole: two would each take the other's tokens for a break in continuity.
+#!lua name=palisade_log
+-- The log of records that lock servers share: one of them owns it, the others claim it. LogRules.java has the same rules, and a test
+-- compares the two.
 --
--- A function reads and decides first, in Lua's own memory, and writes at the end: a function that raises does not take
--- back what it has written. lock.lua has the order of the writes.
+-- A function reads and decides first, and writes at the end, the head last: a function that raises does not take back what it
+-- has written, and a head that has moved says that the whole batch is stored.
 
--- Rises with every change. A newer library still answers the calls of the one before.
-local VERSION = 15
--- The largest fencing token, and the largest whole number that Lua, JSON and JavaScript hold exactly.
-local TOKEN_MAX = 9007199254740991
--- The one it is known by, and those right above it, for the turns that its client passes on.
-local TOKENS_PER_GRANT = 32
--- In place of a time: never.
-local NEVER = 9007199254740992
-
-local function as_text(number)
-  return string.format('%.0f', number)
-end
+-- Rises with every change. A newer library answers the calls of the one before, as long as FORMAT is the same.
+local VERSION = 13
+-- Of the keys. A head with another one is of another release.
+local FORMAT = 2

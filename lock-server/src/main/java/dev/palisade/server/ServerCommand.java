@@ -10,7 +10,7 @@ import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.server.store.embedded.Durability;
 import dev.palisade.server.store.redis.RedisLinkConfig;
-import dev.palisade.server.store.redis.RedisStoreConfig;
+import dev.palisade.server.store.redis.RedisLogConfig;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -130,7 +130,7 @@ final class ServerCommand implements Callable<Integer> {
     @Option(
             names = "--from-functions",
             description =
-                    "Take the place of servers of before, which kept locks in functions of Redis, under the same --store-prefix. They "
+                    "Take the place of servers of an earlier release, which kept locks in functions of Redis, under the same --store-prefix. They "
                             + "decide nothing from then on; holders come back within --failover-grace.")
     boolean fromFunctions;
 
@@ -282,7 +282,7 @@ final class ServerCommand implements Callable<Integer> {
                 "is " + adminPort + "; use 0 to 65535");
         checkReach("--admin-host", adminHost);
         check(
-                RedisStoreConfig.isPrefix(storePrefix),
+                RedisLogConfig.isPrefix(storePrefix),
                 "--store-prefix",
                 "is \"" + storePrefix + "\"; use 1 to 64 letters, digits and . _ : -");
         check(

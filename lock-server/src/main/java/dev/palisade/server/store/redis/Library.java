@@ -9,52 +9,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** The texts of the function libraries, from the files in {@code resources/redis}. */
+/** The text of the function library, from the files in {@code resources/redis}. */
 final class Library {
     /** In the order in which they build on each other. */
-    static final List<String> FILES = List.of(
-            "library",
-            "clock",
-            "rights",
-            "tokens",
-            "lock",
-            "step",
-            "acquire",
-            "accept",
-            "renew",
-            "renewals",
-            "release",
-            "leave",
-            "expire",
-            "abandon",
-            "resume",
-            "reclaim",
-            "poll",
-            "describe",
-            "requestrelease",
-            "forcerelease",
-            "checksequencer",
-            "barrier",
-            "domain");
-
-    /** Of the log's own library, in the same way. */
-    static final List<String> LOG_FILES =
-            List.of("log/library", "clock", "rights", "log/log", "log/claim", "log/append");
+    static final List<String> FILES = List.of("library", "clock", "rights", "log", "claim", "append", "move");
 
     private static final Pattern VERSION = Pattern.compile("^local VERSION = (\\d+)$", Pattern.MULTILINE);
 
     private Library() {}
 
     static FunctionLibrary load() {
-        return of("palisade", text(FILES));
-    }
-
-    static FunctionLibrary loadLog() {
-        return of("palisade_log", text(LOG_FILES));
-    }
-
-    private static String text(List<String> files) {
-        return files.stream().map(Library::file).collect(Collectors.joining());
+        return of("palisade_log", FILES.stream().map(Library::file).collect(Collectors.joining()));
     }
 
     static FunctionLibrary of(String name, String code) {

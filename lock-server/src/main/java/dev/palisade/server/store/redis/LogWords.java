@@ -11,9 +11,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Arguments and answers of the functions of a log, in the order of their headers in {@code resources/redis/log}. */
+/** Arguments and answers of the functions of a log, in the order of their headers in {@code resources/redis}. */
 final class LogWords {
     static final String CHECK = "palisade_log_check";
     static final String CLAIM = "palisade_log_claim";
@@ -90,7 +91,7 @@ final class LogWords {
         };
     }
 
-    /** Whether servers with {@code --machine functions} keep locks where a check looked. */
+    /** Whether servers of an earlier release keep locks in functions where a check looked. */
     static boolean hasLocksOfFunctions(List<Object> checked) {
         return text(checked, 2).equals("locks");
     }
@@ -179,6 +180,13 @@ final class LogWords {
 
     static String text(List<Object> answer, int at) {
         return new String((byte[]) answer.get(at), StandardCharsets.UTF_8);
+    }
+
+    /** Texts of a list, with spaces between them. */
+    static String joined(List<?> texts) {
+        return texts.stream()
+                .map(text -> new String((byte[]) text, StandardCharsets.UTF_8))
+                .collect(Collectors.joining(" "));
     }
 
     static long number(List<Object> answer, int at) {

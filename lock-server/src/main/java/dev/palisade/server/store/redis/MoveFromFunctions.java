@@ -2,84 +2,87 @@ package dev.palisade.server.store.redis;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.store.StoreUnusable;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Move of a prefix from the functions of {@code --machine functions} to a log. From then on the functions decide nothing under the
- * prefix, whichever lock server calls them. The log counts tokens above theirs. Keys of locks are deleted, and holders reclaim their
+ * Move of a prefix to a log from the functions in which servers of an earlier release kept locks. From then on these functions decide nothing under
+ * the prefix, whichever lock server calls them. The log counts tokens above theirs. Keys of locks are deleted, and holders reclaim their
  * leases.
  */
 final class MoveFromFunctions {
+    /** So many domains had a count of tokens each. */
+    private static final int DOMAINS = 256;
     /** Locks that are deleted at one time: some milliseconds of Redis. */
     private static final int CLEARED_AT_A_TIME = 500;
 
-    private MoveFromFunctions() {}
+    private final RedisLink link;
+    private final RedisLogConfig config;
+    private final RedisLogKeys keys;
+
+    private MoveFromFunctions(RedisLink link, RedisLogConfig config, RedisLogKeys keys) {
+        this.link = link;
+        this.config = config;
+        this.keys = keys;
+    }
 
     /**
-     * Blocks; not for {@code loop}. If it fails it can be repeated.
+     * Blocks; not for the thread of {@code link}. If it fails it can be repeated.
      *
      * @param keys of the log, which does not exist yet unless a move was made before
      * @param isMoved whether only what is left of a move has to be deleted
      * @throws StoreUnusable if Redis cannot be reached, or refuses
      */
-    static void run(RedisLogConfig config, RedisLogKeys keys, boolean isMoved, Loop loop, EventLog events)
+    static void run(RedisLink link, RedisLogConfig config, RedisLogKeys keys, boolean isMoved, EventLog events)
             throws StoreUnusable, InterruptedException {
-        List<Domain> domains = new ArrayList<>(Domain.COUNT);
-        for (int number = 0; number < Domain.COUNT; number++) {
-            domains.add(new Domain(config.prefix(), number));
-        }
-        try (RedisLink link = RedisLink.open(config.link(), Library.load(), loop, events)) {
+        MoveFromFunctions move = new MoveFromFunctions(link, config, keys);
+        try {
             if (!isMoved) {
-                events.tell("moved_from_functions", "tokens_above", moveAll(link, config, domains, keys));
+                events.tell("moved_from_functions", "tokens_above", move.moveAll());
             }
-            for (Domain domain : domains) {
-                clear(link, domain);
+            for (int domain = 0; domain < DOMAINS; domain++) {
+                move.clear(domain);
             }
         } catch (ExecutionException e) {
-            throw new StoreUnusable("the locks of servers with --machine functions cannot be moved from Redis "
+            throw new StoreUnusable("the locks of the earlier release cannot be moved from Redis "
                     + config.link().uri() + " (" + Refusal.of(e).getMessage() + "); start again with --from-functions");
         }
     }
 
+    private byte[] key(int domain, String name) {
+        return Call.bytes(config.prefix() + ":{" + domain + "}:" + name);
+    }
+
     /** Returns the largest token. */
-    private static long moveAll(RedisLink link, RedisLogConfig config, List<Domain> domains, RedisLogKeys keys)
-            throws StoreUnusable, ExecutionException, InterruptedException {
+    private long moveAll() throws StoreUnusable, ExecutionException, InterruptedException {
         long largest = 0;
-        for (Domain domain : domains.subList(1, Domain.COUNT)) {
-            largest = moved(link, config, List.of(domain.token, domain.epochKey), largest);
+        for (int domain = 1; domain < DOMAINS; domain++) {
+            largest = moved(List.of(key(domain, "token"), key(domain, "epoch")), largest);
         }
         // The first one last: its mark says that all were moved.
-        Domain first = domains.get(0);
         return moved(
-                link,
-                config,
-                List.of(first.token, first.epochKey, Call.bytes(keys.head()), Call.bytes(keys.tokens())),
-                largest);
+                List.of(key(0, "token"), key(0, "epoch"), Call.bytes(keys.head()), Call.bytes(keys.tokens())), largest);
     }
 
-    private static long moved(RedisLink link, RedisLogConfig config, List<byte[]> keys, long floor)
+    private long moved(List<byte[]> ofDomain, long floor)
             throws StoreUnusable, ExecutionException, InterruptedException {
-        List<Object> reply = link.call("palisade_move", keys, List.of(LogWords.number(floor)))
+        List<Object> reply = link.call("palisade_log_move", ofDomain, List.of(LogWords.number(floor)))
                 .get();
-        if (FunctionAnswer.string(reply.get(0)).equals("missing")) {
-            List<String> missing = FunctionAnswer.list(reply.get(2)).stream()
-                    .map(FunctionAnswer::string)
-                    .toList();
+        if (LogWords.text(reply, 0).equals("missing")) {
+            List<?> missing = (List<?>) reply.get(1);
             throw new StoreUnusable("Redis " + config.link().uri() + " does not let this user do "
-                    + String.join(" ", missing) + ", which --from-functions needs; give it these rights on the keys "
+                    + LogWords.joined(missing) + ", which --from-functions needs; give it these rights on the keys "
                     + config.prefix() + ":*");
         }
-        return (Long) reply.get(2);
+        return LogWords.number(reply, 1);
     }
 
-    private static void clear(RedisLink link, Domain domain) throws ExecutionException, InterruptedException {
-        List<byte[]> words = List.of(domain.lockKeyPrefix(), LogWords.number(CLEARED_AT_A_TIME));
-        List<Object> reply;
+    private void clear(int domain) throws ExecutionException, InterruptedException {
+        List<byte[]> of = List.of(key(domain, "names"), key(domain, "due"), key(domain, "history"));
+        List<byte[]> words = List.of(key(domain, "lock:"), LogWords.number(CLEARED_AT_A_TIME));
+        long cleared;
         do {
-            reply = link.call("palisade_clear", List.of(domain.names, domain.due, domain.history), words)
-                    .get();
-        } while ((Long) reply.get(2) > 0);
+            cleared = LogWords.number(link.call("palisade_log_clear", of, words).get(), 0);
+        } while (cleared > 0);
     }
 }

@@ -13,7 +13,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +31,6 @@ final class Primaries {
     private final Topology topology;
     private final Loading loading;
     private final EventLog events;
-    private final Channels channels;
     private final Map<Address, Primary> linked = new LinkedHashMap<>();
     private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final List<Finder> finders = new ArrayList<>();
@@ -60,7 +58,6 @@ final class Primaries {
         this.events = events;
         loop = dialer.loop();
         topology = Topology.of(uri, dialer);
-        channels = new Channels(dialer, linked.keySet());
         condition = Condition.atFirst(now());
     }
 
@@ -76,11 +73,6 @@ final class Primaries {
     Wire wire(FunctionCall call) {
         Address target = call.target();
         return at(target != null ? target : route.primaryOf(call.slot));
-    }
-
-    /** Whether a new epoch may begin at what was found last. Any thread. */
-    boolean isConfirmed() {
-        return route.isConfirmed();
     }
 
     /** False as well if nobody can say. */
@@ -190,7 +182,6 @@ final class Primaries {
                         "replication_id",
                         primary.info().replicationId());
             }
-            channels.follow();
             tell();
         });
     }
@@ -232,7 +223,6 @@ final class Primaries {
             return;
         }
         linked.remove(address);
-        channels.follow();
         lastFailure = why.startsWith("Redis ") ? why : "Redis " + address + " was lost (" + why + ")";
         if (!suspectedAgain.contains(address)) {
             events.tell("store_lost", "primary", address, "message", lastFailure);
@@ -281,16 +271,11 @@ final class Primaries {
         });
     }
 
-    void subscribe(String channel, Consumer<byte[]> heard) {
-        channels.subscribe(channel, heard);
-    }
-
     void close() {
         closed = true;
         if (nextRound != null) {
             nextRound.cancel(false);
         }
-        channels.close();
         for (Primary primary : List.copyOf(linked.values())) {
             linked.remove(primary.wire().address());
             primary.wire().close("the link was closed");

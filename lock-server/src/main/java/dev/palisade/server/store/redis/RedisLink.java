@@ -16,7 +16,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -132,19 +131,6 @@ final class RedisLink implements AutoCloseable {
                 },
                 () -> asked.complete(false));
         return asked;
-    }
-
-    /** Whether more than a minority says that the linked primary is it: only then a new epoch may begin there. */
-    boolean isConfirmed() {
-        return primaries.isConfirmed();
-    }
-
-    /**
-     * Hears what is published in a channel, on the link's thread, whenever there is a connection for it: what is published meanwhile is
-     * lost. Comes back by itself.
-     */
-    void subscribe(String channel, Consumer<byte[]> heard) {
-        onLoop(() -> primaries.subscribe(channel, heard), () -> {});
     }
 
     /** Runs {@code task} on the link's thread, once what has been read by now is dealt with; at once if that thread is gone. */

@@ -125,7 +125,7 @@ public final class RedisLog implements FencedLog {
      */
     public static RedisLog open(RedisLogConfig config, Loop loop, RandomGenerator random, EventLog events)
             throws StoreUnusable, InterruptedException {
-        return open(config, Library.loadLog(), loop, random, events);
+        return open(config, Library.load(), loop, random, events);
     }
 
     static RedisLog open(
@@ -135,7 +135,7 @@ public final class RedisLog implements FencedLog {
         RedisLog log = new RedisLog(config, link, random, events);
         boolean opened = false;
         try {
-            log.refuseUnusable(loop);
+            log.refuseUnusable();
             opened = true;
             return log;
         } finally {
@@ -145,19 +145,19 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    private void refuseUnusable(Loop loop) throws StoreUnusable, InterruptedException {
+    private void refuseUnusable() throws StoreUnusable, InterruptedException {
         boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
         List<Object> answer = check();
         boolean isMoved = LogWords.hasMarkOfFunctions(answer);
         if (moves && (isMoved || LogWords.hasLocksOfFunctions(answer))) {
-            MoveFromFunctions.run(config, keys, isMoved, loop, events);
+            MoveFromFunctions.run(link, config, keys, isMoved, events);
             answer = check();
         }
         if (!LogWords.text(answer, 0).equals("ok")) {
             throw unusable(LogWords.text(answer, 1));
         }
         if (moves && LogWords.hasNothingOfFunctions(answer)) {
-            throw unusable("has no locks of servers with --machine functions under the keys " + config.prefix()
+            throw unusable("has no locks of lock servers of an earlier release under the keys " + config.prefix()
                     + ":*; name their prefix with --store-prefix, or leave out --from-functions");
         }
     }

@@ -1,7 +1,7 @@
 package dev.palisade.server.store.redis;
 
 /**
- * @param prefix of every key, as {@link RedisStoreConfig#isPrefix}; lock servers with the same one share a log
+ * @param prefix of every key, as {@link #isPrefix}; lock servers with the same one share a log
  * @param address where clients reach this server: host name and port
  * @param start what may be found when there is no log yet
  * @param recoveryMillis how long after a loss nothing new is granted, so that holders come back first
@@ -18,13 +18,18 @@ public record RedisLogConfig(
         long settleMillis) {
     public static final long SETTLE_MILLIS = 1_000;
 
+    /** Whether it is one: letters, digits, {@code . _ - :}, 1 to 64 of them. */
+    public static boolean isPrefix(String prefix) {
+        return prefix.matches("[A-Za-z0-9._:-]{1,64}");
+    }
+
     /** What a server may find where there is no log yet. */
     public enum Start {
         /** Perhaps a log was lost: it settles, and there is a recovery window. */
         CAREFUL,
         /** A Redis that is new: nothing was lost. */
         NEW,
-        /** Locks of servers with {@code --machine functions}: the log takes their place, with a recovery window. */
+        /** Locks that servers of an earlier release kept in functions: the log takes their place, with a recovery window. */
         FROM_FUNCTIONS
     }
 }

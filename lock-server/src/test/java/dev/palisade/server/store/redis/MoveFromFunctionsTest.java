@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,22 +24,27 @@ import org.junit.jupiter.api.Test;
 class MoveFromFunctionsTest {
     private static final String PREFIX = "p";
     private static final long RECOVERY_MILLIS = 10_000;
+    private static final LockName IN_DOMAIN_0 = Stream.iterate(0, i -> i + 1)
+            .map(i -> new LockName("lock/" + i))
+            .filter(lock -> lock.domain() == 0)
+            .findFirst()
+            .orElseThrow();
 
     private final Queue<String> events = new ConcurrentLinkedQueue<>();
     private RedisProcess redis;
-    private OneOfSeveral functions;
+    private EarlierFunctions functions;
     private long token;
 
     @BeforeEach
     void grantByFunctions() throws Exception {
         redis = RedisProcess.start();
-        functions = new OneOfSeveral(redis.uri(), PREFIX, RECOVERY_MILLIS, true);
-        token = functions.granted(1, 1).token().value();
+        functions = new EarlierFunctions(redis, PREFIX);
+        assertThat(functions.acquire(EarlierFunctions.LOCK)).contains("Granted");
+        token = functions.token(EarlierFunctions.LOCK);
     }
 
     @AfterEach
     void close() {
-        functions.close();
         redis.close();
     }
 
@@ -88,18 +93,9 @@ class MoveFromFunctionsTest {
     @Test
     void theFunctionsDecideNothingAnyMoreAndSayWhy() throws Exception {
         try (RedisLog log = move()) {
-            assertThat(functions.tryOnce(2, 1).toString())
-                    .contains("the locks of this prefix moved into a log: start this server with --machine log")
-                    .doesNotContain("Sentinels", "SUSPECT_PRIMARY");
-            assertThat(functions.store.status().up()).isFalse();
-            assertThat(functions.store.status().why()).contains("moved into a log");
-            assertThat(functions.store.list("", "", 10).toCompletableFuture())
-                    .failsWithin(Duration.ZERO)
-                    .withThrowableOfType(ExecutionException.class)
-                    .withMessageContaining("moved into a log");
-            assertThatThrownBy(() -> new OneOfSeveral(redis.uri(), PREFIX, RECOVERY_MILLIS, true))
-                    .isInstanceOf(StoreUnusable.class)
-                    .hasMessageContaining("moved into a log");
+            assertThat(functions.acquire(EarlierFunctions.LOCK)).contains("the locks of this prefix moved into a log");
+            assertThat(functions.acquire(new LockName("orders/8")))
+                    .contains("the locks of this prefix moved into a log");
             claimed(log);
         }
     }
@@ -109,7 +105,8 @@ class MoveFromFunctionsTest {
     void functionsThatWereLoadedAgainDecideNothingEither() throws Exception {
         move().close();
         redis.ask("FUNCTION", "FLUSH");
-        assertThat(functions.tryOnce(2, 1).toString()).contains("moved into a log");
+        functions.load();
+        assertThat(functions.acquire(EarlierFunctions.LOCK)).contains("moved into a log");
     }
 
     /** Then nothing of theirs is left, and the log's server finds an empty Redis. */
@@ -118,8 +115,7 @@ class MoveFromFunctionsTest {
         redis.ask("FLUSHALL");
         try (RedisLog log = open(RedisLogConfig.Start.CAREFUL, PREFIX)) {
             claimed(log);
-            assertThat(functions.tryOnce(2, 1).toString()).contains("moved into a log");
-            assertThat(functions.tryOnce(2, 2).toString()).contains("moved into a log");
+            assertThat(functions.acquire(IN_DOMAIN_0)).contains("moved into a log");
             assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'p:{*}:token')", "0"))
                     .isEqualTo("0");
             assertThat(log.claim(Past.NONE)).isInstanceOf(ClaimReply.class);
@@ -128,7 +124,7 @@ class MoveFromFunctionsTest {
 
     @Test
     void nothingButTheMarksIsLeftOfTheirKeys() throws Exception {
-        assertThat(redis.ask("EXISTS", "p:{" + OneOfSeveral.LOCK.domain() + "}:lock:orders/7"))
+        assertThat(redis.ask("EXISTS", "p:{" + EarlierFunctions.LOCK.domain() + "}:lock:orders/7"))
                 .isEqualTo("1");
         move().close();
         assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'p:{*}:epoch')", "0"))
@@ -188,8 +184,7 @@ class MoveFromFunctionsTest {
         assertThatThrownBy(() -> open(uri, RedisLogConfig.Start.FROM_FUNCTIONS, PREFIX))
                 .isInstanceOf(StoreUnusable.class)
                 .hasMessageContaining("does not let this user do +set +zrem, which --from-functions needs");
-        assertThat(functions.granted(1, 2, new LockName("orders/8")).token().value())
-                .isPositive();
+        assertThat(functions.acquire(new LockName("orders/8"))).contains("Granted");
     }
 
     @Test
@@ -210,15 +205,14 @@ class MoveFromFunctionsTest {
                     .hasMessageContaining("p:{0}:token")
                     .hasMessageContaining("--from-functions");
         }
-        assertThat(functions.granted(1, 2, new LockName("orders/8")).token().value())
-                .isPositive();
+        assertThat(functions.acquire(new LockName("orders/8"))).contains("Granted");
     }
 
     @Test
     void aPrefixWithoutLocksIsRefused() {
         assertThatThrownBy(() -> open(RedisLogConfig.Start.FROM_FUNCTIONS, "other"))
                 .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining("has no locks of servers with --machine functions under the keys other:*");
+                .hasMessageContaining("has no locks of lock servers of an earlier release under the keys other:*");
         assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'other:*')", "0"))
                 .isEqualTo("0");
     }

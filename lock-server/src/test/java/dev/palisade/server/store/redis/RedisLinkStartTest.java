@@ -4,7 +4,6 @@ import static dev.palisade.server.store.redis.Linked.add;
 import static dev.palisade.server.store.redis.Linked.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.redis.RedisSetup;
@@ -84,11 +83,9 @@ class RedisLinkStartTest {
     /** As docs/guides/operate.md says, and what the functions call. */
     @Test
     void theRightsOfTheGuideAreEnough() throws Exception {
-        try (RedisProcess redis = RedisProcess.start(
-                        "user pali on >topsecret ~* &* -@all +info +fcall +function|load +subscribe +incrby");
+        try (RedisProcess redis =
+                        RedisProcess.start("user pali on >topsecret ~* &* -@all +info +fcall +function|load +incrby");
                 RedisLink link = Linked.open("redis://pali:topsecret@127.0.0.1:" + redis.port())) {
-            link.subscribe("channel", message -> {});
-            await().until(() -> redis.ask("PUBSUB", "NUMSUB", "channel").endsWith("1"));
             assertThat(get(add(link, "k"))).isEqualTo(List.of(1L));
             assertThat(link.state().lastFailure()).isEmpty();
         }

@@ -238,18 +238,11 @@ class RedisLogTest {
         redis.ask("SET", key, "1");
         assertThatThrownBy(() -> logs.open("b:1"))
                 .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining("has locks of servers with --machine functions")
+                .hasMessageContaining("has locks of lock servers of an earlier release")
                 .hasMessageContaining("delete that key");
         assertThatThrownBy(() -> log.claim(past(0, 1)))
                 .isInstanceOf(LogFailure.class)
                 .hasMessageContaining("use another --store-prefix");
-    }
-
-    @Test
-    void theFunctionsRefuseThePrefixOfALog() {
-        assertThatThrownBy(() -> new OneOfSeveral(redis.uri(), RedisLogs.PREFIX, 0, true))
-                .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining("has a log of servers with --machine log under the keys p:*");
     }
 
     @Test
@@ -548,7 +541,7 @@ class RedisLogTest {
                     node.uri().replace("redis://", "redis-cluster://"),
                     "a:1",
                     Duration.ofSeconds(2),
-                    Library.loadLog().code());
+                    Library.load().code());
             assertThat(log.claim(Past.NONE)).isInstanceOf(Claimed.class);
             assertThat(records()).isEmpty();
             Map<Long, String> written = new TreeMap<>();
@@ -569,7 +562,7 @@ class RedisLogTest {
             redis.ask("FLUSHALL");
             log.close();
             log = logs.open(
-                    redis.uri(), "a:1", Duration.ofSeconds(2), Library.loadLog().code());
+                    redis.uri(), "a:1", Duration.ofSeconds(2), Library.load().code());
             await().until(() -> replica.info("master_link_status").equals("up")
                     && redis.info("slave0").contains("state=online"));
             await().untilAsserted(

@@ -4,15 +4,10 @@ import static dev.palisade.server.store.redis.Linked.add;
 import static dev.palisade.server.store.redis.Linked.failure;
 import static dev.palisade.server.store.redis.Linked.get;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.palisade.contract.Reason;
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.redis.RedisSetup;
-import dev.palisade.server.core.Answer;
-import dev.palisade.server.core.Grant;
-import dev.palisade.server.store.StoreUnusable;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -150,48 +145,6 @@ class SentinelsTest {
     }
 
     /** Its tokens would be above those of a primary that the majority has chosen elsewhere. */
-    @Test
-    void aMinorityOfTheSentinelsBeginsNoEpoch() throws Exception {
-        try (OneOfSeveral server = new OneOfSeveral(uri(), "p", 0, true)) {
-            Grant held = server.granted(1, 1);
-            sentinels.get(0).freeze();
-            sentinels.get(1).freeze();
-            assertThat(server.renew(held))
-                    .as("an epoch in order needs no Sentinel")
-                    .isInstanceOf(Answer.Renewed.class);
-            try (OneOfSeveral another = new OneOfSeveral(uri(), "p", 0, false)) {
-                assertThat(another.renew(held))
-                        .as("nor does a start that finds one")
-                        .isInstanceOf(Answer.Renewed.class);
-            }
-
-            primary.ask("DEL", "p:{" + OneOfSeveral.LOCK.domain() + "}:token");
-            server.events.clear();
-            for (int i = 0; i < 20; i++) {
-                assertThat(server.renew(held))
-                        .isInstanceOfSatisfying(
-                                Answer.Refused.class,
-                                refused ->
-                                        assertThat(refused.rejection().reason()).isEqualTo(Reason.SUSPECT_PRIMARY));
-            }
-            assertThat(server.events.stream().filter(line -> line.contains("epoch_waits")))
-                    .singleElement()
-                    .asString()
-                    .contains("majority of the Sentinels");
-            assertThat(server.events.stream().filter(line -> line.contains("store_lost")))
-                    .hasSizeLessThanOrEqualTo(1);
-            assertThatThrownBy(() -> new OneOfSeveral(uri(), "q", 0, false).close())
-                    .isInstanceOf(StoreUnusable.class)
-                    .hasMessageContaining("majority of the Sentinels")
-                    .hasMessageContaining("--init");
-            new OneOfSeveral(uri(), "r", 0, true).close();
-
-            sentinels.get(0).thaw();
-            sentinels.get(1).thaw();
-            await().atMost(FAILOVER_MAX).until(() -> server.renew(held) instanceof Answer.Renewed);
-        }
-    }
-
     /**
      * From now on they know {@code redis} as the primary, by a configuration older than any that a failover made. First all
      * forget, or one that has not yet would tell the others of the newer one.

@@ -24,7 +24,7 @@ local function current_instance(now)
   return instance
 end
 
--- Keys of every function but append: head, count of tokens, and two that a server of --machine functions keeps.
+-- Keys of every function but append: head, count of tokens, and two that a server of an earlier release keeps.
 
 local function as_whole_number(text)
   return text and #text <= 16 and (text == '0' or string.match(text, '^[1-9]%d*$')) and tonumber(text)
@@ -100,7 +100,7 @@ local function read_head(key)
   return head
 end
 
--- What servers with --machine functions keep here: nothing, though there may be a log; locks; the mark that they were moved, after which
+-- What servers of an earlier release, which kept locks in functions, keep here: nothing, though there may be a log; locks; the mark that they were moved, after which
 -- those servers decide nothing here; or locks beside a log that was there first. Then a key of these locks.
 local function of_functions(keys)
   if redis.call('EXISTS', keys[3], keys[4]) == 0 then
@@ -124,7 +124,7 @@ local function read_log(keys)
   local kept, key = of_functions(keys)
   local remedy = FROM_FUNCTIONS[kept]
   if remedy then
-    return nil, nil, 'has locks of servers with --machine functions (' .. key .. '); ' .. remedy
+    return nil, nil, 'has locks of lock servers of an earlier release (' .. key .. '); ' .. remedy
       .. ', or use another --store-prefix'
   end
   local head, unusable = read_head(keys[1])
@@ -139,7 +139,7 @@ end
 
 -- function: check
 -- args: prefix
--- answers: ok, unusable; then why, and what servers with --machine functions keep here
+-- answers: ok, unusable; then why, and what servers of an earlier release keep here
 --
 -- Whether the log can be kept here by this user. Asked at the start.
 
