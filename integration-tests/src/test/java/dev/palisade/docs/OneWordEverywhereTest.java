@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** A command, or a reason, has one name: in the machine, on the wire and in the reference. */
 class OneWordEverywhereTest {
-    private static final Set<String> SENT_BY_TIME_OR_THE_SERVER = Set.of("expire", "abandon", "poll", "reclaim");
+    private static final Set<String> SENT_BY_TIME_OR_THE_SERVER = Set.of("expire", "abandon", "reclaim");
     /** Looks that no rule of the machine decides. */
     private static final Set<String> LOOKS =
             Set.of("list", "history", "sessions", "store", "explain", "reportrefusals");

@@ -13,13 +13,6 @@ public sealed interface Answer {
     record Queued(int position) implements Answer {}
 
     /**
-     * The lock is promised to the request.
-     *
-     * @param grant the lease that accepting makes, ending when the offer lapses
-     */
-    record Promised(Grant grant) implements Answer {}
-
-    /**
      * The lock was not free.
      *
      * @param holder one of the holders; empty while there is none and the lock is promised or closed

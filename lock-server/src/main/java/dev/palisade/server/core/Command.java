@@ -13,7 +13,6 @@ public sealed interface Command
                 Abandon,
                 Resume,
                 Reclaim,
-                Poll,
                 Describe,
                 RequestRelease,
                 ForceRelease,

@@ -48,7 +48,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -224,40 +223,25 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Renews every lease of the stream. Completes with the grants that are lost; fails when that cannot be told now. */
     public CompletionStage<List<Lost>> keepAlive(Session session) {
-        Map<GrantId, Session.Held> held = session.held();
-        List<Renew> alone = new ArrayList<>();
-        List<Renew> others = new ArrayList<>();
-        held.forEach((grant, lease) ->
-                (lease.grant().request().mode() == Mode.EXCLUSIVE ? alone : others).add(renewal(session, lease)));
-        return store.renew(alone).thenCompose(left -> {
-            if (left.size() < alone.size()) {
-                outage.answered();
-            }
-            others.addAll(left);
-            return renewEach(session, held, others);
-        });
-    }
-
-    private CompletionStage<List<Lost>> renewEach(
-            Session session, Map<GrantId, Session.Held> held, List<Renew> leases) {
+        List<Session.Held> held = List.copyOf(session.held().values());
         List<Lost> lost = Collections.synchronizedList(new ArrayList<>());
         AtomicReference<Rejection> unknown = new AtomicReference<>();
-        return AFew.at(RENEWALS_AT_A_TIME, leases, lease -> {
-                    if (!session.holds(lease.grant())) {
+        return AFew.at(RENEWALS_AT_A_TIME, held, lease -> {
+                    GrantId grant = lease.grant().id();
+                    if (!session.holds(grant)) {
                         return CompletableFuture.completedFuture(null); // Given up meanwhile.
                     }
-                    return renewed(session, Objects.requireNonNull(held.get(lease.grant())))
-                            .thenAccept(answer -> {
-                                if (answer instanceof Answer.Refused refused && !isFinal(refused)) {
-                                    unknown.set(refused.rejection());
-                                } else if (answer instanceof Answer.Refused refused
-                                        && session.holdsNoMore(lease.grant())
-                                        && !isReleased(refused)) {
-                                    // Of an end that this server was told late, or never: the store was away.
-                                    sessions.lastFrames().put(lease.grant(), session);
-                                    lost.add(Lost.by(refused.rejection(), lease.lock(), lease.grant()));
-                                }
-                            });
+                    return renewed(session, lease).thenAccept(answer -> {
+                        if (answer instanceof Answer.Refused refused && !isFinal(refused)) {
+                            unknown.set(refused.rejection());
+                        } else if (answer instanceof Answer.Refused refused
+                                && session.holdsNoMore(grant)
+                                && !isReleased(refused)) {
+                            // Of an end that this server was told late, or never: the store was away.
+                            sessions.lastFrames().put(grant, session);
+                            lost.add(Lost.by(refused.rejection(), lease.lock(), grant));
+                        }
+                    });
                 })
                 .thenApply(all -> {
                     Rejection why = unknown.get();

@@ -32,7 +32,7 @@ enum AcquireOutcome {
         if (answer instanceof Answer.Granted) {
             return GRANTED;
         }
-        if (answer instanceof Answer.Queued || answer instanceof Answer.Promised) {
+        if (answer instanceof Answer.Queued) {
             return QUEUED;
         }
         if (answer instanceof Answer.Busy) {

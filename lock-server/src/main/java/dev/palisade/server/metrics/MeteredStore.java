@@ -13,7 +13,6 @@ import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.LockState;
-import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.store.LockStore;
@@ -95,17 +94,6 @@ public final class MeteredStore implements LockStore {
         if (leases.began(grant.id(), now)) {
             of(granted, grant.mode()).increment();
         }
-    }
-
-    @Override
-    public CompletionStage<List<Renew>> renew(List<Renew> several) {
-        long began = nanoTime.getAsLong();
-        return store.renew(several).whenComplete((left, failure) -> {
-            if (left != null
-                    && left.size() < several.size()) { // Else the store has left all of them to be renewed alone.
-                record(of(commands, StoreCommand.RENEW), nanoTime.getAsLong() - began);
-            }
-        });
     }
 
     @Override

@@ -10,7 +10,6 @@ import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.Expire;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Leave;
-import dev.palisade.server.core.Poll;
 import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
@@ -30,7 +29,6 @@ enum StoreCommand {
     ABANDON,
     RESUME,
     RECLAIM,
-    POLL,
     DESCRIBE,
     REQUEST_RELEASE,
     FORCE_RELEASE,
@@ -49,7 +47,6 @@ enum StoreCommand {
             Map.entry(Abandon.class, ABANDON),
             Map.entry(Resume.class, RESUME),
             Map.entry(Reclaim.class, RECLAIM),
-            Map.entry(Poll.class, POLL),
             Map.entry(Describe.class, DESCRIBE),
             Map.entry(RequestRelease.class, REQUEST_RELEASE),
             Map.entry(ForceRelease.class, FORCE_RELEASE),

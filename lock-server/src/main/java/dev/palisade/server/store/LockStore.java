@@ -7,11 +7,9 @@ import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
-import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** Where locks are kept. Safe to share between threads. */
@@ -22,15 +20,6 @@ public interface LockStore extends AutoCloseable {
      * @return completes with the answer once nothing can take it back, or with {@link StoreFailure}
      */
     CompletionStage<Answer> execute(Command command);
-
-    /**
-     * Renews leases of one session, as far as that takes nothing but a new time in each of them.
-     *
-     * @return completes with those that are not known to be renewed: to be renewed one by one, which tells what is the matter. Never fails
-     */
-    default CompletionStage<List<Renew>> renew(List<Renew> leases) {
-        return CompletableFuture.completedFuture(leases);
-    }
 
     /**
      * Runs {@code asks}, which executes several commands; a store may begin with them only at its end, and decide them on this thread. Not
@@ -89,8 +78,8 @@ public interface LockStore extends AutoCloseable {
         /**
          * A decision took effect and is durable. Called after the command that caused it was answered.
          *
-         * @param next the lock after it; of a store that is shared, at least its name and the offers that {@code events} speak of
-         * @param events what changed; of a store that is shared, at least what concerns requests that were sent through here
+         * @param next the lock after it
+         * @param events what changed
          * @param decidedAtMillis the store's time at which it was made
          */
         void changed(LockState next, List<LockEvent> events, long decidedAtMillis);

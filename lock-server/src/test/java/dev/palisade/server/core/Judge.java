@@ -252,10 +252,7 @@ final class Judge {
             Known k = Objects.requireNonNull(known.get(heard.request()));
             assertThat(k.status).isEqualTo(Status.WAITING);
             assertThat(heard.aliveUntilMillis())
-                    .isEqualTo(
-                            command instanceof Poll poll
-                                    ? thePoll(poll, k).aliveUntilMillis()
-                                    : theAcquire(command, k).aliveUntilMillis());
+                    .isEqualTo(theAcquire(command, k).aliveUntilMillis());
             k.aliveUntilMillis = Math.max(k.aliveUntilMillis, heard.aliveUntilMillis());
             heardAtPosition = queue.indexOf(k) + 1;
         } else if (event instanceof LockEvent.ReleaseRequested asked) {
@@ -775,9 +772,7 @@ final class Judge {
                     .as("the stream that asked speaks for the request")
                     .isGreaterThanOrEqualTo(acquire.request().sessionGen());
         }
-        if (command instanceof Poll) {
-            polled(answer, subject);
-        } else if (answer instanceof Answer.Granted granted) {
+        if (answer instanceof Answer.Granted granted) {
             assertThat(command).isInstanceOfAny(Acquire.class, Accept.class);
             isHis(granted.grant(), subject.orElseThrow(), now);
             if (command instanceof Accept accept) {
@@ -836,33 +831,6 @@ final class Judge {
         } else if (answer instanceof Answer.Expired) {
             assertThat(command).isInstanceOf(Expire.class);
         }
-    }
-
-    /** Whoever asks after a request learns how it stands and makes nothing of it. */
-    private void polled(Answer answer, Optional<Known> subject) {
-        if (answer instanceof Answer.Refused) {
-            return;
-        }
-        Known k = subject.orElseThrow();
-        switch (k.status) {
-            case WAITING ->
-                assertThat(answer).isEqualTo(new Answer.Queued(heardAtPosition)).isNotEqualTo(new Answer.Queued(0));
-            case OFFERED -> {
-                assertThat(answer).isInstanceOf(Answer.Promised.class);
-                stands(((Answer.Promised) answer).grant(), k);
-            }
-            case HELD -> {
-                assertThat(answer).isInstanceOf(Answer.Granted.class);
-                stands(((Answer.Granted) answer).grant(), k);
-            }
-            case ENDED -> assertThat(answer).isEqualTo(new Answer.WaitEnded(k.end));
-        }
-    }
-
-    private static void stands(Grant grant, Known k) {
-        assertThat(grant.id()).isEqualTo(k.asked.grant());
-        assertThat(grant.token().value()).isEqualTo(k.token);
-        assertThat(grant.expiresAtMillis()).isEqualTo(k.untilMillis);
     }
 
     private void leftRight(Answer.Left left, Leave leave, Decision decision, Optional<Status> was) {
@@ -963,13 +931,6 @@ final class Judge {
         }
         if (command instanceof Reclaim reclaim) {
             return refusalOfReclaim(reclaim);
-        }
-        if (command instanceof Poll poll) {
-            Known k = known.get(poll.request());
-            boolean gone = k == null || (k.status == Status.ENDED && !onRecord(k));
-            return !gone
-                    ? Set.of()
-                    : k == null ? Set.of(Reason.NOT_HOLDER) : Set.of(Reason.NOT_HOLDER, Reason.OUTCOME_UNKNOWN);
         }
         if (command instanceof CheckSequencer check && recovering) {
             Known k = byGrant.get(check.grant());
@@ -1146,9 +1107,6 @@ final class Judge {
         if (command instanceof Reclaim reclaim) {
             return Optional.ofNullable(byGrant.get(reclaim.request().grant()));
         }
-        if (command instanceof Poll poll) {
-            return Optional.ofNullable(known.get(poll.request()));
-        }
         return Optional.empty();
     }
 
@@ -1168,11 +1126,6 @@ final class Judge {
         assertThat(command).isInstanceOf(Acquire.class);
         assertThat(((Acquire) command).request().id()).isEqualTo(k.asked.id());
         return (Acquire) command;
-    }
-
-    private static Poll thePoll(Poll poll, Known k) {
-        assertThat(poll.request()).isEqualTo(k.asked.id());
-        return poll;
     }
 
     private Known ofGrant(GrantId grant) {

@@ -41,7 +41,6 @@ public final class Trace {
             "abandon",
             "resume",
             "reclaim",
-            "poll",
             "describe",
             "requestrelease",
             "forcerelease",
@@ -182,7 +181,6 @@ public final class Trace {
             case "abandon" -> new Abandon(LOCK, grant(name), number(by, "gen", 1), EndCause.CONNECTION_BROKE);
             case "resume" -> new Resume(LOCK, grant(name), token(name, by), session(name, by), number(by, "gen", 2));
             case "reclaim" -> new Reclaim(LOCK, asked(name, by, 2), token(name, by));
-            case "poll" -> new Poll(LOCK, request(name), number(by, "alive", Long.MAX_VALUE));
             case "describe" -> new Describe(LOCK);
             case "checksequencer" -> new CheckSequencer(LOCK, grant(name), token(name, by));
             case "barrier" -> new Barrier(LOCK);
@@ -309,9 +307,6 @@ public final class Trace {
         }
         if (answer instanceof Answer.Queued queued) {
             return "queued at " + queued.position();
-        }
-        if (answer instanceof Answer.Promised promised) {
-            return "promised " + text(promised.grant());
         }
         if (answer instanceof Answer.Busy busy) {
             return "busy, holder " + busy.holder().map(Trace::text).orElse("none") + ", remaining "

@@ -218,7 +218,7 @@ public final class Walk {
             return acquireNew();
         }
         if (kind < 38) {
-            return order.isEmpty() ? acquireNew() : chance(25) ? poll() : acquireAgain();
+            return order.isEmpty() ? acquireNew() : acquireAgain();
         }
         if (kind < 50) {
             return accept();
@@ -281,7 +281,7 @@ public final class Walk {
                 mode,
                 ttl,
                 chance(25) ? 50 + random.nextInt(400) : 0,
-                mode == Mode.EXCLUSIVE && chance(12) ? 50 + random.nextInt(800) : 0,
+                mode == Mode.EXCLUSIVE && chance(20) ? 50 + random.nextInt(1_200) : 0,
                 "",
                 "");
         boolean tries = chance(profile == Profile.MANY_ENDS ? 80 : profile == Profile.FEW_HOLDERS ? 60 : 20);
@@ -405,16 +405,8 @@ public final class Walk {
             gens[session]++;
         }
         long gen = chance(85) ? gens[session] : Math.max(1, gens[session] - 2);
-        FencingToken token = new FencingToken(chance(95) ? had.token() : had.token() + 1);
+        FencingToken token = new FencingToken(chance(90) ? had.token() : had.token() + 1);
         return new Reclaim(LOCK, had.asked().withSessionGen(gen), token);
-    }
-
-    private Command poll() {
-        Judge.Known k = any(chance(40) ? Judge.Status.WAITING : chance(60) ? Judge.Status.OFFERED : Judge.Status.HELD);
-        if (k == null || chance(10)) {
-            return new Poll(LOCK, new RequestId(sessionId(random.nextInt(SESSIONS)), 2_000_000), alive());
-        }
-        return new Poll(LOCK, k.asked.id(), alive());
     }
 
     /** Mostly one that stands so; sometimes any at all. */

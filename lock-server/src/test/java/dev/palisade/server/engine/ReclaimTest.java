@@ -29,8 +29,8 @@ import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -129,17 +129,20 @@ class ReclaimTest {
     }
 
     @Test
-    void whatIsReleasedWhileItsKeepAliveIsOnItsWayIsNotReclaimedWithIt() {
+    void whatIsReleasedWhileOtherLeasesAreRenewedIsNotRenewed() {
         Session session = attach(SESSION, 1);
-        Grant held = acquire(session, 7_000, 60_000);
-        store.losesAll(1_000);
-        CompletableFuture<Void> look = new CompletableFuture<>();
-        store.looksAtAll(look);
-        CompletionStage<List<LockEngine.Lost>> keepAlive = engine.keepAlive(session);
-        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.NOT_HOLDER);
-        look.complete(null);
-        assertThat(now(keepAlive)).as("lost").isEmpty();
-        assertThat(store.asked()).noneMatch(Reclaim.class::isInstance);
+        List<Grant> held = Stream.of("a", "b", "c")
+                .map(lock -> acquire(session, new LockName(lock), 7_000, 60_000))
+                .toList();
+        store.before(
+                Renew.class,
+                () -> session.held().values().forEach(lease -> {
+                    var unused = engine.release(new Release(
+                            lease.lock(), lease.grant().id(), lease.grant().token(), SESSION));
+                }));
+        assertThat(now(engine.keepAlive(session))).as("lost").isEmpty();
+        assertThat(held).hasSize(3);
+        assertThat(store.asked().stream().filter(Renew.class::isInstance)).hasSize(1);
     }
 
     @Test

@@ -12,7 +12,6 @@ import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockMachine;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
-import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.StoreStatus;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -41,7 +40,6 @@ public final class MemoryStore implements LockStore {
     private @Nullable StoreFailure downAfterNext;
     private @Nullable Class<? extends Command> beforeKind;
     private Runnable before = () -> {};
-    private CompletionStage<?> looksAtAll = CompletableFuture.completedFuture(true);
     private @Nullable Listener listener;
 
     /** All is gone, and a new epoch begins: for so long nobody is granted anything new. */
@@ -66,16 +64,6 @@ public final class MemoryStore implements LockStore {
     /** As {@link #fails}, once it has decided one more. */
     public synchronized void failsAfterNext(StoreFailure failure) {
         downAfterNext = failure;
-    }
-
-    /** A keep-alive's leases are looked at together until this completes; nothing is done to them by it. */
-    public synchronized void looksAtAll(CompletionStage<?> look) {
-        looksAtAll = look;
-    }
-
-    @Override
-    public synchronized CompletionStage<List<Renew>> renew(List<Renew> leases) {
-        return looksAtAll.thenApply(over -> leases);
     }
 
     /** Runs this once, just before the next command of that kind. */
