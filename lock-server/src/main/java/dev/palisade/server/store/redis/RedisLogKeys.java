@@ -22,7 +22,7 @@ final class RedisLogKeys {
         return tag + "log:" + generation;
     }
 
-    /** For a claim: with those of which a server of before, with functions, keeps at least one. */
+    /** For a claim: with those of which a lock server of an earlier release keeps at least one. */
     List<byte[]> shared() {
         return List.of(Call.bytes(head()), Call.bytes(tokens()), Call.bytes(tag + "token"), Call.bytes(tag + "epoch"));
     }
