@@ -1,4 +1,6 @@
 #!lua name=palisade
+-- The functions of an earlier release, as it loaded them. They are not part of this one: EarlierFunctions calls them.
+--
 -- Palisade's functions. One library, loaded whole: two would each take the other's tokens for a break in continuity.
 --
 -- A function reads and decides first, in Lua's own memory, and writes at the end: a function that raises does not take

@@ -77,8 +77,8 @@ public final class FaultsCommand implements Callable<Integer> {
             names = "--store",
             paramLabel = "own|URI",
             description =
-                    "Two lock servers, of which one is active, keep the locks in Redis. own: a new Redis, which gets faults too; redis://...: that Redis, "
-                            + "which gets none (default: one lock server and its data directory).")
+                    "Two lock servers, of which one is active, keep the locks in Redis. own: a new Redis, which gets faults too; "
+                            + "redis://...: that Redis, which gets none (default: one lock server and its data directory).")
     private @Nullable String store;
 
     @Option(

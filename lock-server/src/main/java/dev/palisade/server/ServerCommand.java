@@ -88,8 +88,8 @@ final class ServerCommand implements Callable<Integer> {
             names = "--store",
             paramLabel = "URI",
             description = {
-                "Keep locks in Redis instead. Several servers may share them: one is active, the others are standbys. redis://[USER:PASSWORD@]HOST[:PORT], "
-                        + "rediss:// for TLS, redis-sentinel://HOST:PORT,HOST:PORT#PRIMARY, redis-cluster://HOST:PORT,HOST:PORT. "
+                "Keep locks in Redis instead. Several servers may share them: one is active, the others are standbys. "
+                        + "redis://[USER:PASSWORD@]HOST[:PORT], rediss:// for TLS, redis-sentinel://HOST:PORT,HOST:PORT#PRIMARY, redis-cluster://HOST:PORT,HOST:PORT. "
                         + "With a password, better in the environment or the config file than here."
             })
     @Nullable
@@ -130,8 +130,8 @@ final class ServerCommand implements Callable<Integer> {
     @Option(
             names = "--from-functions",
             description =
-                    "Take the place of servers of an earlier release, which kept locks in functions of Redis, under the same --store-prefix. They "
-                            + "decide nothing from then on; holders come back within --failover-grace.")
+                    "Take the place of servers of an earlier release, which kept locks in functions of Redis, under the same "
+                            + "--store-prefix. They decide nothing from then on; holders come back within --failover-grace.")
     boolean fromFunctions;
 
     @Option(

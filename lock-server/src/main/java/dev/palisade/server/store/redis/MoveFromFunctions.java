@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Move of a prefix to a log from the functions in which servers of an earlier release kept locks. From then on these functions decide nothing under
- * the prefix, whichever lock server calls them. The log counts tokens above theirs. Keys of locks are deleted, and holders reclaim their
- * leases.
+ * Move of a prefix to a log from the functions in which servers of an earlier release kept locks. From then on these functions decide
+ * nothing under the prefix, whichever lock server calls them. The log counts tokens above theirs. Keys of locks are deleted, and holders
+ * reclaim their leases.
  */
 final class MoveFromFunctions {
     /** So many domains had a count of tokens each. */

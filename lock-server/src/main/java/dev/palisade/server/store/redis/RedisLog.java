@@ -174,7 +174,7 @@ public final class RedisLog implements FencedLog {
         return config.link().uri();
     }
 
-    /** What was seen once and is gone was lost: so a long-lived standby that was started with {@code --init} takes no loss for a new log. */
+    /** What was seen once and is gone was lost: a standby that was started with {@code --init} takes no loss for a new log. */
     private boolean isNew() {
         return config.start() == RedisLogConfig.Start.NEW && !known;
     }
