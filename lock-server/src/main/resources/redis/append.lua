@@ -30,7 +30,7 @@ end
 
 local function append(keys, args)
   local key, batches, now = keys[1], keys[3], now_millis()
-  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'first', 'next', 'count')
+  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'first', 'next', 'count', 'generation')
   -- A key of another type raises before anything is written.
   local why = unfit(head, key, redis.call('GET', keys[2]) or '0', redis.call('HLEN', batches), now, args)
   if why then
@@ -52,10 +52,9 @@ local function append(keys, args)
   local id = current_instance(now)
   local ends = args[5] == '1' and now or now + tonumber(args[7])
   if switches then
-    local old = redis.call('HGET', key, 'generation')
     redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'first', first, 'next', following, 'count', count,
       'generation', head[4], 'rewriting', '0')
-    redis.call('UNLINK', batches_key(key, old))
+    redis.call('UNLINK', batches_key(key, head[8]))
   else
     redis.call('HSET', key, 'seq', args[2], 'until', as_text(ends), 'instance', id, 'first', first, 'next', following, 'count', count)
   end

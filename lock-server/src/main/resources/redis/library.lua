@@ -6,6 +6,6 @@
 -- has written, and a head that has moved says that the whole batch is stored.
 
 -- Rises with every change. A newer library answers the calls of the one before, as long as FORMAT is the same.
-local VERSION = 13
+local VERSION = 14
 -- Of the keys. A head with another one is of another release.
 local FORMAT = 2
