@@ -100,8 +100,8 @@ local function read_head(key)
   return head
 end
 
--- What servers of an earlier release, which kept locks in functions, keep here: nothing, though there may be a log; locks; the mark that they were moved, after which
--- those servers decide nothing here; or locks beside a log that was there first. Then a key of these locks.
+-- What servers of an earlier release, which kept locks in functions, keep here: nothing, though there may be a log; locks; the mark that
+-- they were moved, after which those servers decide nothing here; or locks beside a log that was there first. Then a key of these locks.
 local function of_functions(keys)
   if redis.call('EXISTS', keys[3], keys[4]) == 0 then
     return redis.call('EXISTS', keys[1]) == 0 and 'nothing' or 'log'
@@ -124,7 +124,7 @@ local function read_log(keys)
   local kept, key = of_functions(keys)
   local remedy = FROM_FUNCTIONS[kept]
   if remedy then
-    return nil, nil, 'has locks of lock servers of an earlier release (' .. key .. '); ' .. remedy
+    return nil, nil, 'has locks of an earlier release (' .. key .. '); ' .. remedy
       .. ', or use another --store-prefix'
   end
   local head, unusable = read_head(keys[1])

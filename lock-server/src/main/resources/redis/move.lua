@@ -1,4 +1,4 @@
--- The move of locks that servers of a release before kept: in functions of Redis, in 256 domains, each with a count of tokens and an epoch.
+-- The move of locks that servers of an earlier release kept: in functions of Redis, in 256 domains, each with a count of tokens and an epoch.
 
 local function epoch_record(key)
   local flat = redis.pcall('HGETALL', key)

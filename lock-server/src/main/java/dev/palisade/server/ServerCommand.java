@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Grants leases with rising fencing tokens.",
             "",
-            "Locks are kept in the data directory and survive a kill -9, one process per directory; or in Redis. "
+            "Locks are kept in the data directory and survive a kill -9, one process per directory; or in Redis, with one active server and standbys. "
                     + "The signing keyset is shared with the guards; it is made, readable by its owner only, if it does not exist.",
             "",
         },
@@ -147,9 +147,8 @@ final class ServerCommand implements Callable<Integer> {
             paramLabel = "TIME",
             defaultValue = "2s",
             converter = DurationOption.class,
-            description =
-                    "With --store: how long an active server that is not heard of stays the owner of the log. The same for all servers. "
-                            + "Default: ${DEFAULT-VALUE}")
+            description = "With --store: how long a silent active server stays active. The same for all servers. "
+                    + "Default: ${DEFAULT-VALUE}")
     Duration claim = Duration.ofSeconds(2);
 
     @Option(
@@ -205,7 +204,7 @@ final class ServerCommand implements Callable<Integer> {
             names = "--locks-max",
             paramLabel = "N",
             description =
-                    "Lock names known at one time in the data directory. Default: as many as take half of the heap, at"
+                    "Lock names known at one time; with --store, by the active server. Default: as many as take half of the heap, at"
                             + " most 1000000")
     @Nullable
     Integer locksMax;

@@ -5,7 +5,7 @@ import java.util.Optional;
 
 /**
  * Cause of the end of a lease that neither its client nor an operator asked for. Stores keep its {@link #words} as the end's detail, so
- * that a server of before reads it as any other detail.
+ * that a server of an earlier release reads it as any other detail.
  */
 public enum EndCause {
     CONNECTION_BROKE("the connection broke, and the client did not return within the grace"),
@@ -35,7 +35,7 @@ public enum EndCause {
         return words;
     }
 
-    /** The cause that an end's detail names; empty: a server of before did not say. */
+    /** The cause that an end's detail names; empty: a server of an earlier release did not say. */
     public static Optional<EndCause> of(End end, String detail) {
         return end == End.ABANDONED
                 ? Arrays.stream(values())

@@ -50,8 +50,7 @@ public enum ServerMetric {
             Meter.Type.COUNTER,
             null,
             new Label("end", LeaseEnd.class),
-            "Leases that ended, also those that were granted before a restart."
-                    + " Of servers that share a Redis, two may count one end: the client's and the one that brought it about.",
+            "Leases that ended, also those that were granted before a restart.",
             "`expired`: holders are paused, cut off or without a session. `abandoned`: client processes crash or lose"
                     + " their connection. `force_released`: an operator did it; the log has the name and the reason."),
     OFFERS(
@@ -133,7 +132,7 @@ public enum ServerMetric {
             null,
             null,
             "1 if the store can decide, 0 if not. The same truth as `/health/ready` and the gRPC health.",
-            "0: no lock is granted or renewed. `palisade status` has the cause."),
+            "0: no lock is granted or renewed; of a standby that is as it should be. `palisade status` has the cause."),
     STANDBY(
             "palisade.standby",
             Meter.Type.GAUGE,
@@ -147,7 +146,7 @@ public enum ServerMetric {
             "seconds",
             null,
             "When the newest epoch of tokens began, in seconds since 1970.",
-            "A change without a restart: the store lost data or failed over. `palisade status` has the cause."),
+            "A change without a restart: this server took over, or the store lost data or failed over. `palisade status` has the cause."),
     TOKEN_AHEAD(
             "palisade.token.ahead",
             Meter.Type.GAUGE,

@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BooleanSupplier;
 
-/** Takes up a primary: connects, takes only a Redis that may keep locks, and sees to it that it has the functions. Belongs to the loop. */
+/** Takes up a primary: connects, takes only a Redis that may keep locks, and loads the function library where it is missing. Belongs to the loop. */
 final class Greeter {
     private final StoreUri uri;
     private final Dialer dialer;

@@ -22,7 +22,7 @@ final class LogWords {
     static final String APPEND = "palisade_log_append";
     static final String APPEND_FREEING = "palisade_log_append_freeing";
 
-    /** In place of init, which says nothing of a log that lacks records: a server of before sends the same number of words. */
+    /** In place of init, which says nothing of a log that lacks records: a server of an earlier release sends the same number of words. */
     private static final byte[] DAMAGED = Call.bytes("2");
 
     private LogWords() {}

@@ -157,7 +157,7 @@ public final class RedisLog implements FencedLog {
             throw unusable(LogWords.text(answer, 1));
         }
         if (moves && LogWords.hasNothingOfFunctions(answer)) {
-            throw unusable("has no locks of lock servers of an earlier release under the keys " + config.prefix()
+            throw unusable("has no locks of an earlier release under the keys " + config.prefix()
                     + ":*; name their prefix with --store-prefix, or leave out --from-functions");
         }
     }

@@ -98,10 +98,8 @@ function log(log) {
 function epochs(store) {
   return html('section', {},
       html('h3', {}, 'Epochs of the tokens'),
-      html('p', {class: 'note'}, `${count(store.epochs.length, 'counter')} of ${store.domains} met since the start. `
-          + 'An epoch begins where the line of tokens was broken.'),
+      html('p', {class: 'note'}, 'An epoch begins where the line of tokens was broken.'),
       store.epochs.map(epoch => html('div', {class: 'card'}, facts([
-        ['Domain', String(epoch.domain)],
         ['Began', moment(epoch.beganAtEpochMillis)],
         ['Because', epoch.why],
         ['Tokens above', epoch.baseToken],

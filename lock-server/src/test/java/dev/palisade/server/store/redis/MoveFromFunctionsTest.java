@@ -212,7 +212,7 @@ class MoveFromFunctionsTest {
     void aPrefixWithoutLocksIsRefused() {
         assertThatThrownBy(() -> open(RedisLogConfig.Start.FROM_FUNCTIONS, "other"))
                 .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining("has no locks of lock servers of an earlier release under the keys other:*");
+                .hasMessageContaining("has no locks of an earlier release under the keys other:*");
         assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'other:*')", "0"))
                 .isEqualTo("0");
     }

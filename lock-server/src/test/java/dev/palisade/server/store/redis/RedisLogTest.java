@@ -238,7 +238,7 @@ class RedisLogTest {
         redis.ask("SET", key, "1");
         assertThatThrownBy(() -> logs.open("b:1"))
                 .isInstanceOf(StoreUnusable.class)
-                .hasMessageContaining("has locks of lock servers of an earlier release")
+                .hasMessageContaining("has locks of an earlier release")
                 .hasMessageContaining("delete that key");
         assertThatThrownBy(() -> log.claim(past(0, 1)))
                 .isInstanceOf(LogFailure.class)
@@ -418,7 +418,8 @@ class RedisLogTest {
                 log.sync(64);
             }
         }
-        assertThat(Long.parseLong(redis.ask("MEMORY", "USAGE", BATCHES, "SAMPLES", "0"))).isLessThan(15_000_000);
+        assertThat(Long.parseLong(redis.ask("MEMORY", "USAGE", BATCHES, "SAMPLES", "0")))
+                .isLessThan(15_000_000);
         log.endClaim();
         claimed = (Claimed) log.claim(Past.NONE);
         assertThat(records()).containsOnlyKeys(idle, hot).containsEntry(idle, "idle");
