@@ -37,6 +37,9 @@ final class LogOwner {
 
     private long tokens;
     private long appendedMillis;
+    /** When an empty batch was last tried, while only locks are freed: under load there is always a newer batch of another kind. */
+    private long probedMillis;
+
     private long notBeforeMillis = Long.MIN_VALUE;
     private String why = "it has not claimed the log yet";
     private String activeAddress = "";
@@ -106,7 +109,9 @@ final class LogOwner {
         if (millis.getAsLong() >= notBeforeMillis) {
             run(machine.tick(state, millis.getAsLong()));
         }
-        if (state.phase() == Ownership.Phase.FREEING && isIdle()) {
+        long now = millis.getAsLong();
+        if (state.phase() == Ownership.Phase.FREEING && flying.isEmpty() && now - probedMillis >= IDLE_MILLIS) {
+            probedMillis = now;
             probe();
         }
         return state.isServing();
@@ -187,6 +192,7 @@ final class LogOwner {
     }
 
     private void serve(boolean freeing) {
+        probedMillis = millis.getAsLong();
         log.frees(freeing);
         duties.serve(claimed(), freeing);
     }

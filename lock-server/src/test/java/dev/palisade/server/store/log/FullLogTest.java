@@ -1,0 +1,30 @@
+package dev.palisade.server.store.log;
+
+import static dev.palisade.server.store.log.Asking.acquire;
+import static dev.palisade.server.store.log.Asking.name;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Describe;
+import dev.palisade.server.store.log.SharedServers.Server;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** A log that refused records for longer than the store's timeout. */
+class FullLogTest {
+    @Test
+    void locksAreGrantedAgainUnderSteadyLoad() {
+        SharedServers servers = new SharedServers();
+        Server a = servers.server("a:7400");
+        a.store.takeTurn();
+        servers.log.full(true);
+        var unused = a.ask(acquire("l", 1, 1, Duration.ZERO));
+        a.live(3_000);
+        servers.log.full(false);
+        for (int i = 0; i < 10; i++) {
+            a.live(50);
+            a.answer(new Describe(name("l")));
+        }
+        assertThat(a.answer(acquire("l", 1, 2, Duration.ZERO))).isInstanceOf(Answer.Granted.class);
+    }
+}
