@@ -303,7 +303,11 @@ final class LogOwner {
             state = appended.next();
             run(machine.loaded(state));
         } catch (LogFailure e) {
-            failed(e);
+            boolean frees = e.kind() == AppendFailure.REFUSED && state.refusal() == Ownership.Refusal.NONE;
+            failed(frees ? e : LogFailure.unknown(e.line()));
+            if (frees) {
+                load(); // Once more, on the way that is open to what frees locks.
+            }
         } catch (StoreUnusable e) {
             LOG.error("the log cannot be used: {}; trying again every {} ms", e.getMessage(), UNUSABLE_MILLIS);
             why = String.valueOf(e.getMessage());

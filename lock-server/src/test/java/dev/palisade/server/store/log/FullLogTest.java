@@ -2,10 +2,12 @@ package dev.palisade.server.store.log;
 
 import static dev.palisade.server.store.log.Asking.acquire;
 import static dev.palisade.server.store.log.Asking.name;
+import static dev.palisade.server.store.log.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.Grant;
 import dev.palisade.server.store.log.SharedServers.Server;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -26,5 +28,21 @@ class FullLogTest {
             a.answer(new Describe(name("l")));
         }
         assertThat(a.answer(acquire("l", 1, 2, Duration.ZERO))).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
+    void aServerThatTakesOverAFullLogFreesLocksAndGrantsThemAgain() {
+        SharedServers servers = new SharedServers();
+        Server a = servers.server("a:7400");
+        a.store.takeTurn();
+        Grant held = ((Answer.Granted) a.answer(acquire("l", 1, 1, Duration.ZERO))).grant();
+        Server b = servers.server("b:7400");
+        b.store.takeTurn();
+        servers.log.full(true);
+        b.live(3_000); // The first server is paused.
+        assertThat(b.answer(release(name("l"), held))).isInstanceOf(Answer.Released.class);
+        servers.log.full(false);
+        b.live(1_000);
+        assertThat(b.answer(acquire("l", 1, 2, Duration.ZERO))).isInstanceOf(Answer.Granted.class);
     }
 }
