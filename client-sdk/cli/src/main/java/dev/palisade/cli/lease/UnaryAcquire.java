@@ -16,6 +16,7 @@ import dev.palisade.proto.v1.LeaveRequest;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One acquire by unary calls, repeated until a server decides. A server that replies without a decision, for instance because it stops,
@@ -26,7 +27,7 @@ import java.util.concurrent.TimeUnit;
  * long as for the lock. For one thread.
  */
 final class UnaryAcquire {
-    private static final long RETRY_MILLIS = 200;
+    static final long RETRY_MILLIS = 200;
 
     private final LockServers servers;
     private final AcquireRequest asked;
@@ -39,6 +40,8 @@ final class UnaryAcquire {
     private boolean pending;
 
     private long firstSentNanos;
+    /** By a server that could not decide at that time. */
+    private @Nullable Failed rejected;
 
     /** @param asked without a session */
     UnaryAcquire(LockServers servers, AcquireRequest asked) {
@@ -69,10 +72,13 @@ final class UnaryAcquire {
             try {
                 reply = send(sentNanos);
             } catch (Failed e) {
+                if (!e.reason().isEmpty()) {
+                    rejected = e;
+                }
                 if (e.exitCode() != ExitCodes.NO_ANSWER
                         || elapsedMillis()
                                 >= asked.getWaitMillis() + servers.timeout().toMillis()) {
-                    throw withdrawn(e);
+                    throw withdrawn(saying(e));
                 }
                 prepareRepetition(e);
                 continue;
@@ -133,8 +139,18 @@ final class UnaryAcquire {
                 return asked;
             });
         } catch (Failed e) {
-            throw withdrawn(e);
+            throw withdrawn(saying(e));
         }
+    }
+
+    /** The last attempt may have had a moment only: what a server said before is more than that it timed out. */
+    private Failed saying(Failed failure) {
+        Failed earlier = rejected;
+        return earlier != null
+                        && failure.exitCode() == ExitCodes.NO_ANSWER
+                        && failure.reason().isEmpty()
+                ? earlier
+                : failure;
     }
 
     /** One call, or several. */

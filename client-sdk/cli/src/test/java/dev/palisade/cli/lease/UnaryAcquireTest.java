@@ -12,6 +12,7 @@ import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.AcquireRequest;
 import io.grpc.InsecureChannelCredentials;
+import io.grpc.Status;
 import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -209,5 +210,18 @@ class UnaryAcquireTest {
                 .isThrownBy(() -> acquire(Duration.ZERO, Duration.ofMinutes(1)))
                 .withMessage("the lock server does not know --at-least-for; upgrade it, or leave it out");
         assertThat(locks.calls()).containsExactly("acquire 1", "leave 1");
+    }
+
+    @Test
+    void aServerThatCouldNotDecideIsQuotedWhenTheTimeIsOver() {
+        Rejection recovering = new Rejection(Reason.RECOVERING, "no new grant for 9000 ms");
+        for (long paused = 0; paused < Duration.ofSeconds(20).toMillis(); paused += UnaryAcquire.RETRY_MILLIS) {
+            locks.next(recovering);
+        }
+        locks.next(Status.DEADLINE_EXCEEDED); // The last call had no time left.
+        assertThatExceptionOfType(Failed.class)
+                .isThrownBy(() -> acquire(Duration.ZERO))
+                .withMessageContaining("RECOVERING: no new grant for 9000 ms")
+                .satisfies(failed -> assertThat(failed.reason()).isEqualTo("RECOVERING"));
     }
 }
