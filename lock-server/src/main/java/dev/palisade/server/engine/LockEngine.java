@@ -642,7 +642,11 @@ public final class LockEngine implements LockStore.Listener {
             if (failure != null) {
                 return refused(failure);
             }
-            outage.answered();
+            if (answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.STORE_UNAVAILABLE) {
+                outage.refused(refused.rejection().message());
+            } else {
+                outage.answered();
+            }
             return answer;
         });
     }

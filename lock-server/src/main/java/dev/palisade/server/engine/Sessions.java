@@ -295,7 +295,7 @@ final class Sessions {
         RequestId request = new RequestId(session.id(), waiting.requestNumber());
         return freesNothing
                 ? KEPT
-                : insist(new Leave(waiting.lock(), request, session.gen(), session.endCause()), during);
+                : insist(session, new Leave(waiting.lock(), request, session.gen(), session.endCause()), during);
     }
 
     /** Frees one lease, unless its client wants leases kept: also one that the stream got when the rest was freed already. */
@@ -308,7 +308,7 @@ final class Sessions {
             return KEPT;
         }
         lastFrames.put(grant, session);
-        return insist(new Abandon(lock, grant, session.gen(), session.endCause()), during)
+        return insist(session, new Abandon(lock, grant, session.gen(), session.endCause()), during)
                 .thenApply(answer -> {
                     if (answer instanceof Answer.Abandoned abandoned && !abandoned.ended()) {
                         usage.moved(grant);
@@ -334,13 +334,18 @@ final class Sessions {
     }
 
     /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
-    private CompletionStage<Answer> insist(Command command, long during) {
+    private CompletionStage<Answer> insist(Session session, Command command, long during) {
         if (tenure.get() != during) {
             return KEPT;
         }
         return store.execute(command).exceptionally(failure -> {
+            Session newer = newest.get(session.id());
+            if (newer != null && newer != session && newer.isConnected()) {
+                return new Answer.Abandoned(
+                        false); // Its client is back, and could not take over what it had while the store was away.
+            }
             timer.after(Math.max(1_000, config.graceMillis()), () -> {
-                var unused = insist(command, during);
+                var unused = insist(session, command, during);
             });
             return new Answer.Abandoned(true); // Sooner or later.
         });
