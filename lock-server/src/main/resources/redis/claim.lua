@@ -78,9 +78,9 @@ local function executed_last(last, writer, seq, id)
 end
 
 -- Whether the log lost nothing since its last append, as far as this process and the candidate can tell.
-local function is_whole(head, last, id, past, init)
+local function is_whole(head, last, id, past, init, wait)
   if not head then
-    return init and not last and past.term == 0
+    return init and not last and past.term == 0 and not (wait and wait.term > 0)
   end
   local only_reloaded = not last and head.instance == id
   return (executed_last(last, head.writer, head.seq, id) or only_reloaded)
@@ -178,7 +178,7 @@ redis.register_function({
     if init and of_functions(keys) == 'mark' then
       init = false -- There were locks here, and their holders come back first.
     end
-    local whole = args[5] ~= '2' and is_complete and is_whole(head, last, id, past, init)
+    local whole = args[5] ~= '2' and is_complete and is_whole(head, last, id, past, init, settling[key])
     local mine = is_mine(head, last, past, server, whole)
     if not is_complete then
       found = position_of(nil) -- Nothing of it is sure to be there.
@@ -207,7 +207,8 @@ redis.register_function({
     if wrong_batches then
       return { 'unusable', wrong_batches }
     end
-    local recovering = head and head.recovering > now and head.recovering or 0
+    -- No later than a window that begins now: the clock was set back.
+    local recovering = head and head.recovering > now and math.min(head.recovering, now + recovery) or 0
     if not mine and not whole then
       recovering = math.max(recovering, now + recovery)
     end

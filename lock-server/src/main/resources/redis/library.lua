@@ -6,6 +6,8 @@
 -- has written, and a head that has moved says that the whole batch is stored.
 
 -- Rises with every change. A newer library answers the calls of the one before, as long as FORMAT is the same.
-local VERSION = 14
+local VERSION = 15
 -- Of the keys. A head with another one is of another release.
 local FORMAT = 2
+-- The largest fencing token. A log whose count is there grants nothing any more: somebody else wrote it.
+local TOKEN_MAX = 9007199254740991

@@ -121,17 +121,17 @@ local FROM_FUNCTIONS = {
 
 -- Head, count of tokens as text, and why the keys cannot be used, if so.
 local function read_log(keys)
+  local head, unusable = read_head(keys[1])
   local kept, key = of_functions(keys)
-  local remedy = FROM_FUNCTIONS[kept]
+  local remedy = not unusable and FROM_FUNCTIONS[kept]
   if remedy then
     return nil, nil, 'has locks of an earlier release (' .. key .. '); ' .. remedy
       .. ', or use another --store-prefix'
   end
-  local head, unusable = read_head(keys[1])
   local tokens = redis.pcall('GET', keys[2]) or '0'
   if not unusable and type(tokens) ~= 'string' then
     unusable = wrong(keys[2], 'count of tokens', 'a ' .. kind_of(keys[2]))
-  elseif not unusable and not as_whole_number(tokens) then
+  elseif not unusable and (as_whole_number(tokens) or TOKEN_MAX) >= TOKEN_MAX then
     unusable = wrong(keys[2], 'count of tokens', quoted(tokens))
   end
   return head, tokens, unusable

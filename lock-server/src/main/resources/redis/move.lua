@@ -9,9 +9,10 @@ local function epoch_record(key)
   return record, flat.err ~= nil
 end
 
--- A count of tokens that was written as one, else 0.
+-- A count of tokens that was written as one, else 0: the functions began above everything that they knew, too.
 local function count_of(text)
-  return type(text) == 'string' and as_whole_number(text) or 0
+  local count = type(text) == 'string' and as_whole_number(text) or 0
+  return count < TOKEN_MAX and count or 0
 end
 
 -- function: move
@@ -52,7 +53,11 @@ end)
 
 local function clear(keys, args)
   local names_key, due, history = keys[1], keys[2], keys[3]
-  local names = redis.call('ZRANGEBYLEX', names_key, '-', '+', 'LIMIT', 0, args[2])
+  local names = redis.pcall('ZRANGEBYLEX', names_key, '-', '+', 'LIMIT', 0, args[2])
+  if names.err then
+    redis.call('UNLINK', names_key) -- Not theirs, or damaged.
+    names = {}
+  end
   for _, name in ipairs(names) do
     redis.call('UNLINK', args[1] .. name)
     redis.call('ZREM', names_key, name)

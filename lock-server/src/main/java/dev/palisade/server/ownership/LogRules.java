@@ -85,7 +85,8 @@ public class LogRules {
     private ClaimDecision granted(
             LogState log, ClaimRequest request, Position found, boolean mine, boolean whole, long nowMillis) {
         Head head = log.head();
-        long recovering = recoveringUntil(head, nowMillis);
+        // No later than a window that begins now: the clock was set back.
+        long recovering = Math.min(recoveringUntil(head, nowMillis), nowMillis + request.recoveryMillis());
         if (!mine && !whole) {
             recovering = Math.max(recovering, nowMillis + request.recoveryMillis());
         }
@@ -143,7 +144,8 @@ public class LogRules {
     boolean isWhole(LogState log, ClaimRequest request) {
         Head head = log.head();
         if (head == null) {
-            return request.init() && log.seen() == null && request.past().isNone();
+            boolean isKnown = log.settling() != null && log.settling().term() > 0;
+            return request.init() && log.seen() == null && request.past().isNone() && !isKnown;
         }
         boolean libraryReloaded = log.seen() == null && head.instance().equals(log.instance());
         return (log.executedLast() || libraryReloaded)

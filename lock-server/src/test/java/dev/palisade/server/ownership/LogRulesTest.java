@@ -32,6 +32,23 @@ class LogRulesTest {
     }
 
     @Test
+    void emptyLogIsNotNewWhileAServerThatKnowsItWaits() {
+        Past past = new Past(3, false, new Position(A, 7), Position.NONE, List.of());
+        assertThat(claim(request(A, past), 0)).isEqualTo(new Settling(1_000));
+        assertThat(claim(init(B), 800)).isEqualTo(new Settling(200));
+    }
+
+    @Test
+    void recoveryWindowIsNoLongerThanOneThatBeginsNow() {
+        claim(request(A, Past.NONE), 3_600_000);
+        claim(request(A, Past.NONE), 3_602_000);
+        append(A, 1, 3_602_000);
+        claim(request(B, Past.NONE), 0);
+        assertThat(((Claimed) claim(request(B, Past.NONE), 2_000)).recoveringUntilMillis())
+                .isEqualTo(12_000);
+    }
+
+    @Test
     void emptyLogWithoutInitSettlesAndRecovers() {
         assertThat(claim(request(A, Past.NONE), 0)).isEqualTo(new Settling(1_000));
         assertThat(claim(request(A, Past.NONE), 1_500)).isEqualTo(new Settling(500));

@@ -101,6 +101,11 @@ final class LogWords {
         return text(checked, 2).equals("mark");
     }
 
+    /** Whether there is a log, and nothing of theirs. */
+    static boolean hasLog(List<Object> checked) {
+        return text(checked, 2).equals("log");
+    }
+
     /** Whether they have never kept any there, and there is no log either. */
     static boolean hasNothingOfFunctions(List<Object> checked) {
         return text(checked, 2).equals("nothing");

@@ -45,7 +45,7 @@ final class MoveFromFunctions {
             }
         } catch (ExecutionException e) {
             throw new StoreUnusable("the locks of the earlier release cannot be moved from Redis "
-                    + config.link().uri() + " (" + Refusal.of(e).getMessage() + "); start again with --from-functions");
+                    + config.link().uri() + " (" + RedisLog.line(e) + "); start again with --from-functions");
         }
     }
 

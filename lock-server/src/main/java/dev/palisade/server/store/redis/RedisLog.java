@@ -149,6 +149,7 @@ public final class RedisLog implements FencedLog {
         boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
         List<Object> answer = check();
         boolean isMoved = LogWords.hasMarkOfFunctions(answer);
+        known = LogWords.hasLog(answer);
         if (moves && (isMoved || LogWords.hasLocksOfFunctions(answer))) {
             MoveFromFunctions.run(link, config, keys, isMoved, events);
             answer = check();
@@ -252,7 +253,7 @@ public final class RedisLog implements FencedLog {
         damaged = damaged && read instanceof ClaimReply.Settling;
         boolean first =
                 read instanceof ClaimReply.Claimed claimed && claimed.position().equals(Position.NONE) && isNew();
-        known |= !(read instanceof ClaimReply.Settling);
+        known = true;
         if (read instanceof ClaimReply.Held held) {
             tellOnce("standby", "active", held.address());
         } else if (read instanceof ClaimReply.Settling) {
@@ -639,7 +640,7 @@ public final class RedisLog implements FencedLog {
         return LogFailure.unknown("interrupted while Redis was asked");
     }
 
-    private static String line(Throwable failure) {
+    static String line(Throwable failure) {
         Throwable cause = failure instanceof ExecutionException ? failure.getCause() : failure;
         return String.valueOf(cause == null ? failure.getMessage() : cause.getMessage());
     }

@@ -187,6 +187,41 @@ class MoveFromFunctionsTest {
         assertThat(functions.acquire(new LockName("orders/8"))).contains("Granted");
     }
 
+    /** The functions ignore such a count, and so did their next epoch. */
+    @Test
+    void aCountThatNoTokenReachesIsIgnored() throws Exception {
+        redis.ask("SET", "p:{9}:token", "9007199254740995");
+        redis.ask("SET", "p:{10}:token", "9999999999999999");
+        redis.ask("SET", "p:{0}:log:token", "9999999999999999");
+        try (RedisLog log = move()) {
+            assertThat(claimed(log).tokens()).isBetween(token, token + (1L << 30));
+        }
+    }
+
+    @Test
+    void keysOfAnotherTypeAreDeletedLikeTheOthers() throws Exception {
+        redis.ask("SET", "p:{5}:names", "junk");
+        move().close();
+        assertThat(redis.ask("EXISTS", "p:{5}:names")).isEqualTo("0");
+    }
+
+    @Test
+    void aHeadThatSomebodyElseWroteIsNamedFirst() {
+        redis.ask("SET", "p:{0}:log:head", "junk");
+        assertThatThrownBy(this::move).hasMessageContaining("has a key p:{0}:log:head that is no hash but a string");
+        assertThat(functions.acquire(new LockName("orders/8"))).contains("Granted");
+    }
+
+    @Test
+    void theReasonOfAFailureIsTold() throws Exception {
+        open(RedisLogConfig.Start.CAREFUL, "other").close(); // The library is there.
+        redis.ask("CONFIG", "SET", "maxmemory", "1");
+        assertThatThrownBy(this::move)
+                .hasMessageContaining("has no memory for writes")
+                .hasMessageContaining("start again with --from-functions")
+                .hasMessageNotContaining("StoreFailure");
+    }
+
     @Test
     void theKeyThatIsInTheWayIsNamed() throws Exception {
         try (RedisLog log = move()) {

@@ -245,6 +245,32 @@ class RedisLogTest {
                 .hasMessageContaining("use another --store-prefix");
     }
 
+    /** The look at the start is one, too. The servers of this test have {@code --init}. */
+    @Test
+    void whatAServerSawOnceIsNoNewLogWhenItIsGone() throws Exception {
+        try (FencedLog other = logs.open("b:1")) {
+            redis.ask("FLUSHALL");
+            logs.set("a1", true);
+            assertThat(other.claim(Past.NONE)).isInstanceOf(ClaimReply.Settling.class);
+            logs.set("a2", true);
+            assertThat(other.claim(Past.NONE)).isInstanceOf(ClaimReply.Settling.class);
+        }
+    }
+
+    /** With it no lock would be granted any more, also after the key is restored. */
+    @Test
+    void aCountThatNoTokenReachesIsRefusedUntilItIsRestored() throws Exception {
+        log.sync(64);
+        redis.ask("SET", TOKENS, "9007199254740991");
+        assertThat(failure().line()).contains("the count of tokens is another one");
+        assertThatThrownBy(() -> log.claim(past(1, 0)))
+                .isInstanceOf(LogFailure.class)
+                .hasMessageContaining("has a key " + TOKENS + " that is no count of tokens but '9007199254740991'");
+        redis.ask("SET", TOKENS, "64");
+        assertThat(((Claimed) log.claim(past(1, 0))).mine()).isTrue();
+        log.sync(96);
+    }
+
     @Test
     void aLogOfAnotherReleaseIsRefused() {
         redis.ask("HSET", HEAD, "format", "3");
