@@ -1,0 +1,141 @@
+package dev.palisade.server.store.redis;
+
+import static dev.palisade.server.store.log.Asking.name;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Renew;
+import io.lettuce.core.cluster.SlotHash;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Two lock servers over one log, in a Cluster of three primaries. The one that has the log has a replica. */
+@Execution(ExecutionMode.CONCURRENT)
+class LogInClusterTest {
+    private static final int PRIMARIES = 3;
+    private static final Duration FAILOVER_MAX = Duration.ofSeconds(20);
+    private static final String SLOT = String.valueOf(SlotHash.getSlot("p:{0}:log:head"));
+
+    private final List<RedisProcess> nodes = new ArrayList<>();
+    private final List<SharedLogStore> servers = new ArrayList<>();
+    private RedisProcess first;
+    private RedisProcess replica;
+
+    @BeforeEach
+    void form() {
+        for (int i = 0; i <= PRIMARIES; i++) {
+            RedisProcess node = RedisProcess.start("cluster-enabled yes", "cluster-node-timeout 1000");
+            nodes.add(node);
+            node.ask("CLUSTER", "SET-CONFIG-EPOCH", String.valueOf(i + 1));
+            if (i < PRIMARIES) {
+                node.ask(
+                        "CLUSTER",
+                        "ADDSLOTSRANGE",
+                        String.valueOf(Route.SLOTS * i / PRIMARIES),
+                        String.valueOf(Route.SLOTS * (i + 1) / PRIMARIES - 1));
+            }
+        }
+        first = nodes.get(Integer.parseInt(SLOT) * PRIMARIES / Route.SLOTS);
+        replica = nodes.get(PRIMARIES);
+        for (RedisProcess other : nodes.subList(1, nodes.size())) {
+            nodes.get(0).ask("CLUSTER", "MEET", "127.0.0.1", String.valueOf(other.port()));
+        }
+        await().until(() -> nodes.stream()
+                .map(node -> node.ask("CLUSTER", "INFO"))
+                .allMatch(known ->
+                        known.contains("cluster_state:ok") && known.contains("cluster_known_nodes:" + nodes.size())));
+        replica.ask("CLUSTER", "REPLICATE", id(first));
+        await().until(() -> replica.info("master_link_status").equals("up"));
+    }
+
+    @AfterEach
+    void stop() {
+        servers.forEach(SharedLogStore::close);
+        nodes.forEach(RedisProcess::close);
+    }
+
+    private static String id(RedisProcess node) {
+        return node.ask("CLUSTER", "MYID");
+    }
+
+    private SharedLogStore server(String address, RedisLogConfig.Start start, boolean resumes) throws Exception {
+        SharedLogStore server = new SharedLogStore(
+                "redis-cluster://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:"
+                        + nodes.get(1).port(),
+                address,
+                start,
+                resumes);
+        servers.add(server);
+        return server;
+    }
+
+    private SharedLogStore active(boolean resumes) throws Exception {
+        SharedLogStore server = server("a:1", RedisLogConfig.Start.NEW, resumes);
+        await().until(server::isActive);
+        return server;
+    }
+
+    private static Renew renewal(Grant held) {
+        return new Renew(
+                name(Contender.HELD),
+                held.id(),
+                held.token(),
+                held.request().id().session());
+    }
+
+    /** Key by key, and a grant is asked for after each. */
+    private void migrate(RedisProcess from, RedisProcess to, Contender contender) {
+        to.ask("CLUSTER", "SETSLOT", SLOT, "IMPORTING", id(from));
+        from.ask("CLUSTER", "SETSLOT", SLOT, "MIGRATING", id(to));
+        for (String key :
+                from.ask("CLUSTER", "GETKEYSINSLOT", SLOT, "100").lines().toList()) {
+            contender.awaitAnswers();
+            from.ask("MIGRATE", to.host(), String.valueOf(to.port()), key, "0", "5000");
+        }
+        contender.awaitAnswers();
+        to.ask("CLUSTER", "SETSLOT", SLOT, "NODE", id(to));
+        from.ask("CLUSTER", "SETSLOT", SLOT, "NODE", id(to));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void leasesOutliveTheMigrationOfTheSlot(boolean resumes) throws Exception {
+        SharedLogStore a = active(resumes);
+        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, resumes);
+        Grant held = a.granted(Contender.HELD);
+        try (Contender contender = new Contender(a, b)) {
+            contender.awaitGrantOf(a);
+            RedisProcess to = nodes.get(0) == first ? nodes.get(1) : nodes.get(0);
+            migrate(first, to, contender);
+            contender.awaitGrant();
+            assertThat(first.ask("CLUSTER", "COUNTKEYSINSLOT", SLOT)).isEqualTo("0");
+            SharedLogStore now = a.isActive() ? a : b;
+            assertThat(now.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+        }
+    }
+
+    @Test
+    void memoryOutlivesTheNodeThatHadTheLog() throws Exception {
+        SharedLogStore a = active(true);
+        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, true);
+        Grant held = a.granted(Contender.HELD);
+        try (Contender contender = new Contender(a, b)) {
+            contender.awaitGrantOf(a);
+            first.kill9();
+            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            contender.awaitGrantOf(a);
+            assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+        }
+    }
+}

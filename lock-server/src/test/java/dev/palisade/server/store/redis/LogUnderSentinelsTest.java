@@ -1,0 +1,172 @@
+package dev.palisade.server.store.redis;
+
+import static dev.palisade.server.store.log.Asking.name;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.palisade.redis.RedisProcess;
+import dev.palisade.redis.RedisSetup;
+import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Renew;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/** Two lock servers over one log, in a primary with a replica and three Sentinels. */
+@Execution(ExecutionMode.CONCURRENT)
+class LogUnderSentinelsTest {
+    private static final boolean RESUME = true;
+    private static final boolean WAIT = false;
+    private static final Duration FAILOVER_MAX = Duration.ofSeconds(20);
+    private static final String HEAD = "p:{0}:log:head";
+    private static final String TOKENS = "p:{0}:log:token";
+
+    private final RedisProcess primary = RedisProcess.start();
+    private final RedisProcess replica = new RedisSetup().replicaOf(primary).start();
+    private final List<RedisProcess> sentinels = new ArrayList<>();
+    private final List<SharedLogStore> servers = new ArrayList<>();
+
+    @BeforeEach
+    void startSentinels() {
+        await().until(() -> replica.info("master_link_status").equals("up"));
+        for (int i = 0; i < 3; i++) {
+            sentinels.add(new RedisSetup()
+                    .sentinel("main", primary, 2)
+                    .config("sentinel down-after-milliseconds main 1000", "sentinel failover-timeout main 5000")
+                    .start());
+        }
+        await().atMost(FAILOVER_MAX)
+                .until(() -> sentinels.stream()
+                        .map(sentinel -> sentinel.ask("SENTINEL", "MASTER", "main"))
+                        .allMatch(
+                                known -> known.contains("num-slaves\n1") && known.contains("num-other-sentinels\n2")));
+    }
+
+    @AfterEach
+    void stop() {
+        servers.forEach(SharedLogStore::close);
+        sentinels.forEach(RedisProcess::close);
+        replica.close();
+        primary.close();
+    }
+
+    private SharedLogStore server(String address, RedisLogConfig.Start start, boolean resumes) throws Exception {
+        String uri = "redis-sentinel://"
+                + sentinels.stream()
+                        .map(sentinel -> "127.0.0.1:" + sentinel.port())
+                        .collect(Collectors.joining(","))
+                + "#main";
+        SharedLogStore server = new SharedLogStore(uri, address, start, resumes);
+        servers.add(server);
+        return server;
+    }
+
+    /** The first one, of a new log. */
+    private SharedLogStore active(boolean resumes) throws Exception {
+        SharedLogStore server = server("a:1", RedisLogConfig.Start.NEW, resumes);
+        await().until(server::isActive);
+        return server;
+    }
+
+    private static Renew renewal(Grant held) {
+        return new Renew(
+                name(Contender.HELD),
+                held.id(),
+                held.token(),
+                held.request().id().session());
+    }
+
+    /** Of all that is stored from now on, the replica gets nothing. */
+    private void stopReplication() {
+        replica.ask("REPLICAOF", "127.0.0.1", "1");
+    }
+
+    @Test
+    void memoryOutlivesAFailoverToAReplicaThatLagged() throws Exception {
+        SharedLogStore a = active(RESUME);
+        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, RESUME);
+        stopReplication();
+        Grant held = a.granted(Contender.HELD);
+        try (Contender contender = new Contender(a, b)) {
+            contender.awaitGrantOf(a);
+            primary.kill9();
+            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            contender.awaitGrantOf(a);
+            assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+        }
+    }
+
+    @Test
+    void afterAFailoverToAReplicaThatLaggedHoldersComeFirst() throws Exception {
+        SharedLogStore a = active(WAIT);
+        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, WAIT);
+        stopReplication();
+        Grant held = a.granted(Contender.HELD);
+        try (Contender contender = new Contender(a, b)) {
+            contender.awaitGrantOf(a);
+            primary.kill9();
+            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            await().atMost(FAILOVER_MAX)
+                    .until(() -> a.ask(new Reclaim(name(Contender.HELD), held.request(), held.token()))
+                            instanceof Answer.Resumed);
+            long granted = contender.awaitGrantOf(a);
+            assertThat(granted)
+                    .as("when the grace is over")
+                    .isGreaterThanOrEqualTo(Long.parseLong(replica.ask("HGET", HEAD, "recovering")));
+            assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+        }
+    }
+
+    @Test
+    void aFormerPrimaryThatWakesUpStoresNothing() throws Exception {
+        SharedLogStore a = active(RESUME);
+        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, RESUME);
+        Grant held = a.granted(Contender.HELD);
+        try (Contender contender = new Contender(a, b)) {
+            contender.awaitGrantOf(a);
+            primary.freeze();
+            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            contender.awaitGrantOf(a);
+            long newer = contender.newestToken();
+            primary.thaw();
+            // It says for a while that it is the primary, and takes writes.
+            List<Long> counts = new ArrayList<>();
+            await().atMost(FAILOVER_MAX).until(() -> {
+                long count = Long.parseLong(primary.ask("GET", TOKENS));
+                if (primary.info("role").equals("slave")) {
+                    return true;
+                }
+                counts.add(count);
+                assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+                return false;
+            });
+            contender.awaitGrantOf(a);
+            assertThat(counts).isNotEmpty().allMatch(count -> count < newer);
+        }
+    }
+
+    /** At a deposed primary, its tokens would be above those of the successor's. */
+    @Test
+    void aMinorityOfTheSentinelsConfirmsNoTakeover() throws Exception {
+        SharedLogStore a = active(WAIT);
+        Grant held = a.granted(Contender.HELD);
+        SharedLogStore b = server("b:1", RedisLogConfig.Start.NEW, WAIT);
+        await().until(() -> b.events.stream().anyMatch(line -> line.contains("standby")));
+        sentinels.get(0).freeze();
+        sentinels.get(1).freeze();
+        a.close();
+        await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(3)).until(() -> !b.isActive());
+        sentinels.get(0).thaw();
+        sentinels.get(1).thaw();
+        await().atMost(FAILOVER_MAX).until(b::isActive);
+        assertThat(b.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+    }
+}
