@@ -48,6 +48,7 @@ import picocli.CommandLine.Spec;
 final class ServerCommand implements Callable<Integer> {
     private static final Pattern ADDRESS = Pattern.compile(
             "([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])");
+    private static final Duration CLAIM_DEFAULT = Duration.ofSeconds(2);
     private static final Duration CLAIM_MIN = Duration.ofSeconds(1);
     private static final Duration CLAIM_MAX = Duration.ofSeconds(10);
 
@@ -149,7 +150,7 @@ final class ServerCommand implements Callable<Integer> {
             converter = DurationOption.class,
             description = "With --store: how long a silent active server stays active. The same for all servers. "
                     + "Default: ${DEFAULT-VALUE}")
-    Duration claim = Duration.ofSeconds(2);
+    Duration claim = CLAIM_DEFAULT;
 
     @Option(
             names = "--after-loss",
@@ -329,6 +330,10 @@ final class ServerCommand implements Callable<Integer> {
                 claim.compareTo(CLAIM_MIN) >= 0 && claim.compareTo(CLAIM_MAX) <= 0,
                 "--claim",
                 "is " + DurationOption.text(claim) + "; use 1s to 10s");
+        check(
+                claim.equals(CLAIM_DEFAULT) || shared,
+                "--claim",
+                "is for a store in Redis; add --store, or leave it out");
         check(
                 !shared || advertise != null || (port != 0 && !isWildcard(host)),
                 "--advertise",

@@ -133,6 +133,7 @@ class CommandLineTest {
                             "" + taken.getLocalPort()),
                     Misuse.usage("--advertise is for a store in Redis", "server", "--advertise", "a:1"),
                     Misuse.usage("--claim is 900ms; use 1s to 10s", "server", "--claim", "900ms"),
+                    Misuse.usage("--claim is for a store in Redis", "server", "--claim", "3s"),
                     shared("--advertise is 'here'; use HOST:PORT", "--advertise", "here"),
                     shared("--advertise is 'a:65536'; use HOST:PORT", "--advertise", "a:65536"),
                     shared("[HOST]:PORT for IPv6, a PORT from 1 to 65535", "--advertise", "a:0"),
