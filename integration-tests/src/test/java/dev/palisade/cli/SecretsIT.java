@@ -171,7 +171,7 @@ class SecretsIT {
         String objectsJar = "resource-guard/objects/target/palisade-objects.jar";
         List<Child> failing = List.of(
                 start("server-help", withPassword, serverJar, "server", "--help"),
-                start("server-down", withPassword, serverJar, "server", "--port", "0"),
+                start("server-down", withPassword, serverJar, "server", "--port", "0", "--advertise", "localhost:7600"),
                 start("objects-down", withPassword, objectsJar, "--port", "0"));
         Service objects = Service.of(start("objects", Map.of(), objectsJar, "--port", "0", "--log-format", "json"));
         Service gateway = gateway(locks, ops);
