@@ -144,7 +144,6 @@ class SentinelsTest {
         }
     }
 
-    /** Its tokens would be above those of a primary that the majority has chosen elsewhere. */
     /**
      * From now on they know {@code redis} as the primary, by a configuration older than any that a failover made. First all
      * forget, or one that has not yet would tell the others of the newer one.
