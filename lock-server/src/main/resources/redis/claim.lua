@@ -207,8 +207,7 @@ redis.register_function({
     if wrong_batches then
       return { 'unusable', wrong_batches }
     end
-    -- No later than a window that begins now: the clock was set back.
-    local recovering = head and head.recovering > now and math.min(head.recovering, now + recovery) or 0
+    local recovering = head and head.recovering > now and head.recovering or 0
     if not mine and not whole then
       recovering = math.max(recovering, now + recovery)
     end

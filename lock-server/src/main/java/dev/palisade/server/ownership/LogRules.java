@@ -85,8 +85,7 @@ public class LogRules {
     private ClaimDecision granted(
             LogState log, ClaimRequest request, Position found, boolean mine, boolean whole, long nowMillis) {
         Head head = log.head();
-        // No later than a window that begins now: the clock was set back.
-        long recovering = Math.min(recoveringUntil(head, nowMillis), nowMillis + request.recoveryMillis());
+        long recovering = recoveringUntil(head, nowMillis);
         if (!mine && !whole) {
             recovering = Math.max(recovering, nowMillis + request.recoveryMillis());
         }
