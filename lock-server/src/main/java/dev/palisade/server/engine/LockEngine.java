@@ -237,7 +237,7 @@ public final class LockEngine implements LockStore.Listener {
                         } else if (answer instanceof Answer.Refused refused
                                 && session.holdsNoMore(grant)
                                 && !isReleased(refused)) {
-                            // Of an end that this server was told late, or never: the store was away.
+                            // The server learned of this end late, or never, because the store was unavailable.
                             sessions.lastFrames().put(grant, session);
                             lost.add(Lost.by(refused.rejection(), lease.lock(), grant));
                         }
