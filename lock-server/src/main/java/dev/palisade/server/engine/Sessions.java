@@ -308,13 +308,7 @@ final class Sessions {
             return KEPT;
         }
         lastFrames.put(grant, session);
-        return insist(session, new Abandon(lock, grant, session.gen(), session.endCause()), during)
-                .thenApply(answer -> {
-                    if (answer instanceof Answer.Abandoned abandoned && !abandoned.ended()) {
-                        usage.moved(grant);
-                    }
-                    return answer;
-                });
+        return insist(session, new Abandon(lock, grant, session.gen(), session.endCause()), during);
     }
 
     private void tell(String event, Session session, Object... more) {
@@ -333,21 +327,30 @@ final class Sessions {
         events.tell(event, pairs.toArray());
     }
 
+    /** A grant that was not ended is of a newer stream, perhaps at another server. */
+    private Answer answered(Command command, Answer answer) {
+        if (command instanceof Abandon abandon && answer instanceof Answer.Abandoned abandoned && !abandoned.ended()) {
+            usage.moved(abandon.grant());
+        }
+        return answer;
+    }
+
     /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
     private CompletionStage<Answer> insist(Session session, Command command, long during) {
         if (tenure.get() != during) {
             return KEPT;
         }
-        return store.execute(command).exceptionally(failure -> {
-            Session newer = newest.get(session.id());
-            if (newer != null && newer != session && newer.isConnected()) {
-                return new Answer.Abandoned(
-                        false); // Its client is back, and could not take over what it had while the store was away.
-            }
-            timer.after(Math.max(1_000, config.graceMillis()), () -> {
-                var unused = insist(session, command, during);
-            });
-            return new Answer.Abandoned(true); // Sooner or later.
-        });
+        return store.execute(command)
+                .thenApply(answer -> answered(command, answer))
+                .exceptionally(failure -> {
+                    Session newer = newest.get(session.id());
+                    if (newer != null && newer != session && newer.isConnected()) {
+                        return new Answer.Abandoned(false); // Its client is back, and resumes what it holds.
+                    }
+                    timer.after(Math.max(1_000, config.graceMillis()), () -> {
+                        var unused = insist(session, command, during);
+                    });
+                    return new Answer.Abandoned(true); // Sooner or later.
+                });
     }
 }

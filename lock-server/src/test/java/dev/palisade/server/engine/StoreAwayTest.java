@@ -44,7 +44,7 @@ class StoreAwayTest {
             new byte[16]);
 
     private Session attach(long gen) {
-        return engine.attach(SESSION, gen, "me", false, new Deaf(), SessionHolder.ANYONE);
+        return engine.attach(SESSION, gen, "me", false, new Deaf(), new SessionHolder("web", 10));
     }
 
     private Grant heldBy(Session session) {
@@ -77,6 +77,17 @@ class StoreAwayTest {
         timePasses();
         assertThat(now(engine.resume(later, LOCK, held.id(), held.token(), Optional.empty())))
                 .isInstanceOf(Answer.Resumed.class);
+    }
+
+    @Test
+    void theLeaseOfAClientThatIsBackCountsForItsQuota() {
+        Session first = attach(1);
+        engine.counted("web", LOCK, heldBy(first));
+        store.fails(StoreFailure.unavailable("away"));
+        engine.detach(first, EndCause.CONNECTION_BROKE);
+        assertThat(attach(2).isConnected()).isTrue();
+        timePasses();
+        assertThat(engine.locksOf("web")).isEqualTo(1);
     }
 
     @Test
