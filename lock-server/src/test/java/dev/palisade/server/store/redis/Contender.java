@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Renew;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +35,12 @@ final class Contender implements AutoCloseable {
     private volatile boolean closed;
 
     private record Granted(SharedLogStore server, String lock, long token, long atMillis) {}
+
+    /** Of the lease of the lock that is held. */
+    static Renew renewal(Grant held) {
+        return new Renew(
+                name(HELD), held.id(), held.token(), held.request().id().session());
+    }
 
     Contender(SharedLogStore... servers) {
         this.servers = List.of(servers);

@@ -1,13 +1,11 @@
 package dev.palisade.server.store.redis;
 
-import static dev.palisade.server.store.log.Asking.name;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Grant;
-import dev.palisade.server.core.Renew;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -86,14 +84,6 @@ class LogInClusterTest {
         return server;
     }
 
-    private static Renew renewal(Grant held) {
-        return new Renew(
-                name(Contender.HELD),
-                held.id(),
-                held.token(),
-                held.request().id().session());
-    }
-
     /** Key by key, and a grant is asked for after each. */
     private void migrate(RedisProcess from, RedisProcess to, Contender contender) {
         to.ask("CLUSTER", "SETSLOT", SLOT, "IMPORTING", id(from));
@@ -121,7 +111,7 @@ class LogInClusterTest {
             contender.awaitGrant();
             assertThat(first.ask("CLUSTER", "COUNTKEYSINSLOT", SLOT)).isEqualTo("0");
             SharedLogStore now = a.isActive() ? a : b;
-            assertThat(now.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+            assertThat(now.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
         }
     }
 
@@ -135,7 +125,7 @@ class LogInClusterTest {
             first.kill9();
             await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
             contender.awaitGrantOf(a);
-            assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+            assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
         }
     }
 }

@@ -5,15 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
-import dev.palisade.redis.RedisSetup;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Reclaim;
-import dev.palisade.server.core.Renew;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -29,42 +26,25 @@ class LogUnderSentinelsTest {
     private static final String HEAD = "p:{0}:log:head";
     private static final String TOKENS = "p:{0}:log:token";
 
-    private final RedisProcess primary = RedisProcess.start();
-    private final RedisProcess replica = new RedisSetup().replicaOf(primary).start();
-    private final List<RedisProcess> sentinels = new ArrayList<>();
+    private final WatchedPrimary watched = new WatchedPrimary();
+    private final RedisProcess primary = watched.primary;
+    private final RedisProcess replica = watched.replica;
+    private final List<RedisProcess> sentinels = watched.sentinels;
     private final List<SharedLogStore> servers = new ArrayList<>();
 
     @BeforeEach
     void startSentinels() {
-        await().until(() -> replica.info("master_link_status").equals("up"));
-        for (int i = 0; i < 3; i++) {
-            sentinels.add(new RedisSetup()
-                    .sentinel("main", primary, 2)
-                    .config("sentinel down-after-milliseconds main 1000", "sentinel failover-timeout main 5000")
-                    .start());
-        }
-        await().atMost(FAILOVER_MAX)
-                .until(() -> sentinels.stream()
-                        .map(sentinel -> sentinel.ask("SENTINEL", "MASTER", "main"))
-                        .allMatch(
-                                known -> known.contains("num-slaves\n1") && known.contains("num-other-sentinels\n2")));
+        watched.start(FAILOVER_MAX);
     }
 
     @AfterEach
     void stop() {
         servers.forEach(SharedLogStore::close);
-        sentinels.forEach(RedisProcess::close);
-        replica.close();
-        primary.close();
+        watched.close();
     }
 
     private SharedLogStore server(String address, RedisLogConfig.Start start, boolean resumes) throws Exception {
-        String uri = "redis-sentinel://"
-                + sentinels.stream()
-                        .map(sentinel -> "127.0.0.1:" + sentinel.port())
-                        .collect(Collectors.joining(","))
-                + "#main";
-        SharedLogStore server = new SharedLogStore(uri, address, start, resumes);
+        SharedLogStore server = new SharedLogStore(watched.uri(), address, start, resumes);
         servers.add(server);
         return server;
     }
@@ -74,14 +54,6 @@ class LogUnderSentinelsTest {
         SharedLogStore server = server("a:1", RedisLogConfig.Start.NEW, resumes);
         await().until(server::isActive);
         return server;
-    }
-
-    private static Renew renewal(Grant held) {
-        return new Renew(
-                name(Contender.HELD),
-                held.id(),
-                held.token(),
-                held.request().id().session());
     }
 
     /** Of all that is stored from now on, the replica gets nothing. */
@@ -100,7 +72,7 @@ class LogUnderSentinelsTest {
             primary.kill9();
             await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
             contender.awaitGrantOf(a);
-            assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+            assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
         }
     }
 
@@ -121,7 +93,7 @@ class LogUnderSentinelsTest {
             assertThat(granted)
                     .as("when the grace is over")
                     .isGreaterThanOrEqualTo(Long.parseLong(replica.ask("HGET", HEAD, "recovering")));
-            assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+            assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
         }
     }
 
@@ -145,7 +117,7 @@ class LogUnderSentinelsTest {
                     return true;
                 }
                 counts.add(count);
-                assertThat(a.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+                assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
                 return false;
             });
             contender.awaitGrantOf(a);
@@ -167,6 +139,6 @@ class LogUnderSentinelsTest {
         sentinels.get(0).thaw();
         sentinels.get(1).thaw();
         await().atMost(FAILOVER_MAX).until(b::isActive);
-        assertThat(b.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
+        assertThat(b.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
     }
 }

@@ -7,11 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
-import dev.palisade.redis.RedisSetup;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,36 +20,24 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class SentinelsTest {
     private static final Duration FAILOVER_MAX = Duration.ofSeconds(60);
 
-    private final RedisProcess primary = RedisProcess.start();
-    private final RedisProcess replica = new RedisSetup().replicaOf(primary).start();
-    private final List<RedisProcess> sentinels = new ArrayList<>();
+    private final WatchedPrimary watched = new WatchedPrimary();
+    private final RedisProcess primary = watched.primary;
+    private final RedisProcess replica = watched.replica;
+    private final List<RedisProcess> sentinels = watched.sentinels;
 
     @BeforeEach
     void startSentinels() {
-        await().until(() -> replica.info("master_link_status").equals("up"));
-        for (int i = 0; i < 3; i++) {
-            sentinels.add(new RedisSetup()
-                    .sentinel("main", primary, 2)
-                    .config("sentinel down-after-milliseconds main 1000", "sentinel failover-timeout main 5000")
-                    .start());
-        }
-        await().atMost(FAILOVER_MAX)
-                .until(() -> sentinels.stream()
-                        .map(sentinel -> sentinel.ask("SENTINEL", "MASTER", "main"))
-                        .allMatch(
-                                known -> known.contains("num-slaves\n1") && known.contains("num-other-sentinels\n2")));
+        watched.start(FAILOVER_MAX);
     }
 
     @AfterEach
     void stop() {
-        sentinels.forEach(RedisProcess::close);
-        replica.close();
-        primary.close();
+        watched.close();
     }
 
     @Test
     void aKilledPrimaryIsFollowedToTheReplica() throws Exception {
-        try (RedisLink link = Linked.open(uri())) {
+        try (RedisLink link = Linked.open(watched.uri())) {
             get(add(link, "k"));
             assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + primary.port());
 
@@ -65,7 +50,7 @@ class SentinelsTest {
 
     @Test
     void aFrozenPrimaryIsFollowedToTheReplicaAndNotGoneBackTo() throws Exception {
-        try (RedisLink link = Linked.open(uri())) {
+        try (RedisLink link = Linked.open(watched.uri())) {
             get(add(link, "k"));
             primary.freeze();
             assertThat(failure(add(link, "k")).isOutcomeUnknown()).isTrue();
@@ -82,7 +67,7 @@ class SentinelsTest {
 
     @Test
     void aPrimaryThatStillAnswersIsLeftWhenTheSentinelsChooseAnother() throws Exception {
-        try (RedisLink link = Linked.open(uri())) {
+        try (RedisLink link = Linked.open(watched.uri())) {
             get(add(link, "k"));
             sentinels.get(0).ask("SENTINEL", "FAILOVER", "main");
             awaitLinkedTo(link, replica);
@@ -92,7 +77,7 @@ class SentinelsTest {
 
     @Test
     void whatAMajorityNamesIsGoneToWhileTheOldOneStillTakesWritesAndThoughItsConfigurationIsOlder() throws Exception {
-        try (RedisLink link = Linked.open(uri())) {
+        try (RedisLink link = Linked.open(watched.uri())) {
             sentinels.get(0).ask("SENTINEL", "FAILOVER", "main");
             awaitLinkedTo(link, replica);
             // A Sentinel waits for some rounds of its own before it makes a former primary a replica.
@@ -112,7 +97,7 @@ class SentinelsTest {
 
     @Test
     void oneSentinelWithAnOlderConfigurationIsNotBelieved() throws Exception {
-        try (RedisLink link = Linked.open(uri())) {
+        try (RedisLink link = Linked.open(watched.uri())) {
             sentinels.get(0).ask("SENTINEL", "FAILOVER", "main");
             awaitLinkedTo(link, replica);
             sentinels.get(0).kill9();
@@ -133,7 +118,7 @@ class SentinelsTest {
     void oneSentinelIsEnoughToStartAndNoneIsNeededToGoOn() throws Exception {
         sentinels.get(0).kill9();
         sentinels.get(1).freeze();
-        try (RedisLink link = Linked.open(uri())) {
+        try (RedisLink link = Linked.open(watched.uri())) {
             get(add(link, "k"));
             sentinels.get(1).thaw();
             sentinels.get(1).kill9();
@@ -152,14 +137,6 @@ class SentinelsTest {
         sentinels.forEach(sentinel -> sentinel.ask("SENTINEL", "REMOVE", "main"));
         sentinels.forEach(sentinel ->
                 sentinel.ask("SENTINEL", "MONITOR", "main", redis.host(), String.valueOf(redis.port()), "2"));
-    }
-
-    private String uri() {
-        return "redis-sentinel://"
-                + sentinels.stream()
-                        .map(sentinel -> "127.0.0.1:" + sentinel.port())
-                        .collect(Collectors.joining(","))
-                + "#main";
     }
 
     private static void awaitLinkedTo(RedisLink link, RedisProcess redis) {
