@@ -9,6 +9,7 @@ import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.Durability;
 import dev.palisade.server.store.embedded.EmbeddedConfig;
 import dev.palisade.server.store.embedded.EmbeddedStore;
+import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LoggedStore;
 import dev.palisade.server.store.log.LoggedStoreConfig;
 import dev.palisade.server.store.redis.Loop;
@@ -124,7 +125,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
             EventLog events,
             Consumer<String> fatal)
             throws StoreUnusable, InterruptedException {
-        RedisLog log = RedisLog.open(
+        FencedLog log = RedisLog.open(
                 new RedisLogConfig(
                         link,
                         config.storePrefix,

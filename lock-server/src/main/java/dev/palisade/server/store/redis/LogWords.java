@@ -6,6 +6,7 @@ import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimRequest;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
+import dev.palisade.server.store.log.BatchSpan;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -26,28 +27,6 @@ final class LogWords {
     private static final byte[] DAMAGED = Call.bytes("2");
 
     private LogWords() {}
-
-    /**
-     * Which batches a log holds.
-     *
-     * @param first number of the oldest
-     * @param next number of the one to come
-     * @param count of those between the two that are there; {@link #UNKNOWN} before the log was read
-     */
-    record Batches(long first, long next, long count) {
-        static final long UNKNOWN = -1;
-        static final Batches NONE = new Batches(1, 1, UNKNOWN);
-
-        Batches withCount(long known) {
-            return new Batches(first, next, known);
-        }
-
-        /** @param dropped how many of those that are there are before {@code from} */
-        Batches after(boolean stores, long from, long dropped) {
-            int more = stores ? 1 : 0;
-            return new Batches(from, next + more, count == UNKNOWN ? UNKNOWN : count + more - dropped);
-        }
-    }
 
     static List<byte[]> claim(ClaimRequest request, long claimMillis, long settleMillis) {
         List<byte[]> words = new ArrayList<>();
@@ -149,12 +128,13 @@ final class LogWords {
         return number(claimed, 14);
     }
 
-    static Batches batches(List<Object> claimed) {
-        return new Batches(number(claimed, 11), number(claimed, 12), number(claimed, 13));
+    static BatchSpan batches(List<Object> claimed) {
+        return new BatchSpan(number(claimed, 11), number(claimed, 12), number(claimed, 13));
     }
 
     /** @param batch empty for none */
-    static List<byte[]> append(AppendRequest request, long claimMillis, Batches before, Batches after, byte[] batch) {
+    static List<byte[]> append(
+            AppendRequest request, long claimMillis, BatchSpan before, BatchSpan after, byte[] batch) {
         List<byte[]> words = new ArrayList<>();
         words.add(Call.bytes(request.writer().toString()));
         words.add(number(request.seq()));

@@ -1,22 +1,16 @@
 package dev.palisade.server.store.redis;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.core.StoreStatus;
-import dev.palisade.server.ownership.AppendRequest;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimRequest;
-import dev.palisade.server.ownership.Past;
-import dev.palisade.server.ownership.Position;
-import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.BatchSpan;
+import dev.palisade.server.store.log.BatchStorage;
+import dev.palisade.server.store.log.BatchedLog;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
-import dev.palisade.server.store.log.format.Change;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -28,91 +22,31 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of records that several lock servers share in Redis. A batch is one call of one function, which stores it only for the log's
- * owner. After a call without a reply, the next claim locates the primary again. All but {@link #send} block; not for the thread of the
- * link.
+ * Keeps the batches of a shared log in Redis. A batch is one call of one function, which stores it only for the log's owner. After a call
+ * without a reply, the next claim locates the primary again.
  */
-public final class RedisLog implements FencedLog {
-    /** Batches that are read at one time. */
-    private static final int READS = 64;
-    /** Records handed over between two looks at the claim. */
-    private static final int RECORDS_PER_PROGRESS = 10_000;
-
+public final class RedisLog implements BatchStorage {
     private static final long CONFIRM_MILLIS = 500;
 
     private final RedisLogConfig config;
     private final RedisLink link;
-    private final RandomGenerator random;
     private final EventLog events;
-    private final String server;
     private final RedisLogKeys keys;
-    private WriterId writer = WriterId.NONE;
-    private long seq;
-    private long storedTokens;
-    private LogWords.Batches stored = LogWords.Batches.NONE;
-    /** Whether the next load has to find as many. */
-    private boolean comparesBatches;
-
-    private LogSpace space = new LogSpace();
-    private long generation = 1;
-    private long rewriting;
-    private long nextId = 1;
-    private long oldestId;
-    private boolean owned;
-    private boolean damaged;
-    private boolean begun;
-    /** Whether this server has seen a log here. */
-    private boolean known;
-
-    private boolean frees;
-    private RecordBatch batch = new RecordBatch();
-    /** When the batch was begun. */
-    private long batchFirstId = 1;
-    /** Batches that were sent and are not known to be stored, the oldest first. */
-    private final Deque<SentBatch> sent = new ArrayDeque<>();
-
-    private String lastTold = "";
     /** As it was when it was asked last; empty if there was no reply. */
     private volatile Optional<StoreStatus.SharedLog> status = Optional.empty();
 
     private final AtomicBoolean asksStatus = new AtomicBoolean();
     /** Of the last claim that was granted. */
     private @Nullable Reply granted;
+    /** Connected when it was. */
+    private long replicas;
     /** Of a call after which the primary has to be located again. */
     private volatile @Nullable Reply suspected;
 
-    private static final class SentBatch {
-        final AppendRequest request;
-        final RecordBatch records;
-        final long firstId;
-        final byte[] bytes;
-        final LogWords.Batches before;
-        final LogWords.Batches after;
-        /** Set by the thread of the link. */
-        volatile boolean stored;
-
-        SentBatch(
-                AppendRequest request,
-                RecordBatch records,
-                long firstId,
-                byte[] bytes,
-                LogWords.Batches before,
-                LogWords.Batches after) {
-            this.request = request;
-            this.records = records;
-            this.firstId = firstId;
-            this.bytes = bytes;
-            this.before = before;
-            this.after = after;
-        }
-    }
-
-    private RedisLog(RedisLogConfig config, RedisLink link, RandomGenerator random, EventLog events) {
+    private RedisLog(RedisLogConfig config, RedisLink link, EventLog events) {
         this.config = config;
         this.link = link;
-        this.random = random;
         this.events = events;
-        this.server = freshId().toString();
         this.keys = new RedisLogKeys(config.prefix());
     }
 
@@ -123,21 +57,23 @@ public final class RedisLog implements FencedLog {
      * @param random of good quality: owners are compared by what it draws
      * @throws StoreUnusable if Redis cannot be reached, may not be used, or has keys that are not this log's
      */
-    public static RedisLog open(RedisLogConfig config, Loop loop, RandomGenerator random, EventLog events)
+    public static FencedLog open(RedisLogConfig config, Loop loop, RandomGenerator random, EventLog events)
             throws StoreUnusable, InterruptedException {
         return open(config, Library.load(), loop, random, events);
     }
 
-    static RedisLog open(
+    static FencedLog open(
             RedisLogConfig config, FunctionLibrary library, Loop loop, RandomGenerator random, EventLog events)
             throws StoreUnusable, InterruptedException {
         RedisLink link = RedisLink.open(config.link(), library, loop, events);
-        RedisLog log = new RedisLog(config, link, random, events);
+        RedisLog log = new RedisLog(config, link, events);
         boolean opened = false;
         try {
-            log.refuseUnusable();
+            boolean isKnown = log.refuseUnusable();
+            boolean init = config.start() == RedisLogConfig.Start.NEW && !isKnown;
             opened = true;
-            return log;
+            return new BatchedLog(
+                    log, new BatchedLog.Candidate(config.address(), init, config.recoveryMillis()), random, events);
         } finally {
             if (!opened) {
                 log.close();
@@ -145,11 +81,12 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    private void refuseUnusable() throws StoreUnusable, InterruptedException {
+    /** Returns whether there is a log already. */
+    private boolean refuseUnusable() throws StoreUnusable, InterruptedException {
         boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
         List<Object> answer = check();
         boolean isMoved = LogWords.hasMarkOfFunctions(answer);
-        known = LogWords.hasLog(answer);
+        boolean isKnown = LogWords.hasLog(answer);
         if (moves && (isMoved || LogWords.hasLocksOfFunctions(answer))) {
             MoveFromFunctions.run(link, config, keys, isMoved, events);
             answer = check();
@@ -161,6 +98,7 @@ public final class RedisLog implements FencedLog {
             throw unusable("has no locks of an earlier release under the keys " + config.prefix()
                     + ":*; name their prefix with --store-prefix, or leave out --from-functions");
         }
+        return isKnown;
     }
 
     private List<Object> check() throws StoreUnusable {
@@ -171,32 +109,24 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    private StoreUri uri() {
-        return config.link().uri();
-    }
-
-    /** What was seen once and is gone was lost: a standby that was started with {@code --init} takes no loss for a new log. */
-    private boolean isNew() {
-        return config.start() == RedisLogConfig.Start.NEW && !known;
-    }
-
-    private WriterId freshId() {
-        return new WriterId(random.nextLong(), random.nextLong());
-    }
-
     @Override
     public String kind() {
         return "redis";
     }
 
     @Override
-    public String where() {
-        return uri() + ", keys " + config.prefix() + ":*";
+    public String name() {
+        return "Redis " + config.link().uri();
     }
 
     @Override
-    public boolean isShared() {
-        return true;
+    public String path() {
+        return "keys " + config.prefix() + ":*";
+    }
+
+    @Override
+    public String pathOf(long generation, long number) {
+        return "field " + number + " in " + keys.batches(generation);
     }
 
     /** The last reply; each call asks Redis again. */
@@ -211,124 +141,58 @@ public final class RedisLog implements FencedLog {
         return status;
     }
 
-    @Override
-    public void damaged() throws LogFailure {
-        damaged = true;
-        stored = stored.withCount(LogWords.Batches.UNKNOWN);
-        forget();
-        endClaim();
-        String line = "Redis " + uri() + " has lost records of the log under " + keys.head()
-                + "; leases of unknown locks are restored by their clients within the recovery window";
-        events.tell("store_warning", "message", line);
-        throw LogFailure.unknown(line);
-    }
-
     private StoreUnusable unusable(String what) {
-        return new StoreUnusable("Redis " + uri() + " " + what);
-    }
-
-    @Override
-    public boolean isBegun() {
-        return begun;
+        return new StoreUnusable(name() + " " + what);
     }
 
     // ---- claims
 
     @Override
-    public ClaimReply claim(Past past) throws LogFailure {
+    public Claim claim(ClaimRequest request) throws StoreUnusable, LogFailure {
         locate();
-        ClaimRequest request = new ClaimRequest(
-                freshId(), past, server, config.address(), !owned, isNew(), damaged, config.recoveryMillis());
         Reply reply = link.call(
                 LogWords.CLAIM, keys.shared(), LogWords.claim(request, config.claimMillis(), config.settleMillis()));
         List<Object> answer = await(reply);
         ClaimReply read = LogWords.reply(request, answer);
         if (read == null) {
-            String line = "Redis " + uri() + " " + LogWords.text(answer, 1);
-            if (isNews(line)) {
-                events.warn("log_unusable", "message", line);
-            }
-            throw LogFailure.unknown(line);
+            throw unusable(LogWords.text(answer, 1));
         }
-        damaged = damaged && read instanceof ClaimReply.Settling;
-        boolean first =
-                read instanceof ClaimReply.Claimed claimed && claimed.position().equals(Position.NONE) && isNew();
-        known = true;
-        if (read instanceof ClaimReply.Held held) {
-            tellOnce("standby", "active", held.address());
-        } else if (read instanceof ClaimReply.Settling) {
-            tellOnce("log_settles");
-        } else if (read instanceof ClaimReply.Claimed claimed) {
-            if (!claimed.mine()) {
-                forget(); // Batches of a memory that counts no more.
-                stored = LogWords.batches(answer);
-                comparesBatches = claimed.whole();
-                if (!claimed.whole()) {
-                    stored = stored.withCount(LogWords.Batches.UNKNOWN);
-                }
-                space = new LogSpace(); // Nothing is dropped before the log was read.
-                oldestId = 0;
-            }
-            generation = LogWords.generation(answer);
-            rewriting = LogWords.rewriting(answer);
-            if (!claimed.mine() && !first) {
-                refuseUnconfirmed(reply, claimed);
-            }
-            if (!claimed.mine() && LogWords.replicas(answer) > 0) {
-                confirm(reply);
-            }
-            granted = reply;
-            owns(claimed);
-            tell(claimed);
+        if (!(read instanceof ClaimReply.Claimed)) {
+            return new Claim(read, new BatchSpan(1, 1, 0), 0, 0);
         }
-        return read;
+        granted = reply;
+        replicas = LogWords.replicas(answer);
+        return new Claim(read, LogWords.batches(answer), LogWords.generation(answer), LogWords.rewriting(answer));
     }
 
-    /** A takeover begins an epoch of tokens: at a deposed primary these would be above the tokens of its successor. */
-    private void refuseUnconfirmed(Reply claim, ClaimReply.Claimed claimed) throws LogFailure {
+    /**
+     * A takeover begins an epoch of tokens: at a deposed primary these would be above the tokens of its successor. One that a replica knows
+     * is not undone by that replica's promotion.
+     */
+    @Override
+    public Optional<String> doubt(ClaimReply.Claimed claimed, boolean isFirst) throws LogFailure {
+        Reply claim = granted;
+        if (claimed.mine() || claim == null) {
+            return Optional.empty();
+        }
+        if (!isFirst && !isStillPrimary(claim)) {
+            return Optional.of("may not be the primary any more: too few of those that know confirm it;"
+                    + " see that a majority of them can be reached");
+        }
+        if (replicas > 0) {
+            confirm(claim);
+        }
+        return Optional.empty();
+    }
+
+    private boolean isStillPrimary(Reply claim) throws LogFailure {
         try {
-            if (link.isStillPrimary(claim).get()) {
-                return;
-            }
+            return link.isStillPrimary(claim).get();
         } catch (ExecutionException e) {
             throw LogFailure.unknown(line(e));
         } catch (InterruptedException e) {
             throw interrupted();
         }
-        writer = claimed.writer();
-        seq = 0;
-        storedTokens = claimed.tokens();
-        endClaim(); // Another lock server may be able to ask the others.
-        throw LogFailure.unknown(
-                "Redis " + uri()
-                        + " may not be the primary any more: too few of those that know confirm it; see that a majority of them can be reached");
-    }
-
-    private void tell(ClaimReply.Claimed claimed) {
-        lastTold = "";
-        events.tell(
-                "log_claimed",
-                "term",
-                claimed.term(),
-                "memory",
-                claimed.mine() ? "kept" : "loaded",
-                "lost",
-                claimed.whole() ? "nothing" : "unknown",
-                "recovering_ms",
-                Math.max(0, claimed.recoveringUntilMillis() - claimed.nowMillis()));
-    }
-
-    /** Claims are repeated several times a second: what is as before is no news. */
-    private void tellOnce(String event, Object... pairs) {
-        if (isNews(event + Arrays.toString(pairs))) {
-            events.tell(event, pairs);
-        }
-    }
-
-    private boolean isNews(String line) {
-        boolean news = !line.equals(lastTold);
-        lastTold = line;
-        return news;
     }
 
     /** Asks anew who is the primary, and connects to it, if a call before had no reply. */
@@ -343,63 +207,13 @@ public final class RedisLog implements FencedLog {
         } catch (ExecutionException e) {
             throw LogFailure.unknown(line(e));
         } catch (TimeoutException e) {
-            throw LogFailure.unknown("Redis " + uri() + " does not say within "
+            throw LogFailure.unknown(name() + " does not say within "
                     + Refusal.text(config.link().timeout().toNanos()) + " who is the primary");
         } catch (InterruptedException e) {
             throw interrupted();
         }
     }
 
-    private void owns(ClaimReply.Claimed claimed) {
-        Position found = claimed.position();
-        for (SentBatch each : sent) {
-            each.stored = each.request.writer().equals(found.writer()) && each.request.seq() <= found.seq();
-        }
-        takeBack();
-        writer = claimed.writer();
-        seq = 0;
-        storedTokens = claimed.tokens();
-        owned = true;
-        begun = !found.equals(Position.NONE);
-    }
-
-    /** What is not stored is part of the next batch. */
-    private void takeBack() {
-        dropStored();
-        if (!sent.isEmpty()) {
-            RecordBatch all = new RecordBatch();
-            batchFirstId = sent.element().firstId;
-            sent.forEach(each -> all.add(each.records));
-            all.add(batch);
-            batch = all;
-            sent.clear();
-        }
-    }
-
-    private void dropStored() {
-        for (SentBatch oldest = sent.peek(); oldest != null && oldest.stored; oldest = sent.peek()) {
-            seq = oldest.request.seq();
-            storedTokens = oldest.request.tokensAfter();
-            stored = oldest.after;
-            if (oldest.bytes.length > 0) {
-                space.stored(oldest.before.next(), oldest.firstId, oldest.bytes.length);
-            }
-            space.dropped(stored.first());
-            sent.remove();
-        }
-    }
-
-    private void forget() {
-        begin();
-        sent.clear();
-    }
-
-    private void begin() {
-        batch = new RecordBatch();
-        batchFirstId = nextId;
-    }
-
-    /** A takeover is known to a replica, so that its promotion does not bring the former owner back. */
     private void confirm(Reply claim) throws LogFailure {
         long millis = Math.min(CONFIRM_MILLIS, config.link().timeout().toMillis() / 2);
         try {
@@ -409,7 +223,7 @@ public final class RedisLog implements FencedLog {
                 events.tell(
                         "store_warning",
                         "message",
-                        "no replica of Redis " + uri() + " confirmed within " + millis
+                        "no replica of " + name() + " confirmed within " + millis
                                 + " ms that this lock server is the active one; a failover now can bring back the former one");
             }
         } catch (ExecutionException e) {
@@ -420,39 +234,11 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    // ---- reading
-
-    @Override
-    public void load(Loader loader) throws StoreUnusable, LogFailure {
-        takeBack();
-        nextId = 1;
-        forget();
-        space = new LogSpace();
-        oldestId = 0;
-        int records = 0;
-        for (long from = stored.first(); from < stored.next(); from += READS) {
-            long end = Math.min(stored.next(), from + READS);
-            List<Object> batches = read(from, end);
-            for (long number = from; number < end; number++) {
-                byte[] bytes = (byte[]) batches.get((int) (number - from));
-                if (bytes != null) {
-                    long firstId = nextId;
-                    records = take(number, bytes, loader, records);
-                    space.stored(number, firstId, bytes.length);
-                }
-            }
-            loader.progress();
-        }
-        if (comparesBatches && space.count() < stored.count()) {
-            damaged();
-        }
-        comparesBatches = false;
-        stored = stored.withCount(space.count());
-        begin();
-    }
+    // ---- batches
 
     /** Over the connection that claimed: what another primary has is another log. */
-    private List<Object> read(long first, long end) throws StoreUnusable, LogFailure {
+    @Override
+    public List<byte @Nullable []> read(long generation, long first, long end) throws StoreUnusable, LogFailure {
         Reply claim = granted;
         if (claim == null) {
             throw new IllegalStateException("no claim was granted");
@@ -461,7 +247,9 @@ public final class RedisLog implements FencedLog {
         List<String> words = new ArrayList<>(List.of("HMGET", key));
         LongStream.range(first, end).mapToObj(Long::toString).forEach(words::add);
         try {
-            return link.ask(claim, words.toArray(String[]::new)).get();
+            List<byte @Nullable []> batches = new ArrayList<>();
+            link.ask(claim, words.toArray(String[]::new)).get().forEach(batch -> batches.add((byte[]) batch));
+            return batches;
         } catch (ExecutionException e) {
             String error = Refusal.of(e).error();
             if (error != null && error.startsWith("WRONGTYPE")) {
@@ -476,143 +264,24 @@ public final class RedisLog implements FencedLog {
         }
     }
 
-    /** Returns how many records were handed over so far. */
-    private int take(long number, byte[] bytes, Loader loader, int before) throws StoreUnusable, LogFailure {
-        int records = before;
-        try {
-            for (Change change : RecordBatch.changes(bytes)) {
-                if (++records % RECORDS_PER_PROGRESS == 0) {
-                    loader.progress();
-                }
-                nextId = Math.max(nextId, change.getId() + 1);
-                if (change.getDeleted()) {
-                    loader.deleted(change.getId());
-                } else {
-                    loader.record(
-                            change.getId(), change.getIndex(), change.getBody().asReadOnlyByteBuffer());
-                }
-            }
-        } catch (InvalidProtocolBufferException e) {
-            throw new StoreUnusable(
-                    "Redis " + uri() + " has a field " + number + " in " + keys.batches(generation)
-                            + " that is no batch of records; restore the data from a copy, or delete the field",
-                    e);
-        }
-        return records;
-    }
-
-    // ---- writing
-
     @Override
-    public long add(byte[] body) {
-        batch.put(nextId, 0, body);
-        return nextId++;
-    }
-
-    @Override
-    public void update(long id, int index, byte[] body) {
-        batch.put(id, index, body);
-    }
-
-    @Override
-    public void delete(long id) {
-        batch.delete(id);
-    }
-
-    @Override
-    public void keepsFrom(long id) {
-        oldestId = id;
-    }
-
-    @Override
-    public long rewritesBelow() {
-        dropStored();
-        return space.rewritesBelow(oldestId, nextId);
-    }
-
-    @Override
-    public void beginCopy() {
-        forget();
-        generation = rewriting;
-        stored = new LogWords.Batches(1, 1, 0);
-        space = new LogSpace();
-        oldestId = 0;
-    }
-
-    @Override
-    public void syncCopy(long tokens) throws LogFailure {
-        append(tokens, false, true);
-    }
-
-    @Override
-    public void frees(boolean only) {
-        frees = only;
-    }
-
-    @Override
-    public void sync(long tokens) throws LogFailure {
-        append(tokens, false, false);
-    }
-
-    @Override
-    public void endClaim() throws LogFailure {
-        append(0, true, false);
-    }
-
-    @Override
-    public void send(long tokens, Sent whenReplied) {
-        dropStored();
-        SentBatch next = next(tokens, false, false);
-        Reply reply = call(next);
+    public void append(Append append, byte[] bytes, FencedLog.Sent sent) {
+        List<byte[]> words =
+                LogWords.append(append.request(), config.claimMillis(), append.before(), append.after(), bytes);
+        Reply reply = link.call(
+                append.frees() ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.append(append.generation()), words);
         // What clients asked meanwhile may wait in their sockets still: read first, it is part of the next batch.
-        var unused = reply.whenComplete((answer, failure) -> link.later(
-                () -> whenReplied.replied(failure == null ? outcome(next, reply, answer) : failure(reply, failure))));
-    }
-
-    private void append(long tokens, boolean yields, boolean switches) throws LogFailure {
-        takeBack();
-        SentBatch next = next(tokens, yields, switches);
-        Reply reply = call(next);
-        LogFailure failure = outcome(next, reply, await(reply));
-        if (failure != null) {
-            throw failure;
-        }
-        dropStored();
-    }
-
-    /** After those that are in flight. */
-    private SentBatch next(long tokens, boolean yields, boolean switches) {
-        SentBatch last = sent.peekLast();
-        long after = last == null ? seq : last.request.seq();
-        long before = last == null ? storedTokens : last.request.tokensAfter();
-        LogWords.Batches batches = last == null ? stored : last.after;
-        byte[] bytes = batch.bytes();
-        long first = space.firstKept(batches.first(), oldestId);
-        SentBatch next = new SentBatch(
-                new AppendRequest(writer, after + 1, before, Math.max(tokens, before), yields, switches),
-                batch,
-                batchFirstId,
-                bytes,
-                batches,
-                batches.after(bytes.length > 0, first, space.count(batches.first(), first)));
-        sent.add(next);
-        begin();
-        return next;
-    }
-
-    private Reply call(SentBatch next) {
-        List<byte[]> words = LogWords.append(next.request, config.claimMillis(), next.before, next.after, next.bytes);
-        return link.call(frees ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.append(generation), words);
+        var unused = reply.whenComplete((answer, failure) ->
+                link.later(() -> sent.replied(failure == null ? outcome(reply, answer) : failure(reply, failure))));
     }
 
     /** What Redis answered to an append: null if the batch is stored. */
-    private @Nullable LogFailure outcome(SentBatch next, Reply reply, List<Object> answer) {
-        if (!LogWords.isStored(answer)) {
-            suspected = reply;
-            return LogFailure.unknown("Redis " + uri() + " did not store a batch: " + LogWords.text(answer, 1));
+    private @Nullable LogFailure outcome(Reply reply, List<Object> answer) {
+        if (LogWords.isStored(answer)) {
+            return null;
         }
-        next.stored = true;
-        return null;
+        suspected = reply;
+        return LogFailure.unknown(name() + " did not store a batch: " + LogWords.text(answer, 1));
     }
 
     /** The link lets no call wait for ever. */

@@ -18,6 +18,7 @@ import dev.palisade.server.ownership.LogState;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
+import dev.palisade.server.store.log.BatchSpan;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -122,7 +123,7 @@ class LogFunctionsTest {
                     log.append(new AppendRequest(first, seq, 0, 0, false, false), log.batches(), 1, "b" + seq);
                 }
                 log.set(START, "a0", false, stops + 1);
-                LogWords.Batches before = log.batches();
+                BatchSpan before = log.batches();
                 failed = LogInRedis.raised(
                         log.appending(new AppendRequest(first, 4, 0, 64, false, false), before, 3, "b4"));
                 log.set(START, "a0", false, 0);
@@ -137,7 +138,7 @@ class LogFunctionsTest {
                                     new AppendRequest(next, 1, claimed.tokens(), 64, false, false), before, 3, "b4"))
                             .isTrue();
                 }
-                assertThat(log.batches()).isEqualTo(new LogWords.Batches(3, 5, 2));
+                assertThat(log.batches()).isEqualTo(new BatchSpan(3, 5, 2));
                 dropsFailed |= failed && at.seq() == 4;
                 if (failed && at.seq() == 4) {
                     assertThat(log.stored()).containsEntry("3", "b3").containsEntry("4", "b4");
@@ -169,15 +170,15 @@ class LogFunctionsTest {
             log.set(START + CLAIM_MILLIS + 1 + 2 * SETTLE_MILLIS, "a0", false, 0);
             Claimed claimed = (Claimed) log.claim(request(writer(3), Past.NONE, true));
             assertThat(claimed.whole()).isFalse();
-            LogWords.Batches unread = log.batches().withCount(LogWords.Batches.UNKNOWN);
+            BatchSpan unread = log.batches().withCount(BatchSpan.UNKNOWN);
             assertThat(log.append(new AppendRequest(writer(3), 1, 0, 0, false, false), unread, 1, ""))
                     .as("keeps the claim while the log is read")
                     .isTrue();
-            assertThat(log.batches()).isEqualTo(new LogWords.Batches(1, 4, 3));
-            LogWords.Batches read = log.batches().withCount(2);
+            assertThat(log.batches()).isEqualTo(new BatchSpan(1, 4, 3));
+            BatchSpan read = log.batches().withCount(2);
             assertThat(log.append(new AppendRequest(writer(3), 2, 0, 0, false, false), read, 1, "b4"))
                     .isTrue();
-            assertThat(log.batches()).isEqualTo(new LogWords.Batches(1, 5, 3));
+            assertThat(log.batches()).isEqualTo(new BatchSpan(1, 5, 3));
         }
     }
 
@@ -187,7 +188,7 @@ class LogFunctionsTest {
             log.set(START, "a0", true, 0);
             log.redis.ask("HSET", log.keys.batches(1), "7", "x", "9", "y", "other", "z");
             log.claim(request(writer(1), Past.NONE, true));
-            assertThat(log.batches()).isEqualTo(new LogWords.Batches(7, 10, 2));
+            assertThat(log.batches()).isEqualTo(new BatchSpan(7, 10, 2));
         }
     }
 
@@ -388,8 +389,7 @@ class LogFunctionsTest {
                     random.nextInt(6) == 0);
             AppendDecision expected = rules.append(state, request, now);
             // No generation is written here, so the head that names one lacks its batches.
-            LogWords.Batches before =
-                    head == null ? LogWords.Batches.NONE : log.batches().withCount(LogWords.Batches.UNKNOWN);
+            BatchSpan before = head == null ? BatchSpan.NONE : log.batches().withCount(BatchSpan.UNKNOWN);
             assertThat(log.append(request, before, before.first(), at))
                     .as("%s at %d: %s to %s", at, now, request, state)
                     .isEqualTo(expected.stored());

@@ -11,6 +11,7 @@ import dev.palisade.server.ownership.ClaimRequest;
 import dev.palisade.server.ownership.LogState;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
+import dev.palisade.server.store.log.BatchSpan;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
@@ -60,20 +61,20 @@ final class LogInRedis implements AutoCloseable {
         return link.call(LogWords.CLAIM, keys.shared(), LogWords.claim(request, CLAIM_MILLIS, SETTLE_MILLIS));
     }
 
-    boolean append(AppendRequest request, LogWords.Batches before, long first, String batch) throws Exception {
+    boolean append(AppendRequest request, BatchSpan before, long first, String batch) throws Exception {
         return LogWords.isStored(get(appending(request, before, first, batch)));
     }
 
     /** @param first batch that is kept */
-    Future<List<Object>> appending(AppendRequest request, LogWords.Batches before, long first, String batch) {
-        LogWords.Batches after = before.after(!batch.isEmpty(), first, first - before.first());
+    Future<List<Object>> appending(AppendRequest request, BatchSpan before, long first, String batch) {
+        BatchSpan after = before.after(!batch.isEmpty(), first, first - before.first());
         return link.call(
                 LogWords.APPEND, keys.append(1), LogWords.append(request, CLAIM_MILLIS, before, after, bytes(batch)));
     }
 
     /** What the head says. */
-    LogWords.Batches batches() {
-        return new LogWords.Batches(
+    BatchSpan batches() {
+        return new BatchSpan(
                 Long.parseLong(redis.ask("HGET", keys.head(), "first")),
                 Long.parseLong(redis.ask("HGET", keys.head(), "next")),
                 Long.parseLong(redis.ask("HGET", keys.head(), "count")));

@@ -11,6 +11,7 @@ import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimReply.Claimed;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.FencedLog;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.Random;
@@ -48,11 +49,11 @@ class MoveFromFunctionsTest {
         redis.close();
     }
 
-    private RedisLog open(RedisLogConfig.Start start, String prefix) throws StoreUnusable, InterruptedException {
+    private FencedLog open(RedisLogConfig.Start start, String prefix) throws StoreUnusable, InterruptedException {
         return open(redis.uri(), start, prefix);
     }
 
-    private RedisLog open(String uri, RedisLogConfig.Start start, String prefix)
+    private FencedLog open(String uri, RedisLogConfig.Start start, String prefix)
             throws StoreUnusable, InterruptedException {
         return RedisLog.open(
                 new RedisLogConfig(
@@ -68,11 +69,11 @@ class MoveFromFunctionsTest {
                 new EventLog(events::add, System::nanoTime, 1_000));
     }
 
-    private RedisLog move() throws StoreUnusable, InterruptedException {
+    private FencedLog move() throws StoreUnusable, InterruptedException {
         return open(RedisLogConfig.Start.FROM_FUNCTIONS, PREFIX);
     }
 
-    private static Claimed claimed(RedisLog log) {
+    private static Claimed claimed(FencedLog log) {
         return (Claimed) await().until(() -> log.claim(Past.NONE), ClaimReply.Claimed.class::isInstance);
     }
 
@@ -80,7 +81,7 @@ class MoveFromFunctionsTest {
     void theLogCountsAboveTheFunctionsAndLetsHoldersComeBackFirst() throws Exception {
         long ahead = token + (1L << 40); // Of another domain, and far ahead of the clock.
         redis.ask("SET", "p:{200}:token", Long.toString(ahead));
-        try (RedisLog log = move()) {
+        try (FencedLog log = move()) {
             Claimed claimed = claimed(log);
             assertThat(claimed.tokens()).isEqualTo(ahead);
             assertThat(claimed.mine()).isFalse();
@@ -92,7 +93,7 @@ class MoveFromFunctionsTest {
 
     @Test
     void theFunctionsDecideNothingAnyMoreAndSayWhy() throws Exception {
-        try (RedisLog log = move()) {
+        try (FencedLog log = move()) {
             assertThat(functions.acquire(EarlierFunctions.LOCK)).contains("the locks of this prefix moved into a log");
             assertThat(functions.acquire(new LockName("orders/8")))
                     .contains("the locks of this prefix moved into a log");
@@ -113,7 +114,7 @@ class MoveFromFunctionsTest {
     @Test
     void functionsDecideNothingBesideALogThatBeganAfterAllKeysWereLost() throws Exception {
         redis.ask("FLUSHALL");
-        try (RedisLog log = open(RedisLogConfig.Start.CAREFUL, PREFIX)) {
+        try (FencedLog log = open(RedisLogConfig.Start.CAREFUL, PREFIX)) {
             claimed(log);
             assertThat(functions.acquire(IN_DOMAIN_0)).contains("moved into a log");
             assertThat(redis.ask("EVAL", "return #redis.call('KEYS', 'p:{*}:token')", "0"))
@@ -135,12 +136,12 @@ class MoveFromFunctionsTest {
     @Test
     void aSecondStartGoesOnAndCountsNothingAgain() throws Exception {
         long issued;
-        try (RedisLog log = move()) {
+        try (FencedLog log = move()) {
             issued = claimed(log).tokens() + 640;
             log.sync(issued);
             log.endClaim();
         }
-        try (RedisLog log = move()) {
+        try (FencedLog log = move()) {
             Claimed claimed = claimed(log);
             assertThat(claimed.whole()).isTrue();
             assertThat(claimed.tokens()).isEqualTo(issued);
@@ -150,7 +151,7 @@ class MoveFromFunctionsTest {
 
     @Test
     void aStartThatFindsALogContinuesWithItThoughTheMarkIsLost() throws Exception {
-        try (RedisLog log = move()) {
+        try (FencedLog log = move()) {
             claimed(log);
         }
         redis.ask("DEL", "p:{0}:epoch");
@@ -161,7 +162,7 @@ class MoveFromFunctionsTest {
     @Test
     void initDoesNotSkipTheWaitForHolders() throws Exception {
         move().close();
-        try (RedisLog log = open(RedisLogConfig.Start.NEW, PREFIX)) {
+        try (FencedLog log = open(RedisLogConfig.Start.NEW, PREFIX)) {
             assertThat(claimed(log).recoveringUntilMillis()).isPositive();
         }
     }
@@ -193,7 +194,7 @@ class MoveFromFunctionsTest {
         redis.ask("SET", "p:{9}:token", "9007199254740995");
         redis.ask("SET", "p:{10}:token", "9999999999999999");
         redis.ask("SET", "p:{0}:log:token", "9999999999999999");
-        try (RedisLog log = move()) {
+        try (FencedLog log = move()) {
             assertThat(claimed(log).tokens()).isBetween(token, token + (1L << 30));
         }
     }
@@ -224,7 +225,7 @@ class MoveFromFunctionsTest {
 
     @Test
     void theKeyThatIsInTheWayIsNamed() throws Exception {
-        try (RedisLog log = move()) {
+        try (FencedLog log = move()) {
             claimed(log);
         }
         redis.ask("HDEL", "p:{0}:epoch", "moved");

@@ -32,14 +32,14 @@ public final class RedisLogs implements AutoCloseable {
         return open(redis.uri(), address, Duration.ofSeconds(2), TestLibrary.log());
     }
 
-    RedisLog open(String uri, String address, Duration timeout, String code)
+    FencedLog open(String uri, String address, Duration timeout, String code)
             throws StoreUnusable, InterruptedException {
         return open(uri, address, timeout, code, true);
     }
 
-    RedisLog open(String uri, String address, Duration timeout, String code, boolean init)
+    FencedLog open(String uri, String address, Duration timeout, String code, boolean init)
             throws StoreUnusable, InterruptedException {
-        RedisLog log = RedisLog.open(
+        FencedLog log = RedisLog.open(
                 new RedisLogConfig(
                         new RedisLinkConfig(StoreUri.parse(uri), timeout),
                         PREFIX,

@@ -1,4 +1,4 @@
-package dev.palisade.server.store.redis;
+package dev.palisade.server.store.log;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.UnsafeByteOperations;
@@ -6,7 +6,7 @@ import dev.palisade.server.store.log.format.Batch;
 import dev.palisade.server.store.log.format.Change;
 import java.util.List;
 
-/** Batch of records for a log in Redis, which stores it as one value. Used by one thread at a time. */
+/** Batch of records, which a storage keeps as one value. Used by one thread at a time. */
 final class RecordBatch {
     private final Batch.Builder changes = Batch.newBuilder();
 

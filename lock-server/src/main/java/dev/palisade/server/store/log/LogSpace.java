@@ -1,10 +1,10 @@
-package dev.palisade.server.store.redis;
+package dev.palisade.server.store.log;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Batches that a log in Redis keeps. The oldest ones go when no record that began in them is kept; when that would take too long, old
+ * Batches that a log keeps. The oldest ones go when no record that began in them is kept; when that would take too long, old
  * records are to be written anew. Used by one thread at a time.
  */
 final class LogSpace {
@@ -14,7 +14,7 @@ final class LogSpace {
     static final int DROPS_MIN = 64;
 
     private static final int DROPS_MIN_BYTES = 1 << 18;
-    /** Redis does nothing else meanwhile. */
+    /** A storage may do nothing else meanwhile. */
     static final int DROPS_MAX = 500;
 
     private final Deque<Stored> batches = new ArrayDeque<>();

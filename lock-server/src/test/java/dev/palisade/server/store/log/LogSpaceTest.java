@@ -1,4 +1,4 @@
-package dev.palisade.server.store.redis;
+package dev.palisade.server.store.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,0 +1,85 @@
+package dev.palisade.server.store.log;
+
+import dev.palisade.server.core.StoreStatus;
+import dev.palisade.server.ownership.AppendRequest;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.ClaimRequest;
+import dev.palisade.server.store.StoreUnusable;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Product in which a {@link BatchedLog} keeps its batches: decides claims and appends as {@link dev.palisade.server.ownership.LogRules}
+ * does, and stores a batch under its number. A batch that is stored stays, also after a crash of the product, as far as its
+ * settings allow that. Used by one thread at a time.
+ */
+public interface BatchStorage extends AutoCloseable {
+    /** What kind of log it is, in one word, such as {@code redis}. */
+    String kind();
+
+    /** Product and address: how a message about it begins. Never with a password. */
+    String name();
+
+    /** Where the log is in the product, for people. */
+    String path();
+
+    /** As {@link FencedLog#status}. */
+    Optional<StoreStatus.SharedLog> status();
+
+    /**
+     * The reply to a claim, and what a log that was granted holds.
+     *
+     * @param generation of the batches that count
+     * @param rewriting generation that is to be written from memory; 0 for none
+     */
+    record Claim(ClaimReply reply, BatchSpan batches, long generation, long rewriting) {}
+
+    /**
+     * Asks for the log, after looking anew for the server that takes writes if a call before had no reply.
+     *
+     * @throws StoreUnusable when the log cannot be used as it is
+     */
+    Claim claim(ClaimRequest request) throws StoreUnusable, LogFailure;
+
+    /**
+     * Why a claim that was granted must not be used, though the log is this server's now; empty if it may.
+     *
+     * @param isFirst whether the log is new
+     */
+    default Optional<String> doubt(ClaimReply.Claimed claimed, boolean isFirst) throws LogFailure {
+        return Optional.empty();
+    }
+
+    /**
+     * Reads batches where the last claim was granted, and nowhere else.
+     *
+     * @param end number after the last one
+     * @return one for each number; null for one that is not there
+     */
+    List<byte @Nullable []> read(long generation, long first, long end) throws StoreUnusable, LogFailure;
+
+    /** Where a batch is, for people. */
+    String pathOf(long generation, long number);
+
+    /**
+     * One batch.
+     *
+     * @param generation that the batch belongs to
+     * @param before what the log holds
+     * @param after what it holds with this batch; those before its first are dropped
+     * @param frees whether it only frees locks, so that a log without space for others may take it
+     */
+    record Append(AppendRequest request, long generation, BatchSpan before, BatchSpan after, boolean frees) {}
+
+    /**
+     * Stores a batch after those for which this was called before, and none that follows one that was not stored. Does not block.
+     *
+     * @param bytes its records; empty for none
+     * @param sent called once, on any thread, also when the storage is closed
+     */
+    void append(Append append, byte[] bytes, FencedLog.Sent sent);
+
+    @Override
+    void close();
+}
