@@ -3,6 +3,7 @@ package dev.palisade.server;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.server.core.Limits;
+import dev.palisade.server.ownership.LogRules;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreUnusable;
@@ -12,6 +13,9 @@ import dev.palisade.server.store.embedded.EmbeddedStore;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LoggedStore;
 import dev.palisade.server.store.log.LoggedStoreConfig;
+import dev.palisade.server.store.postgresql.PostgresLog;
+import dev.palisade.server.store.postgresql.PostgresLogConfig;
+import dev.palisade.server.store.postgresql.PostgresUri;
 import dev.palisade.server.store.redis.Loop;
 import dev.palisade.server.store.redis.RedisLinkConfig;
 import dev.palisade.server.store.redis.RedisLog;
@@ -20,6 +24,7 @@ import dev.palisade.server.store.redis.StoreUri;
 import java.security.SecureRandom;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,9 +39,12 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
             ServerCommand config, Limits limits, SecureRandom random, EventLog events, Consumer<String> fatal)
             throws CannotStart {
         try {
-            return config.store == null
-                    ? embedded(config, limits, random, events, fatal)
-                    : redis(config, config.store, limits, random, events, fatal);
+            if (config.store == null) {
+                return embedded(config, limits, random, events, fatal);
+            }
+            return PostgresUri.isOne(config.store)
+                    ? postgres(config, storeUri(config.store, PostgresUri::parse), limits, random, events, fatal)
+                    : redis(config, storeUri(config.store, StoreUri::parse), limits, random, events, fatal);
         } catch (StoreUnusable e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         } catch (InterruptedException e) {
@@ -91,22 +99,28 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
 
     private static OpenedStore redis(
             ServerCommand config,
-            String uri,
+            StoreUri uri,
             Limits limits,
             SecureRandom random,
             EventLog events,
             Consumer<String> fatal)
-            throws StoreUnusable, InterruptedException, CannotStart {
-        RedisLinkConfig link = new RedisLinkConfig(storeUri(uri), config.storeTimeout);
+            throws StoreUnusable, InterruptedException {
         Loop loop = new Loop();
         boolean opened = false;
         try {
-            String where = "store " + link.uri() + ", keys " + config.storePrefix + ":*";
-            OpenedStore store = new OpenedStore(
-                    log(config, link, loop, limits, random, events, fatal),
+            FencedLog log = RedisLog.open(
+                    new RedisLogConfig(
+                            new RedisLinkConfig(uri, config.storeTimeout),
+                            config.storePrefix,
+                            config.advertised(),
+                            start(config),
+                            config.failoverGrace.toMillis(),
+                            config.claim.toMillis(),
+                            LogRules.SETTLE_MILLIS),
                     loop,
-                    where + ", a log; clients reach this server at " + config.advertised(),
-                    () -> true);
+                    random,
+                    events);
+            OpenedStore store = shared(config, log, loop, limits, random, fatal);
             opened = true;
             return store;
         } finally {
@@ -116,28 +130,44 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
         }
     }
 
-    private static LoggedStore log(
+    private static RedisLogConfig.Start start(ServerCommand config) {
+        if (config.fromFunctions) {
+            return RedisLogConfig.Start.FROM_FUNCTIONS;
+        }
+        return config.init ? RedisLogConfig.Start.NEW : RedisLogConfig.Start.CAREFUL;
+    }
+
+    private static OpenedStore postgres(
             ServerCommand config,
-            RedisLinkConfig link,
-            Loop loop,
+            PostgresUri uri,
             Limits limits,
             SecureRandom random,
             EventLog events,
             Consumer<String> fatal)
-            throws StoreUnusable, InterruptedException {
-        FencedLog log = RedisLog.open(
-                new RedisLogConfig(
-                        link,
+            throws StoreUnusable {
+        FencedLog log = PostgresLog.open(
+                new PostgresLogConfig(
+                        uri,
+                        config.storeTimeout,
                         config.storePrefix,
                         config.advertised(),
-                        start(config),
+                        config.init,
                         config.failoverGrace.toMillis(),
                         config.claim.toMillis(),
-                        RedisLogConfig.SETTLE_MILLIS),
-                loop,
+                        LogRules.SETTLE_MILLIS),
                 random,
                 events);
-        return LoggedStore.share(
+        return shared(config, log, null, limits, random, fatal);
+    }
+
+    private static OpenedStore shared(
+            ServerCommand config,
+            FencedLog log,
+            @Nullable Loop loop,
+            Limits limits,
+            SecureRandom random,
+            Consumer<String> fatal) {
+        LoggedStore store = LoggedStore.share(
                 LoggedStoreConfig.DEFAULTS.withLocksMax(locksMax(config)),
                 limits,
                 log,
@@ -146,18 +176,16 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 System::nanoTime,
                 random::nextInt,
                 fatal);
+        return new OpenedStore(
+                store,
+                loop,
+                "store " + log.where() + ", a log; clients reach this server at " + config.advertised(),
+                () -> true);
     }
 
-    private static RedisLogConfig.Start start(ServerCommand config) {
-        if (config.fromFunctions) {
-            return RedisLogConfig.Start.FROM_FUNCTIONS;
-        }
-        return config.init ? RedisLogConfig.Start.NEW : RedisLogConfig.Start.CAREFUL;
-    }
-
-    private static StoreUri storeUri(String uri) throws CannotStart {
+    private static <U> U storeUri(String uri, Function<String, U> parse) throws CannotStart {
         try {
-            return StoreUri.parse(uri);
+            return parse.apply(uri);
         } catch (IllegalArgumentException e) {
             throw new CannotStart("--store " + e.getMessage());
         }

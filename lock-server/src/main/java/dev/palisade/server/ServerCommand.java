@@ -9,6 +9,7 @@ import dev.palisade.contract.cli.Settings;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.server.store.embedded.Durability;
+import dev.palisade.server.store.postgresql.PostgresUri;
 import dev.palisade.server.store.redis.RedisLinkConfig;
 import dev.palisade.server.store.redis.RedisLogConfig;
 import java.net.InetSocketAddress;
@@ -89,8 +90,9 @@ final class ServerCommand implements Callable<Integer> {
             names = "--store",
             paramLabel = "URI",
             description = {
-                "Keep locks in Redis instead. Several servers may share them: one is active, the others are standbys. "
-                        + "redis://[USER:PASSWORD@]HOST[:PORT], rediss:// for TLS, redis-sentinel://HOST:PORT,HOST:PORT#PRIMARY, redis-cluster://HOST:PORT,HOST:PORT. "
+                "Keep locks in Redis or PostgreSQL instead. Several servers may share them: one is active, the others are standbys. "
+                        + "redis://[USER:PASSWORD@]HOST[:PORT], rediss:// for TLS, redis-sentinel://HOST:PORT,HOST:PORT#PRIMARY, redis-cluster://HOST:PORT,HOST:PORT; "
+                        + "postgresql://USER:PASSWORD@HOST[:PORT]/DATABASE, with ?sslmode=verify-full for TLS. "
                         + "With a password, better in the environment or the config file than here."
             })
     @Nullable
@@ -101,7 +103,7 @@ final class ServerCommand implements Callable<Integer> {
             paramLabel = "TEXT",
             defaultValue = "palisade",
             description =
-                    "Begins every key in Redis; servers with the same one serve the same locks. Default: ${DEFAULT-VALUE}")
+                    "Begins every key in Redis, and names the log in PostgreSQL; servers with the same one serve the same locks. Default: ${DEFAULT-VALUE}")
     String storePrefix = "palisade";
 
     @Option(
@@ -110,7 +112,7 @@ final class ServerCommand implements Callable<Integer> {
             defaultValue = "2s",
             converter = DurationOption.class,
             description =
-                    "How long Redis may take to answer before its connection is given up. Default: ${DEFAULT-VALUE}")
+                    "How long the store may take to answer before its connection is given up. Default: ${DEFAULT-VALUE}")
     Duration storeTimeout = Duration.ofSeconds(2);
 
     @Option(
@@ -119,13 +121,13 @@ final class ServerCommand implements Callable<Integer> {
             defaultValue = "10s",
             converter = DurationOption.class,
             description =
-                    "After Redis may have lost leases: how long nothing new is granted, so that holders come back first. 0s is safe "
+                    "After the store may have lost leases: how long nothing new is granted, so that holders come back first. 0s is safe "
                             + "where a guard refuses late writes. Default: ${DEFAULT-VALUE}")
     Duration failoverGrace = Duration.ofSeconds(10);
 
     @Option(
             names = "--init",
-            description = "This Redis is new to Palisade: what it does not know was never there, and needs no grace.")
+            description = "This store is new to Palisade: what it does not know was never there, and needs no grace.")
     boolean init;
 
     @Option(
@@ -157,7 +159,7 @@ final class ServerCommand implements Callable<Integer> {
             paramLabel = "resume|wait",
             defaultValue = "wait",
             description =
-                    "When Redis lost data: wait grants nothing for --failover-grace while holders come back; resume "
+                    "When the store lost data: wait grants nothing for --failover-grace while holders come back; resume "
                             + "writes the memory of the active server back, and continues. Default: ${DEFAULT-VALUE}")
     AfterLoss afterLoss = AfterLoss.WAIT;
 
@@ -294,7 +296,7 @@ final class ServerCommand implements Callable<Integer> {
                 failoverGrace.compareTo(Duration.ofMinutes(5)) <= 0,
                 "--failover-grace",
                 "is " + DurationOption.text(failoverGrace) + "; use 0s to 5m");
-        check(store != null || !init, "--init", "is for a store in Redis; add --store, or leave it out");
+        check(store != null || !init, "--init", "is for a store that servers share; add --store, or leave it out");
         checkShared();
         StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
         RunningServer server = RunningServer.start(this);
@@ -311,13 +313,19 @@ final class ServerCommand implements Callable<Integer> {
         check(
                 afterLoss == AfterLoss.WAIT || shared,
                 "--after-loss",
+                "is for a store that servers share; add --store, or leave it out");
+        check(
+                !fromFunctions || (store != null && !PostgresUri.isOne(store)),
+                "--from-functions",
                 "is for a store in Redis; add --store, or leave it out");
-        check(!fromFunctions || shared, "--from-functions", "is for a store in Redis; add --store, or leave it out");
         check(
                 !fromFunctions || !init,
                 "--from-functions",
                 "and --init contradict each other: leave out --init, which says that nothing was there");
-        check(advertise == null || shared, "--advertise", "is for a store in Redis; add --store, or leave it out");
+        check(
+                advertise == null || shared,
+                "--advertise",
+                "is for a store that servers share; add --store, or leave it out");
         check(
                 advertise == null || ADDRESS.matcher(advertise).matches(),
                 "--advertise",
@@ -333,7 +341,7 @@ final class ServerCommand implements Callable<Integer> {
         check(
                 claim.equals(CLAIM_DEFAULT) || shared,
                 "--claim",
-                "is for a store in Redis; add --store, or leave it out");
+                "is for a store that servers share; add --store, or leave it out");
         check(
                 !shared || advertise != null || (port != 0 && !isWildcard(host)),
                 "--advertise",

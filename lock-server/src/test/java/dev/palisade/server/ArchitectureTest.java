@@ -55,6 +55,7 @@ class ArchitectureTest {
             Map.entry("gRPC stays in rpc and the wiring", "engine.KnowsGrpc"),
             Map.entry("the journal's library stays in the embedded store", "store.KnowsJournal"),
             Map.entry("Redis' client stays in the Redis store", "store.KnowsRedis"),
+            Map.entry("PostgreSQL's client stays in the PostgreSQL store", "store.KnowsSql"),
             Map.entry("Netty stays in the Redis store and the wiring", "rpc.KnowsNetty"),
             Map.entry("clocks are read in the wiring only", "engine.ReadsClock"),
             Map.entry("randomness is drawn in the wiring only", "engine.DrawsRandom"),

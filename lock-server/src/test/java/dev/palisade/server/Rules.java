@@ -74,6 +74,8 @@ final class Rules {
                 "the journal's library stays in the embedded store",
                 only("org.apache.activemq..", root + ".store.embedded.."));
         rules.put("Redis' client stays in the Redis store", only("io.lettuce..", root + ".store.redis.."));
+        rules.put(
+                "PostgreSQL's client stays in the PostgreSQL store", only("java.sql..", root + ".store.postgresql.."));
         rules.put("Netty stays in the Redis store and the wiring", only("io.netty..", root + ".store.redis..", root));
         rules.put(
                 "clocks are read in the wiring only",

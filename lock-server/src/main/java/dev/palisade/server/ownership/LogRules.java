@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * that decide elsewhere, such as in a function of Redis, are compared with this class by the contract test. Thread-safe.
  */
 public class LogRules {
+    /** How long a log that is not whole settles, if nothing else is said. */
+    public static final long SETTLE_MILLIS = 1_000;
+
     private final long claimMillis;
     private final long settleMillis;
 

@@ -53,6 +53,23 @@ public record LogState(
             return seq == 0 ? base : new Position(writer, seq);
         }
 
+        /** Of a log that lacks batches: none of its history is sure to be there. */
+        public Head withoutHistory() {
+            return new Head(
+                    writer,
+                    0,
+                    Position.NONE,
+                    false,
+                    term,
+                    server,
+                    address,
+                    untilMillis,
+                    instance,
+                    generation,
+                    rewriting,
+                    recoveringUntilMillis);
+        }
+
         Head withUntil(long millis) {
             return new Head(
                     writer,
@@ -85,6 +102,16 @@ public record LogState(
      * @param term highest term of a candidate
      */
     public record Settling(Position at, long sinceMillis, long term) {}
+
+    /**
+     * State of a log in a product that keeps what it stored: what the process saw last is what is stored, while the process is the same.
+     *
+     * @param instance empty when the stored head is not what the process wrote
+     */
+    public static LogState lasting(@Nullable Head head, long tokens, String instance, @Nullable Settling settling) {
+        Seen seen = head == null || !head.instance().equals(instance) ? null : Seen.of(head);
+        return new LogState(head, tokens, instance, seen, settling);
+    }
 
     /** Position of the log's last batch. */
     public Position position() {

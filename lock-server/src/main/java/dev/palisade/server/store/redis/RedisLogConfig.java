@@ -16,8 +16,6 @@ public record RedisLogConfig(
         long recoveryMillis,
         long claimMillis,
         long settleMillis) {
-    public static final long SETTLE_MILLIS = 1_000;
-
     /** Whether it is one: letters, digits, {@code . _ - :}, 1 to 64 of them. */
     public static boolean isPrefix(String prefix) {
         return prefix.matches("[A-Za-z0-9._:-]{1,64}");

@@ -1,7 +1,9 @@
 package dev.palisade.server.store.redis;
 
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
+import static dev.palisade.server.store.UriText.after;
+import static dev.palisade.server.store.UriText.before;
+import static dev.palisade.server.store.UriText.decoded;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -197,24 +199,6 @@ public final class StoreUri {
             all.put(key, decoded(after(part, '=')));
         }
         return Map.copyOf(all);
-    }
-
-    private static String decoded(String text) {
-        try {
-            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException e) {
-            throw wrong("has a '%' that begins no percent-encoded byte; write it as %25");
-        }
-    }
-
-    private static String before(String text, char mark) {
-        int at = text.indexOf(mark);
-        return at < 0 ? text : text.substring(0, at);
-    }
-
-    private static String after(String text, char mark) {
-        int at = text.indexOf(mark);
-        return at < 0 ? "" : text.substring(at + 1);
     }
 
     private static IllegalArgumentException wrong(String why) {

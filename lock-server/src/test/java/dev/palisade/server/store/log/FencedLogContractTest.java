@@ -9,6 +9,7 @@ import dev.palisade.server.ownership.ClaimReply.Held;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.store.embedded.Journals;
+import dev.palisade.server.store.postgresql.Databases;
 import dev.palisade.server.store.redis.RedisLogs;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -37,11 +38,13 @@ class FencedLogContractTest {
     private final AtomicLong millis = new AtomicLong(START);
     private final MemoryLogServer memory = new MemoryLogServer(millis);
     private @Nullable RedisLogs redis;
+    private @Nullable Databases postgres;
 
     enum Kind {
         MEMORY,
         FILES,
-        REDIS
+        REDIS,
+        POSTGRESQL
     }
 
     private FencedLog open(Kind kind, String address) throws Exception {
@@ -56,6 +59,15 @@ class FencedLogContractTest {
                     redis = started;
                 }
                 yield started.open(address);
+            }
+            case POSTGRESQL -> {
+                Databases created = postgres;
+                if (created == null) {
+                    created = new Databases(START);
+                    opened.add(created);
+                    postgres = created;
+                }
+                yield created.open(address);
             }
         };
         opened.add(log);
@@ -92,6 +104,10 @@ class FencedLogContractTest {
         RedisLogs started = redis;
         if (started != null) {
             started.pass(more);
+        }
+        Databases created = postgres;
+        if (created != null) {
+            created.pass(more);
         }
     }
 
@@ -174,7 +190,7 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"MEMORY", "REDIS"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void onlyOneOwnsASharedLog(Kind kind) throws Exception {
         FencedLog a = owned(kind, "a:1");
         long kept = a.add(body("kept"));
@@ -199,7 +215,7 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"MEMORY", "REDIS"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void aBatchThatWasNotStoredIsPartOfTheNextAfterTheClaim(Kind kind) throws Exception {
         FencedLog log = open(kind, "a:1");
         Claimed first = (Claimed) log.claim(Past.NONE);
@@ -223,7 +239,7 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"MEMORY", "REDIS"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void twoBatchesAreInFlight(Kind kind) throws Exception {
         FencedLog a = open(kind, "a:1");
         Claimed first = (Claimed) a.claim(Past.NONE);
@@ -251,7 +267,7 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"MEMORY", "REDIS"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void readingForgetsABatchThatWasNotSynced(Kind kind) throws Exception {
         FencedLog log = owned(kind, "a:1");
         log.add(body("not synced"));

@@ -4,6 +4,7 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
+import dev.palisade.server.store.log.SharedLogs;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
@@ -11,11 +12,8 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /** A log in a Redis of the test's own, shared by any number of clients, whose clock is in the test's hand. */
-public final class RedisLogs implements AutoCloseable {
-    public static final String PREFIX = "p";
-    public static final long CLAIM_MILLIS = 2_000;
-    public static final long SETTLE_MILLIS = 1_000;
-    public static final long RECOVERY_MILLIS = 10_000;
+public final class RedisLogs implements SharedLogs {
+    public static final String PREFIX = NAME;
 
     public final RedisProcess redis;
     final Queue<String> events = new ConcurrentLinkedQueue<>();
@@ -28,6 +26,7 @@ public final class RedisLogs implements AutoCloseable {
         this.millis = millis;
     }
 
+    @Override
     public FencedLog open(String address) throws StoreUnusable, InterruptedException {
         return open(redis.uri(), address, Duration.ofSeconds(2), TestLibrary.log());
     }
@@ -58,13 +57,53 @@ public final class RedisLogs implements AutoCloseable {
         return log;
     }
 
-    /** Lines of level WARN so far. */
+    @Override
     public List<String> warnings() {
         return List.copyOf(warnings);
     }
 
+    @Override
     public void pass(long more) {
         millis = Long.parseLong(redis.ask("FCALL", "palisade_log_test_pass", "0", Long.toString(more)));
+    }
+
+    @Override
+    public void lose(Loss what) {
+        switch (what) {
+            case ALL -> redis.ask("FLUSHALL");
+            case BATCHES -> redis.ask("DEL", "p:{0}:log:1");
+            case HEAD -> redis.ask("DEL", "p:{0}:log:head");
+            case LATER_BATCHES -> {
+                for (int number = 40; number < 75; number++) {
+                    redis.ask("HDEL", "p:{0}:log:1", String.valueOf(number));
+                }
+            }
+        }
+    }
+
+    @Override
+    public void restart() {
+        set("b1", true);
+    }
+
+    @Override
+    public String head(String field) {
+        return redis.ask("HGET", "p:{0}:log:head", field);
+    }
+
+    @Override
+    public long batches() {
+        return Long.parseLong(redis.ask("HLEN", "p:{0}:log:" + head("generation")));
+    }
+
+    @Override
+    public List<String> generations() {
+        String begin = "p:{0}:log:";
+        return redis.ask("KEYS", "p:*")
+                .lines()
+                .map(key -> key.substring(begin.length()))
+                .filter(last -> !last.equals("head") && !last.equals("token"))
+                .toList();
     }
 
     /** @param forgets whether the process forgets what it saw, as by a restart */
@@ -72,7 +111,7 @@ public final class RedisLogs implements AutoCloseable {
         redis.ask("FCALL", "palisade_log_test_set", "0", Long.toString(millis), instance, forgets ? "1" : "0", "0");
     }
 
-    /** Every connection breaks. */
+    @Override
     public void cut() {
         redis.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     }

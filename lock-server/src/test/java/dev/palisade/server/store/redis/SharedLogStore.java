@@ -9,6 +9,7 @@ import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockState;
+import dev.palisade.server.ownership.LogRules;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
@@ -52,7 +53,7 @@ final class SharedLogStore implements AutoCloseable {
                                 start,
                                 GRACE_MILLIS,
                                 CLAIM_MILLIS,
-                                RedisLogConfig.SETTLE_MILLIS),
+                                LogRules.SETTLE_MILLIS),
                         Linked.LOOP,
                         random,
                         new EventLog(events::add, System::nanoTime, 1_000)),

@@ -1,0 +1,138 @@
+package dev.palisade.server.store.postgresql;
+
+/**
+ * Statements of a log in PostgreSQL. Each is a transaction of its own: one that a paused lock server holds open would keep the next
+ * owner out. What is compared and what is written is one statement, so that nothing comes between. Immutable.
+ *
+ * @param clock the time of every decision: PostgreSQL's own, in milliseconds since 1970
+ * @param instance identity of the running PostgreSQL and of its history: the timeline changes with a promotion, the time of the start
+ *     with a restart or a restore
+ */
+record LogSql(String clock, String instance) {
+    static final int FORMAT = 1;
+
+    static final LogSql OF_POSTGRESQL = new LogSql(
+            "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+            "(substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.' || "
+                    + "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)");
+
+    /** What has to be as it is expected before anything else is asked. */
+    String checkServer() {
+        return """
+            SELECT current_setting('server_version_num')::int, pg_backend_pid(),
+              CASE WHEN pg_is_in_recovery() THEN '' ELSE %s END""".formatted(instance);
+    }
+
+    static final String SURVIVES_CRASH =
+            "SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'";
+
+    static final String HAS_TABLES = """
+            SELECT to_regclass('palisade_log') IS NOT NULL AND to_regclass('palisade_log_batch') IS NOT NULL
+              AND to_regclass('palisade_log_standby') IS NOT NULL""";
+
+    /** Of this connection only: what a role or a database sets otherwise would make a commit mean less, or last too long. */
+    static final String SET_UP_SESSION = """
+            SELECT set_config(name, value, false) FROM (VALUES
+              ('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' WHEN 'local' THEN 'on'
+                ELSE current_setting('synchronous_commit') END),
+              ('default_transaction_isolation', 'read committed'), ('default_transaction_read_only', 'off'),
+              ('statement_timeout', '0'), ('lock_timeout', ?)) settings(name, value)""";
+
+    static final String RIGHTS = """
+            SELECT string_agg(needed || ' on ' || tab, ', ') FROM (VALUES
+              ('palisade_log', 'SELECT'), ('palisade_log', 'INSERT'), ('palisade_log', 'UPDATE'),
+              ('palisade_log_batch', 'SELECT'), ('palisade_log_batch', 'INSERT'), ('palisade_log_batch', 'UPDATE'),
+              ('palisade_log_batch', 'DELETE'), ('palisade_log_standby', 'SELECT'), ('palisade_log_standby', 'INSERT'),
+              ('palisade_log_standby', 'UPDATE'), ('palisade_log_standby', 'DELETE')) rights(tab, needed)
+            WHERE NOT has_table_privilege(tab, needed)""";
+
+    static final String INSERT_EMPTY =
+            "INSERT INTO palisade_log (log, format) VALUES (?, " + FORMAT + ") ON CONFLICT DO NOTHING";
+
+    static final String COUNT_BATCHES = """
+            SELECT count(*), coalesce(min(number), 1), coalesce(max(number), 0) + 1
+            FROM palisade_log_batch WHERE log = ? AND generation = ?""";
+
+    static final String READ_BATCHES =
+            "SELECT number, body FROM palisade_log_batch WHERE log = ? AND generation = ? AND number >= ? AND number < ?";
+
+    static final String REPLICAS =
+            "SELECT count(*), current_setting('synchronous_standby_names') FROM pg_stat_replication";
+
+    /** The head, the time and the process, and whether the row was last written by one of these statements. */
+    String readHead() {
+        return """
+            SELECT *, written_by::text AS version, xmin::text AS row_version, written_by::xid = xmin AS untouched,
+              %s AS now, %s AS present_instance
+            FROM palisade_log WHERE log = ?""".formatted(clock, instance);
+    }
+
+    /** Those that wait, for people. */
+    String readStandbys() {
+        return "SELECT address, since, seen FROM palisade_log_standby WHERE log = ? AND seen > %s - ? ORDER BY address, since"
+                .formatted(clock);
+    }
+
+    /** A claim that was not granted: remembers who asked, and forgets those that ask no more. */
+    String standBy() {
+        return """
+            WITH gone AS (DELETE FROM palisade_log_standby WHERE log = ? AND server <> ? AND seen <= %s - ?)
+            INSERT INTO palisade_log_standby (log, server, address, since, seen) SELECT ?, ?, ?, now, now FROM (SELECT %s AS now) clock
+            ON CONFLICT (log, server) DO UPDATE SET seen = EXCLUDED.seen""".formatted(clock, clock);
+    }
+
+    static final String LEAVE_STANDBYS = "DELETE FROM palisade_log_standby WHERE log = ? AND server = ?";
+
+    private static final String UNCHANGED = " WHERE log = ? AND written_by = ?::xid8 AND xmin = ?::xid";
+
+    /** A row that somebody put back stays one: it is not what this PostgreSQL stored last. */
+    private static final String REWRITTEN = "written_by = pg_current_xact_id(), "
+            + "instance = CASE WHEN written_by::xid = xmin THEN instance ELSE '' END, ";
+
+    static final String SHORTEN = "UPDATE palisade_log SET " + REWRITTEN + "claimed_until = ?" + UNCHANGED;
+
+    static final String SETTLE = "UPDATE palisade_log SET " + REWRITTEN
+            + "settling_writer = ?, settling_seq = ?, settling_since = ?, settling_term = ?, settling_instance = ?"
+            + UNCHANGED;
+
+    /** Takes the log, unless it has changed since it was read. What belongs to no generation that counts goes. */
+    static final String GRANT = """
+            WITH head AS (
+              UPDATE palisade_log SET written_by = pg_current_xact_id(), writer = ?, seq = 0, base_writer = ?, base_seq = ?, whole = ?,
+                term = ?, server = ?, address = ?, claimed_until = ?, yielded = false, instance = ?, generation = ?, rewriting = ?,
+                recovering_until = ?, first_batch = ?, next_batch = ?, batches = ?, settling_writer = NULL,
+                taken_at = ?, taken_why = ?, taken_from = ?""" + UNCHANGED + """
+             RETURNING log, generation),
+            dropped AS (DELETE FROM palisade_log_batch b USING head WHERE b.log = head.log AND b.generation <> head.generation)
+            SELECT count(*) FROM head""";
+
+    /** Stores a batch if its writer owns the log, and both the log and the process are where the writer left them. */
+    String append() {
+        return """
+            WITH batch (log, writer, seq, tokens_before, tokens_after, ends, yields, switches, generation, number, body,
+              first_before, first_after, next_after, count_after) AS (VALUES (?, ?, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::boolean,
+                ?::boolean, ?::bigint, ?::bigint, ?::bytea, ?::bigint, ?::bigint, ?::bigint, ?::bigint)),
+            head AS (
+              UPDATE palisade_log l SET written_by = pg_current_xact_id(), seq = b.seq, tokens = b.tokens_after,
+                claimed_until = %s + b.ends, yielded = b.yields,
+                first_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.first_after ELSE l.first_batch END,
+                next_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.next_after ELSE l.next_batch END,
+                batches = CASE WHEN (l.rewriting = 0 OR b.switches) AND b.count_after >= 0 THEN b.count_after ELSE l.batches END,
+                generation = CASE WHEN b.switches THEN l.rewriting ELSE l.generation END,
+                rewriting = CASE WHEN b.switches THEN 0 ELSE l.rewriting END
+              FROM batch b
+              WHERE l.log = b.log AND l.writer = b.writer AND l.seq = b.seq - 1 AND l.tokens = b.tokens_before
+                AND l.instance = %s AND l.written_by::xid = l.xmin AND (l.rewriting <> 0 OR NOT b.switches)
+              RETURNING b.*),
+            stored AS (
+              INSERT INTO palisade_log_batch (log, generation, number, body)
+              SELECT log, generation, number, body FROM head WHERE length(body) > 0
+              ON CONFLICT (log, generation, number) DO UPDATE SET body = EXCLUDED.body),
+            dropped AS (
+              DELETE FROM palisade_log_batch b USING head h
+              WHERE b.log = h.log AND b.generation = h.generation AND b.number >= h.first_before AND b.number < h.first_after),
+            replaced AS (
+              DELETE FROM palisade_log_batch b USING head h WHERE h.switches AND b.log = h.log AND b.generation <> h.generation)
+            SELECT count(*) FROM head""".formatted(clock, instance);
+    }
+}

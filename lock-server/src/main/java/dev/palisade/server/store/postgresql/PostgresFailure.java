@@ -1,0 +1,51 @@
+package dev.palisade.server.store.postgresql;
+
+import dev.palisade.server.store.log.LogFailure;
+import java.sql.SQLException;
+import java.util.Set;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
+
+/** What came of a statement that failed. */
+final class PostgresFailure {
+    /** Shutdowns and internal errors: they may come after the commit. */
+    private static final String OPERATOR = "57P";
+
+    private static final String INTERNAL = "XX";
+    private static final String CONNECTION = "08";
+    /** No such table, and no such column. */
+    private static final Set<String> UNDEFINED = Set.of("42P01", "42703");
+
+    private PostgresFailure() {}
+
+    /** @param alive whether the connection still is: an error of PostgreSQL then means that the statement was rolled back */
+    static LogFailure of(String name, SQLException e, boolean alive) {
+        String line = name + ": " + line(e);
+        return alive && isError(e) ? LogFailure.refused(line) : LogFailure.unknown(line);
+    }
+
+    /** Whether the tables are not such that a log can be kept in them. */
+    static boolean isUnusable(SQLException e) {
+        return isError(e) && UNDEFINED.contains(state(e));
+    }
+
+    private static boolean isError(SQLException e) {
+        String state = state(e);
+        return e instanceof PSQLException error
+                && error.getServerErrorMessage() != null
+                && !state.startsWith(CONNECTION)
+                && !state.startsWith(OPERATOR)
+                && !state.startsWith(INTERNAL);
+    }
+
+    private static String state(SQLException e) {
+        return String.valueOf(e.getSQLState());
+    }
+
+    /** One line, without the statement. */
+    static String line(SQLException e) {
+        ServerErrorMessage server = e instanceof PSQLException error ? error.getServerErrorMessage() : null;
+        String message = server == null ? e.getMessage() : server.getMessage();
+        return String.valueOf(message).lines().findFirst().orElse("").strip();
+    }
+}

@@ -1,0 +1,230 @@
+package dev.palisade.server.store.postgresql;
+
+import com.google.common.net.HostAndPort;
+import dev.palisade.contract.EventLog;
+import dev.palisade.server.store.StoreUnusable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.postgresql.jdbc.AutoSave;
+
+/** One connection to the PostgreSQL that takes writes, set up so that a commit means what the log needs. Used by one thread at a time. */
+final class PostgresSession implements AutoCloseable {
+    private static final int VERSION_MIN = 130_000;
+    private static final int VERSION_OF_MAJOR = 10_000;
+    private static final int TIMELINE_DIGITS = 8;
+
+    private final Connection connection;
+    private final String instance;
+
+    private PostgresSession(Connection connection, String instance) {
+        this.connection = connection;
+        this.instance = instance;
+    }
+
+    /**
+     * Connects to the primary, of several to that on the latest timeline, and creates the tables if there are none.
+     *
+     * @throws StoreUnusable if PostgreSQL is not such that a log can be kept in it
+     * @throws SQLException if it cannot be reached, or does not let this user in
+     */
+    static PostgresSession open(PostgresLogConfig config, LogSql sql, EventLog events)
+            throws SQLException, StoreUnusable {
+        String name = "PostgreSQL " + config.uri();
+        PostgresSession latest = null;
+        SQLException unreachable = null;
+        for (HostAndPort server : config.uri().servers()) {
+            try {
+                PostgresSession one = connect(config, server, sql, name);
+                if (one != null && (latest == null || one.isLaterThan(latest))) {
+                    PostgresSession earlier = latest;
+                    latest = one;
+                    one = earlier;
+                }
+                if (one != null) {
+                    one.close();
+                }
+            } catch (SQLException e) {
+                unreachable = e;
+            }
+        }
+        if (latest == null && unreachable != null) {
+            throw unreachable;
+        } else if (latest == null) {
+            throw new StoreUnusable(name + " is a standby; name the primary, or all servers: HOST,HOST");
+        }
+        boolean opened = false;
+        try {
+            latest.setUp(name, config, events);
+            opened = true;
+            return latest;
+        } finally {
+            if (!opened) {
+                latest.close();
+            }
+        }
+    }
+
+    /** Null if it is a standby. */
+    private static @Nullable PostgresSession connect(
+            PostgresLogConfig config, HostAndPort server, LogSql sql, String name) throws SQLException, StoreUnusable {
+        Connection connection = source(config, server).getConnection();
+        String instance = "";
+        try {
+            connection.setNetworkTimeout(Runnable::run, config.timeoutMillis());
+            instance = instance(connection, sql, name);
+        } finally {
+            if (instance.isEmpty()) {
+                connection.close();
+            }
+        }
+        return instance.isEmpty() ? null : new PostgresSession(connection, instance);
+    }
+
+    private static PGSimpleDataSource source(PostgresLogConfig config, HostAndPort server) throws SQLException {
+        PostgresUri uri = config.uri();
+        int seconds = Math.max(1, (int) Math.ceil(config.timeoutMillis() / 1000.0));
+        PGSimpleDataSource source = new PGSimpleDataSource();
+        source.setServerNames(new String[] {server.getHost()});
+        source.setPortNumbers(new int[] {server.getPort()});
+        source.setDatabaseName(uri.database());
+        if (!uri.user().isEmpty()) {
+            source.setUser(uri.user());
+        }
+        if (!uri.password().isEmpty()) {
+            source.setPassword(uri.password());
+        }
+        for (var parameter : uri.parameters().entrySet()) {
+            source.setProperty(parameter.getKey(), parameter.getValue());
+        }
+        source.setConnectTimeout(seconds);
+        source.setSocketTimeout(seconds);
+        source.setTcpKeepAlive(true);
+        source.setPrepareThreshold(1);
+        source.setAutosave(AutoSave.NEVER);
+        source.setApplicationName("palisade " + config.log() + " " + config.address());
+        return source;
+    }
+
+    /** That of the running PostgreSQL; empty if it is a standby. */
+    private static String instance(Connection connection, LogSql sql, String name) throws SQLException, StoreUnusable {
+        try (PreparedStatement asks = connection.prepareStatement(sql.checkServer());
+                ResultSet row = asks.executeQuery()) {
+            row.next();
+            int version = row.getInt(1);
+            if (version < VERSION_MIN) {
+                throw new StoreUnusable(name + " is of version " + version / VERSION_OF_MAJOR + "; use 13 or newer");
+            }
+            if (row.getInt(2) != connection.unwrap(PGConnection.class).getBackendPID()) {
+                throw new StoreUnusable(
+                        name
+                                + " is reached through a pooler, which may change the session at any time; name PostgreSQL itself");
+            }
+            return row.getString(3);
+        }
+    }
+
+    /** Whether this server was promoted after the other one. */
+    boolean isLaterThan(PostgresSession other) {
+        return timeline(instance).compareTo(timeline(other.instance)) > 0;
+    }
+
+    private static String timeline(String instance) {
+        return instance.substring(0, TIMELINE_DIGITS);
+    }
+
+    private void setUp(String name, PostgresLogConfig config, EventLog events) throws SQLException, StoreUnusable {
+        warnOfLoss(name, events);
+        try (PreparedStatement sets = prepare(LogSql.SET_UP_SESSION)) {
+            // A claim that waits for a row gives up before the connection does.
+            sets.setString(1, config.timeoutMillis() * 3 / 4 + "ms");
+            sets.execute();
+        }
+        if (!hasTables()) {
+            createTables(name);
+        }
+        try (PreparedStatement asks = prepare(LogSql.RIGHTS);
+                ResultSet row = asks.executeQuery()) {
+            row.next();
+            String missing = row.getString(1);
+            if (missing != null) {
+                throw new StoreUnusable(name + " does not let this user do " + missing + "; grant these rights");
+            }
+        }
+    }
+
+    private void warnOfLoss(String name, EventLog events) throws SQLException {
+        try (PreparedStatement asks = prepare(LogSql.SURVIVES_CRASH);
+                ResultSet row = asks.executeQuery()) {
+            row.next();
+            if (!row.getBoolean(1)) {
+                events.tell(
+                        "store_warning",
+                        "message",
+                        name + " has fsync or full_page_writes switched off: a crash of its machine can lose locks and"
+                                + " tokens; switch both on");
+            }
+        }
+    }
+
+    private void createTables(String name) throws SQLException, StoreUnusable {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(tables());
+        } catch (SQLException e) {
+            if (hasTables()) {
+                return; // Another lock server was faster.
+            }
+            throw new StoreUnusable(
+                    name + " has no tables for the log, and does not let this user create them ("
+                            + PostgresFailure.line(e)
+                            + "); grant CREATE on the schema, or create them as docs/reference/postgresql-tables.md says",
+                    e);
+        }
+    }
+
+    private boolean hasTables() throws SQLException {
+        try (PreparedStatement asks = prepare(LogSql.HAS_TABLES);
+                ResultSet row = asks.executeQuery()) {
+            return row.next() && row.getBoolean(1);
+        }
+    }
+
+    private static String tables() {
+        try (InputStream sql =
+                Objects.requireNonNull(PostgresSession.class.getResourceAsStream("/postgresql/log.sql"), "log.sql")) {
+            return new String(sql.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    PreparedStatement prepare(String sql) throws SQLException {
+        return connection.prepareStatement(sql);
+    }
+
+    boolean isAlive() {
+        try {
+            return !connection.isClosed();
+        } catch (SQLException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            // It is of no use any more, whatever became of it.
+        }
+    }
+}

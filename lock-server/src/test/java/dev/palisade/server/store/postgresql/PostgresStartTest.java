@@ -1,0 +1,102 @@
+package dev.palisade.server.store.postgresql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.palisade.contract.EventLog;
+import dev.palisade.server.store.StoreUnusable;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What a PostgreSQL has to be like, so that a log is kept in it. */
+class PostgresStartTest {
+    private static final Duration SHORT = Duration.ofMillis(400);
+
+    private final Databases logs = new Databases(1_800_000_000_000L);
+
+    @AfterEach
+    void close() {
+        logs.close();
+    }
+
+    @Test
+    void commitsAreWaitedForWhateverTheRoleSays() throws Exception {
+        logs.ask(
+                "CREATE ROLE hasty LOGIN SUPERUSER; ALTER ROLE hasty SET synchronous_commit = off;"
+                        + "ALTER ROLE hasty SET default_transaction_isolation = serializable;"
+                        + "ALTER ROLE hasty SET default_transaction_read_only = on; ALTER ROLE hasty SET statement_timeout = 10000");
+        try (PostgresSession session = PostgresSession.open(
+                Databases.config(logs.uri("hasty"), "a:1", true, SHORT), LogSql.OF_POSTGRESQL, EventLog.NONE)) {
+            assertThat(shown(session, "synchronous_commit")).isEqualTo("on");
+            assertThat(shown(session, "transaction_isolation")).isEqualTo("read committed");
+            assertThat(shown(session, "transaction_read_only")).isEqualTo("off");
+            assertThat(shown(session, "statement_timeout")).isEqualTo("0");
+            assertThat(shown(session, "lock_timeout")).isEqualTo("300ms");
+        } finally {
+            logs.ask("DROP OWNED BY hasty; DROP ROLE hasty");
+        }
+    }
+
+    private static String shown(PostgresSession session, String setting) throws Exception {
+        try (PreparedStatement shows = session.prepare("SHOW " + setting);
+                ResultSet row = shows.executeQuery()) {
+            row.next();
+            return row.getString(1);
+        }
+    }
+
+    @Test
+    void aUserWhoMayNotCreateTheTablesNeedsThemAndRightsOnThem() throws Exception {
+        logs.ask(
+                "REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE poor LOGIN; GRANT SELECT ON test_clock TO poor");
+        try {
+            assertUnusable("poor", "has no tables for the log, and does not let this user create them");
+            logs.open("a:1").close();
+            assertUnusable("poor", "does not let this user do SELECT on palisade_log, INSERT on palisade_log");
+            logs.ask("GRANT SELECT, INSERT, UPDATE ON palisade_log TO poor;"
+                    + "GRANT SELECT, INSERT, UPDATE, DELETE ON palisade_log_batch, palisade_log_standby TO poor");
+            logs.open(logs.uri("poor"), "b:1", true, SHORT).close();
+        } finally {
+            logs.ask("DROP OWNED BY poor; DROP ROLE poor");
+        }
+    }
+
+    private void assertUnusable(String user, String says) {
+        assertThatThrownBy(() -> logs.open(logs.uri(user), "a:1", true, SHORT))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining(says);
+    }
+
+    @Test
+    void tablesOfSomethingElseAreRefused() {
+        logs.ask("CREATE TABLE palisade_log (log text, name text)");
+        assertUnusable("postgres", "has tables that are not those of a log");
+    }
+
+    @Test
+    void aLogOfAnotherReleaseIsRefused() throws Exception {
+        logs.open("a:1").close();
+        logs.ask("UPDATE palisade_log SET format = 2");
+        assertUnusable("postgres", "has log p of another release (format 2, not 1)");
+    }
+
+    @Test
+    void aServerThatIsNotThereIsNamed() {
+        assertThatThrownBy(() -> logs.open(logs.uri("postgres", 1), "a:1", true, SHORT))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("PostgreSQL postgresql://127.0.0.1:1/log")
+                .hasMessageContaining("refused");
+    }
+
+    @Test
+    void aPoolerIsRefused() throws Exception {
+        try (PoolerLikeProxy pooler = new PoolerLikeProxy(logs.port())) {
+            assertThatThrownBy(() -> logs.open(logs.uri("postgres", pooler.port()), "a:1", true, SHORT))
+                    .isInstanceOf(StoreUnusable.class)
+                    .hasMessageContaining("is reached through a pooler");
+        }
+    }
+}
