@@ -47,7 +47,8 @@ final class BenchCommand implements Callable<Integer> {
             names = "--store",
             paramLabel = "KIND",
             split = ",",
-            description = "Where lock servers keep their locks, each a contestant: synced, process, redis (all).")
+            description =
+                    "Where lock servers keep their locks, each a contestant: synced, process, redis, postgresql (all).")
     private List<Store> stores = List.of(Store.values());
 
     @Option(names = "--peers", description = "Also Redisson, Lettuce and, with --postgres, PostgreSQL.")
@@ -63,7 +64,7 @@ final class BenchCommand implements Callable<Integer> {
             names = "--postgres",
             paramLabel = "JDBC-URL",
             description =
-                    "A PostgreSQL for --peers, with as many connections as callers, and for the register of gateway.")
+                    "A PostgreSQL for --store postgresql, for --peers, with as many connections as callers, and for the register of gateway.")
     private @Nullable String postgres;
 
     @Option(

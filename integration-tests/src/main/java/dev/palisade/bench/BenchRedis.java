@@ -6,7 +6,6 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** The Redis of a run: a process of its own, or somebody's. Tells what it uses. */
@@ -38,11 +37,6 @@ final class BenchRedis implements AutoCloseable {
 
     String uri() {
         return uri;
-    }
-
-    /** What begins the keys of a lock server that shares its locks with no other. */
-    String newPrefix() {
-        return "bench-" + UUID.randomUUID();
     }
 
     /** The processor time of the whole process so far, as it tells itself. */

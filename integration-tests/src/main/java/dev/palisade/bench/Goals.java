@@ -62,13 +62,14 @@ final class Goals {
         faster(what, title, Store.PROCESS, process);
         faster(what, title, Store.SYNCED, synced);
         faster(what, title, Store.REDIS, redis);
+        faster(what, title, Store.POSTGRESQL, 0);
     }
 
     private void oneLock(int threads) {
         String title = LockParts.oneLockTitle(threads);
         String what = "one lock, threads: " + threads;
         for (Store store : Store.values()) {
-            boolean meant = store != Store.SYNCED;
+            boolean meant = store == Store.PROCESS || store == Store.REDIS;
             faster(what, title, store, !meant ? 0 : store == Store.REDIS ? 1.1 : 2);
             atMost(what + ": fairness", title, store, Callers.FAIRNESS, meant ? 1.05 : 0);
             shorter(what + ": p99 wait", title, store, Samples.P99, !meant ? 0 : store == Store.REDIS ? 3 : 8);

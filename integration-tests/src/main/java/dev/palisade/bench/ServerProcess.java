@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 
 /**
  * {@code palisade server}, {@code palisade objects} or {@code palisade gateway} in a JVM of its own, as a user starts it: with the JVM's defaults, unlike the
@@ -41,17 +42,17 @@ final class ServerProcess implements AutoCloseable {
         return start(Installation.fresh(), true, LOCKS, Map.of(), anyPort(options));
     }
 
-    /** A lock server with its locks in {@code redis} under keys of its own; returns when it listens. */
-    static ServerProcess locksIn(BenchRedis redis, List<String> options) {
+    /** A lock server with its locks in a store under a prefix of its own; returns when it listens. */
+    static ServerProcess locksIn(String store, List<String> options) {
         return start(
                 Installation.fresh(),
                 true,
                 LOCKS,
                 Map.of(
                         "PALISADE_SERVER_STORE",
-                        redis.uri(),
+                        store,
                         "PALISADE_SERVER_STORE_PREFIX",
-                        redis.newPrefix(),
+                        "bench-" + UUID.randomUUID(),
                         "PALISADE_SERVER_INIT",
                         "true",
                         "PALISADE_SERVER_ADVERTISE",

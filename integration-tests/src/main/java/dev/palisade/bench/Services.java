@@ -1,6 +1,7 @@
 package dev.palisade.bench;
 
 import dev.palisade.scenario.ScenarioFailed;
+import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -106,7 +107,27 @@ final class Services implements AutoCloseable {
         if (store == Store.PROCESS) {
             all.addAll(List.of("--durability", "process"));
         }
-        return store == Store.REDIS ? ServerProcess.locksIn(redis(), all) : ServerProcess.locks(all);
+        return switch (store) {
+            case SYNCED, PROCESS -> ServerProcess.locks(all);
+            case REDIS -> ServerProcess.locksIn(redis().uri(), all);
+            case POSTGRESQL -> ServerProcess.locksIn(postgresUri(), all);
+        };
+    }
+
+    /** As a lock server wants it, of what a JDBC URL says. */
+    private String postgresUri() {
+        String url = postgres;
+        if (url == null) {
+            throw new ScenarioFailed("no --postgres");
+        }
+        URI parts = URI.create(url.substring("jdbc:".length()));
+        Map<String, String> parameters = new LinkedHashMap<>();
+        String query = parts.getRawQuery();
+        for (String each : query == null ? new String[0] : query.split("&")) {
+            parameters.put(each.replaceFirst("=.*", ""), each.replaceFirst("[^=]*=?", ""));
+        }
+        String login = parameters.getOrDefault("user", "") + ":" + parameters.getOrDefault("password", "");
+        return "postgresql://" + (login.equals(":") ? "" : login + "@") + parts.getRawAuthority() + parts.getRawPath();
     }
 
     /** The processor time of a lock server and of what is behind it. */

@@ -7,7 +7,9 @@ enum Store {
     /** In its own data directory; answers when the operating system has it, which a kill of the process leaves alone. */
     PROCESS("Palisade, durability=process"),
     /** In Redis. */
-    REDIS("Palisade on Redis");
+    REDIS("Palisade on Redis"),
+    /** In the PostgreSQL of {@code --postgres}. */
+    POSTGRESQL("Palisade on PostgreSQL");
 
     private final String contestant;
 

@@ -30,13 +30,16 @@ record LogSql(String clock, String instance) {
             SELECT to_regclass('palisade_log') IS NOT NULL AND to_regclass('palisade_log_batch') IS NOT NULL
               AND to_regclass('palisade_log_standby') IS NOT NULL""";
 
-    /** Of this connection only: what a role or a database sets otherwise would make a commit mean less, or last too long. */
+    /**
+     * Of this connection only: what a role or a database sets otherwise would make a commit mean less, or last too long. An append that is
+     * planned anew each time takes three times as long.
+     */
     static final String SET_UP_SESSION = """
             SELECT set_config(name, value, false) FROM (VALUES
               ('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' WHEN 'local' THEN 'on'
                 ELSE current_setting('synchronous_commit') END),
               ('default_transaction_isolation', 'read committed'), ('default_transaction_read_only', 'off'),
-              ('statement_timeout', '0'), ('lock_timeout', ?)) settings(name, value)""";
+              ('statement_timeout', '0'), ('lock_timeout', ?), ('plan_cache_mode', 'force_generic_plan'), ('jit', 'off')) settings(name, value)""";
 
     static final String RIGHTS = """
             SELECT string_agg(needed || ' on ' || tab, ', ') FROM (VALUES
