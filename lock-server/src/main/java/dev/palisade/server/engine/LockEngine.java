@@ -268,16 +268,18 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Renews what this stream holds; what the store has forgotten is reclaimed, if it waits for that. */
     private CompletionStage<Answer> renewed(Session session, Session.Held held) {
-        Grant grant = held.grant();
         return execute(renewal(session, held)).thenCompose(answer -> {
-            if (!(answer instanceof Answer.Refused refused)
-                    || refused.rejection().reason() != Reason.NOT_HOLDER) {
+            if (!isNotHolder(answer)) {
                 return CompletableFuture.completedFuture(answer);
             }
-            Request asked = grant.request().withSessionGen(session.gen());
-            return execute(new Reclaim(held.lock(), asked, grant.token()))
-                    .thenApply(reclaimed -> reclaimed(session, held, asked, reclaimed));
+            Reclaim reclaim = reclaimOf(held, session);
+            return execute(reclaim).thenApply(reclaimed -> reclaimed(session, held, reclaim.request(), reclaimed));
         });
+    }
+
+    private static Reclaim reclaimOf(Session.Held held, Session session) {
+        Grant grant = held.grant();
+        return new Reclaim(held.lock(), grant.request().withSessionGen(session.gen()), grant.token());
     }
 
     private static Renew renewal(Session session, Session.Held held) {
@@ -542,17 +544,41 @@ public final class LockEngine implements LockStore.Listener {
             String owner,
             String purpose) {}
 
-    /** Gives a grant up. One that the store has forgotten is not reclaimed for its stream any more: nobody holds it. */
+    /** Gives a grant up. One that the store has forgotten, and that a stream here holds, is reclaimed first: then its end is known. */
     public CompletionStage<Answer> release(Release release) {
-        return execute(release).thenApply(answer -> {
-            if (answer instanceof Answer.Released) {
-                usage.ended(release.grant()); // Before the client hears of it, and asks for the next.
+        return execute(release)
+                .thenCompose(answer -> isNotHolder(answer)
+                        ? releaseForgotten(release, answer)
+                        : CompletableFuture.completedFuture(answer))
+                .thenApply(answer -> {
+                    if (answer instanceof Answer.Released) {
+                        usage.ended(release.grant()); // Before the client hears of it, and asks for the next.
+                    }
+                    if (isNotHolder(answer)) {
+                        givenUp(release.session(), session -> session.holdsNoMore(release.grant()));
+                    }
+                    return answer;
+                });
+    }
+
+    private CompletionStage<Answer> releaseForgotten(Release release, Answer notHolder) {
+        Session session = sessions.of(release.session());
+        Session.Held held =
+                session == null ? null : session.held(release.grant()).orElse(null);
+        if (session == null || held == null || !held.grant().token().equals(release.token())) {
+            return CompletableFuture.completedFuture(notHolder);
+        }
+        return execute(reclaimOf(held, session)).thenCompose(back -> {
+            if (back instanceof Answer.Resumed) {
+                return execute(release);
             }
-            if (answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.NOT_HOLDER) {
-                givenUp(release.session(), session -> session.holdsNoMore(release.grant()));
-            }
-            return answer;
+            return CompletableFuture.completedFuture(
+                    back instanceof Answer.Refused refused && !isFinal(refused) ? back : notHolder);
         });
+    }
+
+    private static boolean isNotHolder(Answer answer) {
+        return answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.NOT_HOLDER;
     }
 
     /** Gives a request up, whatever became of it. What this server granted it is not reclaimed any more, either. */

@@ -157,14 +157,49 @@ class ReclaimTest {
     }
 
     @Test
-    void whatWasReleasedWhileItWasForgottenIsNotReclaimed() {
+    void forgottenLeaseOfStreamIsReleased() {
         Session session = attach(SESSION, 1);
         Grant held = acquire(session, 7_000, 0);
         Grant other = acquire(session, new LockName("b"), 7_000, 0);
         store.losesAll(10_000);
-        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.NOT_HOLDER);
+        assertThat(now(engine.release(release(held)))).isEqualTo(new Answer.Released());
         assertThat(now(engine.keepAlive(session))).as("lost").isEmpty();
-        assertThat(reclaimed()).as("only what is still held").containsExactly(other.id());
+        assertThat(reclaimed()).as("once each").containsExactly(held.id(), other.id());
+        assertThat(now(engine.release(release(held)))).as("repeated").isEqualTo(new Answer.Released());
+    }
+
+    @Test
+    void releaseOfForgottenLeaseAfterTheWindowIsRefused() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 60_000, 0);
+        store.losesAll(10_000);
+        store.passes(10_000);
+        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.NOT_HOLDER);
+        assertThat(session.holds(held.id())).isFalse();
+    }
+
+    @Test
+    void releaseDuringOutageOfReclaimIsSentAgain() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 60_000, 0);
+        store.losesAll(10_000);
+        store.failsAfterNext(StoreFailure.outcomeUnknown("cut"));
+        assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.OUTCOME_UNKNOWN);
+        store.fails(null);
+        assertThat(now(engine.release(release(held)))).isEqualTo(new Answer.Released());
+    }
+
+    @Test
+    void releaseByStrangerReclaimsNothing() {
+        Session session = attach(SESSION, 1);
+        Grant held = acquire(session, 60_000, 0);
+        store.losesAll(10_000);
+        for (Release wrong : List.of(
+                new Release(LOCK, held.id(), held.token(), OTHER),
+                new Release(LOCK, held.id(), new FencingToken(900), SESSION))) {
+            assertThat(reason(now(engine.release(wrong)))).isEqualTo(Reason.NOT_HOLDER);
+        }
+        assertThat(reclaimed()).isEmpty();
     }
 
     @Test
@@ -184,14 +219,13 @@ class ReclaimTest {
         Session session = attach(SESSION, 1);
         Grant held = acquire(session, 7_000, 0);
         store.losesAll(10_000);
-        store.before(
-                Reclaim.class,
-                () -> assertThat(reason(now(engine.release(release(held))))).isEqualTo(Reason.NOT_HOLDER));
-        assertThat(now(engine.keepAlive(session))).isEmpty();
-        assertThat(reclaimed()).containsExactly(held.id());
-        assertThat(reason(now(engine.release(release(held)))))
+        List<Answer> released = new ArrayList<>();
+        store.before(Reclaim.class, () -> released.add(now(engine.release(release(held)))));
+        assertThat(now(engine.keepAlive(session))).as("lost").isEmpty();
+        assertThat(released).containsExactly(new Answer.Released());
+        assertThat(now(engine.renew(session, LOCK, held.id(), held.token())))
                 .as("it has ended")
-                .isEqualTo(Reason.LEASE_EXPIRED);
+                .isInstanceOf(Answer.Refused.class);
     }
 
     @Test

@@ -5,9 +5,12 @@ import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.cli.Commands.Failed;
+import dev.palisade.proto.v1.LocksGrpc.LocksBlockingStub;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
@@ -35,6 +38,20 @@ abstract class LeaseCommand implements Callable<Integer> {
 
     /** Sends the command, prints its success and returns the exit code. */
     abstract int run(LockServers servers, LeaseCredential credential) throws Failed;
+
+    /** Sends a call of the lease's holder. A lease that the store has lost is reclaimed by its sequencer first. */
+    static <T> T call(LockServers servers, LeaseCredential credential, Function<LocksBlockingStub, T> call)
+            throws Failed {
+        try {
+            return servers.call(call);
+        } catch (Failed e) {
+            if (!e.reason().equals(Reason.NOT_HOLDER.name())) {
+                throw e;
+            }
+            var unused = servers.call(stub -> stub.resume(credential.resumption()));
+            return servers.call(call);
+        }
+    }
 
     @Override
     public final Integer call() throws Failed {

@@ -28,7 +28,7 @@ public final class ReleaseCommand extends LeaseCommand {
 
     @Override
     int run(LockServers servers, LeaseCredential credential) throws Failed {
-        var unused = servers.call(stub -> stub.release(credential.releasing()));
+        var unused = call(servers, credential, stub -> stub.release(credential.releasing()));
         if (server.json()) {
             server.print(json(credential, true));
         } else {

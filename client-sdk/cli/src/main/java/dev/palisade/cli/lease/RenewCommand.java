@@ -33,17 +33,8 @@ public final class RenewCommand extends LeaseCommand {
     @Override
     int run(LockServers servers, LeaseCredential credential) throws Failed {
         long sent = System.nanoTime();
-        long ttl;
-        try {
-            ttl = servers.call(stub -> stub.renew(credential.renewal())).getTtlMillis();
-        } catch (Failed e) {
-            if (!e.reason().equals("NOT_HOLDER")) {
-                throw e;
-            }
-            // The store may have lost the lease, and gives it back for its sequencer.
-            sent = System.nanoTime();
-            ttl = servers.call(stub -> stub.resume(credential.resumption())).getTtlMillis();
-        }
+        long ttl = call(servers, credential, stub -> stub.renew(credential.renewal()))
+                .getTtlMillis();
         long remaining = Math.max(0, ttl - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent));
         if (server.json()) {
             JsonObject json = json(credential, true);

@@ -17,6 +17,8 @@ import dev.palisade.proto.v1.ReleaseReply;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewReply;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ResumeReply;
+import dev.palisade.proto.v1.ResumeRequest;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
@@ -143,6 +145,15 @@ final class ScriptedLocks implements AutoCloseable {
                     "renew",
                     request.getSessionId(),
                     RenewReply.newBuilder().setTtlMillis(60_000).build(),
+                    out);
+        }
+
+        @Override
+        public void resume(ResumeRequest request, StreamObserver<ResumeReply> out) {
+            reply(
+                    "resume",
+                    request.getSessionId(),
+                    ResumeReply.newBuilder().setTtlMillis(60_000).build(),
                     out);
         }
 
