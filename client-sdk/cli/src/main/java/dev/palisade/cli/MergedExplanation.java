@@ -35,15 +35,18 @@ final class MergedExplanation {
         Replies<ExplainReply> asked = servers.callEach(stub -> stub.explain(request));
         long token = newest(asked.replies()).getToken();
         if (asked.replies().stream().allMatch(reply -> reply.getToken() == token)) {
-            return merged(asked.replies(), asked.silent());
+            return merged(asked.replies(), asked.missing());
         }
         ExplainRequest same = request.toBuilder().setToken(token).build();
         Replies<ExplainReply> again = servers.callEach(stub -> stub.explain(same));
-        return merged(again.replies(), again.silent());
+        return merged(again.replies(), again.missing());
     }
 
-    /** @param replies about one token */
-    static ExplainReply merged(List<ExplainReply> replies, List<String> silent) {
+    /**
+     * @param replies about one token
+     * @param missing as of {@link Replies}
+     */
+    static ExplainReply merged(List<ExplainReply> replies, List<String> missing) {
         ExplainReply most = newest(replies);
         List<ExplainedEvent> events = new ArrayList<>(most.getEventsList());
         Set<Told> told = new HashSet<>();
@@ -62,9 +65,9 @@ final class MergedExplanation {
             merged.addUnknown((leftOut == 1 ? "One earlier event was" : leftOut + " earlier events were")
                     + " left out of what the lock servers said: an explanation has the newest " + EVENTS_MAX + ".");
         }
-        for (String address : silent) {
-            merged.addUnknown("The lock server at " + address
-                    + " did not reply; refusals that guards reported to it are missing here.");
+        for (String clause : missing) {
+            merged.addUnknown(
+                    clause.replaceFirst("^the", "The") + "; refusals that guards reported to it are missing here.");
         }
         return merged.build();
     }

@@ -42,7 +42,7 @@ class MergedExplanationTest {
                                 event(250, "MARK_RAISED", "34"),
                                 event(400, "REFUSED", "by till")),
                         reply("third", GRANTED, EXPIRED)),
-                List.of("10.0.0.7:7600"));
+                List.of("the lock server at 10.0.0.7:7600 did not reply"));
         assertThat(merged.getSummary())
                 .as("of the server with the newest refusal")
                 .isEqualTo("second");

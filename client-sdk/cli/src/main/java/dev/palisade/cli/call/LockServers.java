@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
@@ -100,9 +101,9 @@ public final class LockServers implements AutoCloseable {
      * Replies of all servers, each of which knows something of its own.
      *
      * @param replies one or more; the first is of the server that {@link #call} asked
-     * @param silent addresses of those that gave none
+     * @param missing a clause for each server without a reply, such as {@code the lock server at 10.0.0.1:7600 did not reply}
      */
-    public record Replies<T>(List<T> replies, List<String> silent) {}
+    public record Replies<T>(List<T> replies, List<String> missing) {}
 
     /**
      * Sends a call to every server: to one as {@link #call} does, then to each of the others once.
@@ -111,17 +112,30 @@ public final class LockServers implements AutoCloseable {
      */
     public <T> Replies<T> callEach(Function<LocksBlockingStub, T> call) throws Failed {
         List<T> replies = new ArrayList<>(List.of(call(call)));
-        List<String> silent = new ArrayList<>();
+        List<String> missing = new ArrayList<>();
         for (int i = 1; i < connections.count(); i++) {
             connections.next();
             try {
                 replies.add(call.apply(stub(deadline.minimum(after(timeout.dividedBy(connections.count()))))));
             } catch (StatusRuntimeException e) {
-                silent.add(connections.address());
+                missing.add("the lock server at " + connections.address()
+                        + standby(e).map(active -> " is a standby" + active).orElse(" did not reply"));
             }
         }
         connections.next(); // Back at the one that replied.
-        return new Replies<>(replies, silent);
+        return new Replies<>(replies, missing);
+    }
+
+    /** Of a failure of a standby: which server is active, for people; empty text if it does not know. */
+    private static Optional<String> standby(StatusRuntimeException failure) {
+        return Rejections.ofThrowable(failure)
+                .filter(rejection -> rejection.reason() == Reason.NOT_ACTIVE)
+                .map(LockServers::active)
+                .map(active -> active.isEmpty() ? "" : " of " + active);
+    }
+
+    private static String active(Rejection rejection) {
+        return Plain.text(rejection.metadata().getOrDefault(Rejection.ACTIVE, ""));
     }
 
     /** The last attempt may have had a moment only: an earlier one at the same server says more than that it timed out. */

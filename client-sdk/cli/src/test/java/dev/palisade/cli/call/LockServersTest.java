@@ -21,8 +21,11 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,14 +45,27 @@ class LockServersTest {
 
     /** @param reasons of its first replies; then it describes */
     private String server(Reason... reasons) throws IOException {
+        return server(Stream.of(reasons)
+                .map(reason -> new Rejection(reason, "scripted"))
+                .toArray(Rejection[]::new));
+    }
+
+    /** @param active address of the active server; empty if it is not known */
+    private String standby(String active) throws IOException {
+        Rejection[] always = new Rejection[100];
+        Arrays.fill(always, new Rejection(Reason.NOT_ACTIVE, "scripted", Map.of(Rejection.ACTIVE, active)));
+        return server(always);
+    }
+
+    private String server(Rejection[] rejections) throws IOException {
         AtomicInteger calls = new AtomicInteger();
         Server server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
                 .addService(new LocksGrpc.LocksImplBase() {
                     @Override
                     public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
                         int call = calls.getAndIncrement();
-                        if (call < reasons.length) {
-                            out.onError(Rejections.toStatus(new Rejection(reasons[call], "scripted")));
+                        if (call < rejections.length) {
+                            out.onError(Rejections.toStatus(rejections[call]));
                             return;
                         }
                         out.onNext(DescribeReply.newBuilder()
@@ -90,15 +106,22 @@ class LockServersTest {
         String first = server();
         String second = server(Reason.PERMISSION_DENIED);
         String third = server();
+        String standby = standby(third);
+        String mute = standby("");
         DescribeRequest request = DescribeRequest.newBuilder().setLock("x").build();
         try (LockServers servers = new LockServers(
-                String.join(",", REFUSES, first, second, third),
+                String.join(",", REFUSES, first, second, third, standby, mute),
                 InsecureChannelCredentials.create(),
                 LONG,
                 RetryClock.SYSTEM)) {
             LockServers.Replies<DescribeReply> all = servers.callEach(stub -> stub.describe(request));
             assertThat(all.replies()).extracting(DescribeReply::getWaitersTotal).containsExactly(0, 0);
-            assertThat(all.silent()).containsExactly(second, REFUSES);
+            assertThat(all.missing())
+                    .containsExactly(
+                            "the lock server at " + second + " did not reply",
+                            "the lock server at " + standby + " is a standby of " + third,
+                            "the lock server at " + mute + " is a standby",
+                            "the lock server at " + REFUSES + " did not reply");
             assertThat(servers.call(stub -> stub.describe(request)).getWaitersTotal())
                     .as("the one that replied is asked next")
                     .isEqualTo(1);
@@ -137,7 +160,7 @@ class LockServersTest {
                         .getWaitersTotal())
                 .isEqualTo(2);
         Reason[] always = new Reason[1_000];
-        java.util.Arrays.fill(always, Reason.RECOVERING);
+        Arrays.fill(always, Reason.RECOVERING);
         fails(server(always), Duration.ofSeconds(2), 3, "cannot decide now: RECOVERING: scripted");
     }
 
