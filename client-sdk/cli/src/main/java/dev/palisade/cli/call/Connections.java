@@ -68,6 +68,11 @@ final class Connections implements AutoCloseable {
         return channels.get(preferred);
     }
 
+    /** Whether {@code address} is one of these. */
+    boolean has(String address) {
+        return addresses.contains(address);
+    }
+
     /** Of {@link #preferred}. */
     String address() {
         return addresses.get(preferred);

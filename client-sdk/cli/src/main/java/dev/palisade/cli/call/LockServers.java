@@ -26,7 +26,8 @@ import java.util.function.Function;
 
 /**
  * Deadline-bound unary calls to the first of several lock servers that replies. It retries while a server cannot decide, such as one
- * whose store is recovering, and fails at once when every server refuses the connection or its TLS. It never holds a session. For one thread.
+ * whose store is recovering, and fails at once when every server refuses the connection or its TLS, or is a standby of a server that it was
+ * not given. It never holds a session. For one thread.
  */
 public final class LockServers implements AutoCloseable {
     private static final long RETRY_MILLIS_MIN = 50;
@@ -86,6 +87,9 @@ public final class LockServers implements AutoCloseable {
                     failures.add(saying(failed(e), earlier));
                     connections.next();
                 }
+            }
+            if (failures.stream().noneMatch(failure -> failure.activeElsewhere().isEmpty())) {
+                throw standbysOnly(failures);
             }
             long delay = Math.max(retryMillis, failures.get(0).retryAfterMillis());
             if (failures.stream().allMatch(Attempt::isFinal)
@@ -181,9 +185,16 @@ public final class LockServers implements AutoCloseable {
      *
      * @param reason of a rejection, else empty
      * @param isFinal whether another attempt within seconds would fail in the same way
+     * @param activeElsewhere of a standby: address of the active server, if that is none of those given; else empty
      */
     private record Attempt(
-            String address, String reason, String cause, boolean timedOut, boolean isFinal, long retryAfterMillis) {
+            String address,
+            String reason,
+            String cause,
+            boolean timedOut,
+            boolean isFinal,
+            long retryAfterMillis,
+            String activeElsewhere) {
         @Override
         public String toString() {
             return "no reply from the lock server at " + address + " (" + cause + ")";
@@ -208,15 +219,22 @@ public final class LockServers implements AutoCloseable {
                     || code == Status.Code.UNKNOWN;
             boolean timedOut = code == Status.Code.DEADLINE_EXCEEDED;
             return new Attempt(
-                    connections.address(), "", Plain.text(TransportFailures.cause(failure)), timedOut, isFinal, 0);
+                    connections.address(), "", Plain.text(TransportFailures.cause(failure)), timedOut, isFinal, 0, "");
         }
         String message = rejection.reason() + ": " + Plain.text(rejection.message());
         if (rejection.reason() != Reason.OUTCOME_UNKNOWN
                 && Rejections.code(rejection.reason()) != Status.Code.UNAVAILABLE) {
             throw new Failed(ExitCodes.REJECTED, rejection.reason().name(), message);
         }
+        String active = rejection.reason() == Reason.NOT_ACTIVE ? active(rejection) : "";
         return new Attempt(
-                connections.address(), rejection.reason().name(), message, false, false, retryAfterMillis(rejection));
+                connections.address(),
+                rejection.reason().name(),
+                message,
+                false,
+                false,
+                retryAfterMillis(rejection),
+                connections.has(active) ? "" : active);
     }
 
     private static long retryAfterMillis(Rejection rejection) {
@@ -226,6 +244,17 @@ public final class LockServers implements AutoCloseable {
         } catch (NumberFormatException e) {
             return 0;
         }
+    }
+
+    private static Failed standbysOnly(List<Attempt> standbys) {
+        return new Failed(
+                ExitCodes.NO_ANSWER,
+                Reason.NOT_ACTIVE.name(),
+                "--server names standbys only ("
+                        + String.join(
+                                ", ", standbys.stream().map(Attempt::address).toList())
+                        + "); add the active lock server: "
+                        + standbys.get(0).activeElsewhere());
     }
 
     private static Failed noReply(List<Attempt> failures) {

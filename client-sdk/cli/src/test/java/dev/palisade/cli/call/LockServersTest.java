@@ -2,6 +2,7 @@ package dev.palisade.cli.call;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
@@ -162,6 +163,46 @@ class LockServersTest {
         Reason[] always = new Reason[1_000];
         Arrays.fill(always, Reason.RECOVERING);
         fails(server(always), Duration.ofSeconds(2), 3, "cannot decide now: RECOVERING: scripted");
+    }
+
+    @Test
+    void standbysOfServerThatWasNotGivenEndTheCallAtOnce() throws Exception {
+        String one = standby("lock-3:7600");
+        String other = standby("lock-3:7600");
+        assertThat(failureWithoutRetry(one))
+                .isEqualTo("--server names standbys only (" + one + "); add the active lock server: lock-3:7600");
+        assertThat(failureWithoutRetry(one + "," + other))
+                .isEqualTo("--server names standbys only (" + one + ", " + other
+                        + "); add the active lock server: lock-3:7600");
+    }
+
+    /** One of the servers that were given may become active. */
+    @Test
+    void takeoverIsWaitedForWhereTheActiveServerMayHaveStopped() throws Exception {
+        for (String addresses :
+                List.of(standby(""), REFUSES + "," + standby("lock-3:7600"), standby(REFUSES) + "," + REFUSES)) {
+            assertThat(failureWithoutRetry(addresses)).isEqualTo("interrupted while waiting for the lock server");
+        }
+    }
+
+    /** Instead of a pause before the second attempt the call is interrupted. */
+    private static String failureWithoutRetry(String addresses) throws Exception {
+        RetryClock interrupts = new RetryClock() {
+            @Override
+            public long nanos() {
+                return System.nanoTime();
+            }
+
+            @Override
+            public void pause(long millis) throws InterruptedException {
+                throw new InterruptedException();
+            }
+        };
+        try (LockServers servers = new LockServers(addresses, InsecureChannelCredentials.create(), LONG, interrupts)) {
+            return catchThrowableOfType(Failed.class, () -> servers.reach("x")).message();
+        } finally {
+            boolean ignored = Thread.interrupted();
+        }
     }
 
     /** The first connection is closed, and the attempts after it get no reply until the timeout. */
