@@ -6,6 +6,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.Expire;
@@ -175,8 +176,9 @@ final class LockTable {
             slot = new Slot(LockState.unused(command.lock(), forgottenUntilMillis));
         }
         if (command instanceof Reclaim reclaim) {
-            // It is authentic: the engine verified it. A grant has the tokens right above its own, too.
-            tokens.raise(reclaim.token().value() + FencingToken.PER_GRANT - 1, batch.now);
+            raise(reclaim.token(), batch.now);
+        } else if (command instanceof CheckSequencer check) {
+            raise(check.token(), batch.now);
         }
         Decision decision = step(slot, command, batch.now);
         int more = waiters(decision.next()) - waiters(slot.state);
@@ -185,6 +187,11 @@ final class LockTable {
         }
         take(slot, decision, batch);
         return decision.answer();
+    }
+
+    /** A token that is authentic: the engine verified it. A grant has the tokens right above its own, too. */
+    private void raise(FencingToken token, long now) {
+        tokens.raise(token.value() + FencingToken.PER_GRANT - 1, now);
     }
 
     private Decision step(Slot slot, Command command, long now) {

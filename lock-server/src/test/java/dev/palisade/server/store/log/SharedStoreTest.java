@@ -10,6 +10,7 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Reason;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.Grant;
@@ -533,12 +534,28 @@ class SharedStoreTest {
     void aReclaimedTokenLiftsTheCount() {
         servers.log.flush();
         a.live(4_000);
-        long far = ((servers.logMillis.get() - 1_704_067_200_000L) + 3_600_000) * 4096;
+        long far = tokenInOneHour();
         Answer reclaimed =
                 a.answer(new Reclaim(name("l"), acquire("l", 1, 1, TRY).request(), new FencingToken(far)));
         assertThat(reclaimed).isInstanceOf(Answer.Resumed.class);
         a.live(11_000);
         assertThat(granted(a, "m", 2, 1).token().value()).isGreaterThan(far);
+    }
+
+    private long tokenInOneHour() {
+        return ((servers.logMillis.get() - 1_704_067_200_000L) + 3_600_000) * 4096;
+    }
+
+    /** Rule 9; the next owner counts on, too. */
+    @Test
+    void checkedTokenLiftsTheCount() {
+        long far = tokenInOneHour();
+        Answer checked = a.answer(new CheckSequencer(
+                name("l"), acquire("l", 1, 1, TRY).request().grant(), new FencingToken(far)));
+        assertThat(checked).isEqualTo(new Answer.Checked(false));
+        a.store.close();
+        takesOver(b);
+        assertThat(granted(b, "m", 2, 1).token().value()).isGreaterThan(far);
     }
 
     /** 2.21 */
