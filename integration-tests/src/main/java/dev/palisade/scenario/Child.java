@@ -26,6 +26,9 @@ import java.util.function.Predicate;
  */
 public final class Child implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
+    /** Begins each line of standard error among those of standard output. */
+    private static final String ERROR = "! ";
+
     private static final String END = "\0end of output";
 
     private final String name;
@@ -39,7 +42,7 @@ public final class Child implements AutoCloseable {
         this.process = process;
         this.stdin = process.outputWriter(StandardCharsets.UTF_8);
         gather(process.getInputStream(), "", listener);
-        gather(process.getErrorStream(), "! ", line -> {});
+        gather(process.getErrorStream(), ERROR, line -> {});
     }
 
     /** Starts {@code command} with {@code environment} added to ours. It is killed when this process ends. */
@@ -109,6 +112,18 @@ public final class Child implements AutoCloseable {
     }
 
     public String await(Predicate<String> wanted, Duration patience) {
+        return awaitAny(line -> !line.startsWith(ERROR) && wanted.test(line), patience);
+    }
+
+    /** Returns when a line of standard error contained {@code text}, also if that was before. */
+    public void awaitError(String text, Duration patience) {
+        Predicate<String> wanted = line -> line.startsWith(ERROR) && line.contains(text);
+        if (seen.stream().noneMatch(wanted)) {
+            var unused = awaitAny(wanted, patience);
+        }
+    }
+
+    private String awaitAny(Predicate<String> wanted, Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
         while (true) {
             String line = next(deadline, patience);
@@ -116,7 +131,7 @@ public final class Child implements AutoCloseable {
                 throw new ScenarioFailed(name + " ended; it printed: " + seen);
             }
             seen.add(line);
-            if (!line.startsWith("! ") && wanted.test(line)) {
+            if (wanted.test(line)) {
                 return line;
             }
         }
@@ -146,7 +161,7 @@ public final class Child implements AutoCloseable {
                 return output;
             }
             seen.add(line);
-            if (!line.startsWith("! ")) {
+            if (!line.startsWith(ERROR)) {
                 output.add(line);
             }
         }
@@ -264,7 +279,7 @@ public final class Child implements AutoCloseable {
                             lines.add(prefix + line);
                         }
                     } catch (IOException e) {
-                        lines.add("! " + e);
+                        lines.add(ERROR + e);
                     }
                     if (prefix.isEmpty()) {
                         lines.add(END);

@@ -153,12 +153,17 @@ public final class Installation implements AutoCloseable {
     }
 
     /**
-     * {@code palisade gateway} on a free port, with a file that guards {@code /stock/ID} of that service; returns when it listens.
+     * {@code palisade gateway} on a free port, with a file that guards {@code /stock/ID} of that service; returns when it admits
+     * requests. It listens before its lock server has replied.
      *
-     * @param guard false: it only observes
+     * @param guard false: it only observes, and admits all requests from the start
      */
     public Service gateway(Service server, String upstream, boolean guard) {
-        return gateway(gatewayFile(server.address(), upstream, guard));
+        Service gateway = gateway(gatewayFile(server.address(), upstream, guard));
+        if (guard) {
+            gateway.child().awaitError("event=registered ", START_PATIENCE);
+        }
+        return gateway;
     }
 
     /** {@code palisade gateway} with that config file, after its {@code init}; returns when it listens. */
