@@ -943,12 +943,20 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
-    /** Why the lease was not renewed, as far as this server knows: it had the stream. */
+    /**
+     * Why the lease was not renewed, as far as this server knows. After an outage the store extends leases by itself: if the client sent
+     * nothing since, it did not renew this one either, and may have counted it as lost by then.
+     */
     private void addExpiry(List<Object> pairs, Session session, Tombstone ended) {
-        long began = session.held(ended.grant())
-                .map(held -> ended.endedAtMillis() - held.grant().request().ttlMillis())
-                .orElse(ended.endedAtMillis());
-        boolean inOutage = outage.newest().stream().anyMatch(each -> each.overlaps(began, ended.endedAtMillis()));
+        Optional<Session.Held> held = session.held(ended.grant());
+        long heard = held.isPresent()
+                ? session.heardAtMillis()
+                : sessions.lastFrames().of(ended.grant()).orElse(session.heardAtMillis());
+        long began = held.map(
+                        lease -> ended.endedAtMillis() - lease.grant().request().ttlMillis())
+                .orElse(heard);
+        long from = Math.min(began, heard);
+        boolean inOutage = outage.newest().stream().anyMatch(each -> each.overlaps(from, ended.endedAtMillis()));
         Collections.addAll(
                 pairs,
                 "cause",

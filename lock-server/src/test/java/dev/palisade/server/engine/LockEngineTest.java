@@ -440,6 +440,27 @@ class LockEngineTest {
                         + " silent_ms=10000");
     }
 
+    /** After an outage the store gives each lease its full ttl again. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void leaseThatIsNotRenewedAfterAnOutageEndsByIt(boolean isRenewed) {
+        Session session = engine.attach(SESSION, 1, "worker", false, new Deaf(), SessionHolder.ANYONE);
+        Request request =
+                new Request(new RequestId(SESSION, 1), 1, new GrantId(1, 1), Mode.EXCLUSIVE, 10_000, 0, 0, "", "");
+        session.holds(new Grant(request, new FencingToken(5), 1, 10_001), new LockName("a"));
+        store.now = 6_000;
+        store.busy = true;
+        leave();
+        if (isRenewed) {
+            store.now = 7_000;
+            engine.frameArrived(session, 1);
+        }
+        store.now = 17_003;
+        Tombstone ended = new Tombstone(request.id(), request.grant(), 5, End.EXPIRED, 17_003, "");
+        engine.changed(LockState.unused(new LockName("a"), 0), List.of(new LockEvent.Ended(ended, 0)), 17_003);
+        assertThat(events).last().asString().contains(" cause=" + (isRenewed ? "NOT_RENEWED" : "STORE_OUTAGE") + " ");
+    }
+
     @Test
     void whatAServerRefusesBecauseItStopsIsNoOutage() {
         engine.stopFreeing();

@@ -102,6 +102,22 @@ class StoreAwayTest {
         assertThat(store.asked().stream().filter(Abandon.class::isInstance)).hasSize(2);
     }
 
+    /** The client counts it as lost at its local deadline, and the store extends it when it is back. */
+    @Test
+    void leaseThatItsClientLostInAnOutageExpiresBecauseOfIt() {
+        Session first = attach(1);
+        heldBy(first);
+        store.fails(StoreFailure.unavailable("away"));
+        assertThat(engine.keepAlive(first).toCompletableFuture()).isCompletedExceptionally();
+        Session later = attach(2);
+        timePasses();
+        store.fails(null);
+        store.passes(20_000);
+        engine.frameArrived(later, 1);
+        store.passes(40_000);
+        assertThat(events).last().asString().startsWith("event=lease_expired ").contains(" cause=STORE_OUTAGE ");
+    }
+
     /** As of a log that refuses records for lack of space: it goes on, and only frees locks. */
     @Test
     void aStoreThatRefusesIsAway() {

@@ -550,8 +550,8 @@ class SharedStoreTest {
     @Test
     void checkedTokenLiftsTheCount() {
         long far = tokenInOneHour();
-        Answer checked = a.answer(new CheckSequencer(
-                name("l"), acquire("l", 1, 1, TRY).request().grant(), new FencingToken(far)));
+        Answer checked = a.answer(
+                new CheckSequencer(name("l"), acquire("l", 1, 1, TRY).request().grant(), new FencingToken(far)));
         assertThat(checked).isEqualTo(new Answer.Checked(false));
         a.store.close();
         takesOver(b);
