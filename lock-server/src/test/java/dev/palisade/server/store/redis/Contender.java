@@ -5,6 +5,7 @@ import static dev.palisade.server.store.log.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Renew;
@@ -27,6 +28,8 @@ final class Contender implements AutoCloseable {
     private static final long PAUSE_NANOS = 1_000_000;
     private static final Duration AT_MOST = Duration.ofSeconds(30);
 
+    final Grant held;
+
     private final List<SharedLogStore> servers;
     private final Queue<Granted> granted = new ConcurrentLinkedQueue<>();
     private final AtomicInteger answers = new AtomicInteger();
@@ -42,9 +45,21 @@ final class Contender implements AutoCloseable {
                 name(HELD), held.id(), held.token(), held.request().id().session());
     }
 
-    Contender(SharedLogStore... servers) {
-        this.servers = List.of(servers);
+    /** @param active grants the lock that is held */
+    Contender(SharedLogStore active, SharedLogStore standby) {
+        servers = List.of(active, standby);
+        held = active.granted(HELD);
         thread.start();
+    }
+
+    /** Returns when {@code replica} is the primary. */
+    static void awaitPromotion(RedisProcess replica) {
+        await().atMost(AT_MOST).until(() -> replica.info("role").equals("master"));
+    }
+
+    /** {@code server} renews the lease of the lock that is held. */
+    void assertHeldAt(SharedLogStore server) {
+        assertThat(server.ask(renewal(held))).isInstanceOf(Answer.Renewed.class);
     }
 
     private void run() {

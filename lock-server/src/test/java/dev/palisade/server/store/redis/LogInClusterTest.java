@@ -4,10 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.redis.RedisProcess;
-import dev.palisade.server.core.Answer;
-import dev.palisade.server.core.Grant;
 import io.lettuce.core.cluster.SlotHash;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -22,11 +19,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Execution(ExecutionMode.CONCURRENT)
 class LogInClusterTest {
     private static final int PRIMARIES = 3;
-    private static final Duration FAILOVER_MAX = Duration.ofSeconds(20);
     private static final String SLOT = String.valueOf(SlotHash.getSlot("p:{0}:log:head"));
 
     private final List<RedisProcess> nodes = new ArrayList<>();
-    private final List<SharedLogStore> servers = new ArrayList<>();
+    private final LogServers servers = new LogServers(() -> "redis-cluster://127.0.0.1:"
+            + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port());
     private RedisProcess first;
     private RedisProcess replica;
 
@@ -59,29 +56,12 @@ class LogInClusterTest {
 
     @AfterEach
     void stop() {
-        servers.forEach(SharedLogStore::close);
+        servers.close();
         nodes.forEach(RedisProcess::close);
     }
 
     private static String id(RedisProcess node) {
         return node.ask("CLUSTER", "MYID");
-    }
-
-    private SharedLogStore server(String address, RedisLogConfig.Start start, boolean resumes) throws Exception {
-        SharedLogStore server = new SharedLogStore(
-                "redis-cluster://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:"
-                        + nodes.get(1).port(),
-                address,
-                start,
-                resumes);
-        servers.add(server);
-        return server;
-    }
-
-    private SharedLogStore active(boolean resumes) throws Exception {
-        SharedLogStore server = server("a:1", RedisLogConfig.Start.NEW, resumes);
-        await().until(server::isActive);
-        return server;
     }
 
     /** Key by key, and a grant is asked for after each. */
@@ -101,31 +81,28 @@ class LogInClusterTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void leasesOutliveTheMigrationOfTheSlot(boolean resumes) throws Exception {
-        SharedLogStore a = active(resumes);
-        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, resumes);
-        Grant held = a.granted(Contender.HELD);
+        SharedLogStore a = servers.active(resumes);
+        SharedLogStore b = servers.standby(resumes);
         try (Contender contender = new Contender(a, b)) {
             contender.awaitGrantOf(a);
             RedisProcess to = nodes.get(0) == first ? nodes.get(1) : nodes.get(0);
             migrate(first, to, contender);
             contender.awaitGrant();
             assertThat(first.ask("CLUSTER", "COUNTKEYSINSLOT", SLOT)).isEqualTo("0");
-            SharedLogStore now = a.isActive() ? a : b;
-            assertThat(now.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
+            contender.assertHeldAt(a.isActive() ? a : b);
         }
     }
 
     @Test
     void memoryOutlivesTheNodeThatHadTheLog() throws Exception {
-        SharedLogStore a = active(true);
-        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, true);
-        Grant held = a.granted(Contender.HELD);
+        SharedLogStore a = servers.active(true);
+        SharedLogStore b = servers.standby(true);
         try (Contender contender = new Contender(a, b)) {
             contender.awaitGrantOf(a);
             first.kill9();
-            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            Contender.awaitPromotion(replica);
             contender.awaitGrantOf(a);
-            assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
+            contender.assertHeldAt(a);
         }
     }
 }

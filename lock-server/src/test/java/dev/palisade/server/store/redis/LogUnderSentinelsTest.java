@@ -30,7 +30,7 @@ class LogUnderSentinelsTest {
     private final RedisProcess primary = watched.primary;
     private final RedisProcess replica = watched.replica;
     private final List<RedisProcess> sentinels = watched.sentinels;
-    private final List<SharedLogStore> servers = new ArrayList<>();
+    private final LogServers servers = new LogServers(watched::uri);
 
     @BeforeEach
     void startSentinels() {
@@ -39,21 +39,8 @@ class LogUnderSentinelsTest {
 
     @AfterEach
     void stop() {
-        servers.forEach(SharedLogStore::close);
+        servers.close();
         watched.close();
-    }
-
-    private SharedLogStore server(String address, RedisLogConfig.Start start, boolean resumes) throws Exception {
-        SharedLogStore server = new SharedLogStore(watched.uri(), address, start, resumes);
-        servers.add(server);
-        return server;
-    }
-
-    /** The first one, of a new log. */
-    private SharedLogStore active(boolean resumes) throws Exception {
-        SharedLogStore server = server("a:1", RedisLogConfig.Start.NEW, resumes);
-        await().until(server::isActive);
-        return server;
     }
 
     /** Of all that is stored from now on, the replica gets nothing. */
@@ -63,49 +50,47 @@ class LogUnderSentinelsTest {
 
     @Test
     void memoryOutlivesAFailoverToAReplicaThatLagged() throws Exception {
-        SharedLogStore a = active(RESUME);
-        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, RESUME);
+        SharedLogStore a = servers.active(RESUME);
+        SharedLogStore b = servers.standby(RESUME);
         stopReplication();
-        Grant held = a.granted(Contender.HELD);
         try (Contender contender = new Contender(a, b)) {
             contender.awaitGrantOf(a);
             primary.kill9();
-            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            Contender.awaitPromotion(replica);
             contender.awaitGrantOf(a);
-            assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
+            contender.assertHeldAt(a);
         }
     }
 
     @Test
     void afterAFailoverToAReplicaThatLaggedHoldersComeFirst() throws Exception {
-        SharedLogStore a = active(WAIT);
-        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, WAIT);
+        SharedLogStore a = servers.active(WAIT);
+        SharedLogStore b = servers.standby(WAIT);
         stopReplication();
-        Grant held = a.granted(Contender.HELD);
         try (Contender contender = new Contender(a, b)) {
             contender.awaitGrantOf(a);
             primary.kill9();
-            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            Contender.awaitPromotion(replica);
             await().atMost(FAILOVER_MAX)
-                    .until(() -> a.ask(new Reclaim(name(Contender.HELD), held.request(), held.token()))
-                            instanceof Answer.Resumed);
+                    .until(() ->
+                            a.ask(new Reclaim(name(Contender.HELD), contender.held.request(), contender.held.token()))
+                                    instanceof Answer.Resumed);
             long granted = contender.awaitGrantOf(a);
             assertThat(granted)
                     .as("when the grace is over")
                     .isGreaterThanOrEqualTo(Long.parseLong(replica.ask("HGET", HEAD, "recovering")));
-            assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
+            contender.assertHeldAt(a);
         }
     }
 
     @Test
     void aFormerPrimaryThatWakesUpStoresNothing() throws Exception {
-        SharedLogStore a = active(RESUME);
-        SharedLogStore b = server("b:1", RedisLogConfig.Start.CAREFUL, RESUME);
-        Grant held = a.granted(Contender.HELD);
+        SharedLogStore a = servers.active(RESUME);
+        SharedLogStore b = servers.standby(RESUME);
         try (Contender contender = new Contender(a, b)) {
             contender.awaitGrantOf(a);
             primary.freeze();
-            await().atMost(FAILOVER_MAX).until(() -> replica.info("role").equals("master"));
+            Contender.awaitPromotion(replica);
             contender.awaitGrantOf(a);
             long newer = contender.newestToken();
             primary.thaw();
@@ -117,7 +102,7 @@ class LogUnderSentinelsTest {
                     return true;
                 }
                 counts.add(count);
-                assertThat(a.ask(Contender.renewal(held))).isInstanceOf(Answer.Renewed.class);
+                contender.assertHeldAt(a);
                 return false;
             });
             contender.awaitGrantOf(a);
@@ -128,9 +113,9 @@ class LogUnderSentinelsTest {
     /** At a deposed primary, its tokens would be above those of the successor's. */
     @Test
     void aMinorityOfTheSentinelsConfirmsNoTakeover() throws Exception {
-        SharedLogStore a = active(WAIT);
+        SharedLogStore a = servers.active(WAIT);
         Grant held = a.granted(Contender.HELD);
-        SharedLogStore b = server("b:1", RedisLogConfig.Start.NEW, WAIT);
+        SharedLogStore b = servers.server("b:1", RedisLogConfig.Start.NEW, WAIT);
         await().until(() -> b.events.stream().anyMatch(line -> line.contains("standby")));
         sentinels.get(0).freeze();
         sentinels.get(1).freeze();
