@@ -53,6 +53,8 @@ public final class PostgresLog implements BatchStorage {
             Executors.newSingleThreadExecutor(task -> new Thread(task, "palisade-postgresql"));
     /** Null when a statement had no reply. Touched on the thread only. */
     private @Nullable PostgresSession session;
+    /** Whether the next claim connects anew. Touched on the thread only. */
+    private boolean replaced;
     /** As it was when it was asked last; empty if there was no reply. */
     private volatile Optional<StoreStatus.SharedLog> status = Optional.empty();
 
@@ -304,6 +306,7 @@ public final class PostgresLog implements BatchStorage {
                 PostgresSession now = owned();
                 warnOfReplicas(now);
                 if (config.uri().servers().size() > 1 && isReplaced(now)) {
+                    replaced = true;
                     return Optional.of("is not the primary any more: another server is on a later timeline");
                 }
                 return Optional.<String>empty();
@@ -486,6 +489,9 @@ public final class PostgresLog implements BatchStorage {
     }
 
     private PostgresSession connected() throws SQLException, StoreUnusable {
+        if (replaced) {
+            disconnect();
+        }
         PostgresSession now = session;
         if (now == null) {
             now = PostgresSession.open(config, sql, events);
@@ -507,11 +513,19 @@ public final class PostgresLog implements BatchStorage {
     private LogFailure failure(SQLException e) {
         PostgresSession now = session;
         LogFailure failure = PostgresFailure.of(name(), e, now != null && now.isAlive());
-        if (now != null && failure.kind() == AppendFailure.UNKNOWN) {
-            now.close();
-            session = null;
+        if (failure.kind() == AppendFailure.UNKNOWN) {
+            disconnect();
         }
         return failure;
+    }
+
+    private void disconnect() {
+        PostgresSession now = session;
+        if (now != null) {
+            now.close();
+        }
+        session = null;
+        replaced = false;
     }
 
     private int run(PostgresSession now, String statement, Object... values) throws SQLException {
@@ -552,13 +566,7 @@ public final class PostgresLog implements BatchStorage {
         if (thread.isShutdown()) {
             return;
         }
-        thread.execute(() -> {
-            PostgresSession now = session;
-            if (now != null) {
-                now.close();
-                session = null;
-            }
-        });
+        thread.execute(this::disconnect);
         thread.shutdown();
         try {
             if (!thread.awaitTermination(CLOSING_MAX_MILLIS, TimeUnit.MILLISECONDS)) {

@@ -186,7 +186,7 @@ final class PostgresSession implements AutoCloseable {
             throw new StoreUnusable(
                     name + " has no tables for the log, and does not let this user create them ("
                             + PostgresFailure.line(e)
-                            + "); grant CREATE on the schema, or create them as docs/reference/postgresql-tables.md says",
+                            + "); grant CREATE on the schema, or run postgresql/log.sql of the server's jar",
                     e);
         }
     }
