@@ -10,24 +10,33 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** An active lock server and a standby, processes of their own, over a log in one store: the other serves when one ends. */
-abstract class ActiveAndStandby {
+abstract class ActiveAndStandby<P extends AutoCloseable> {
     static final long TTL_MILLIS = 30_000;
     private static final Duration AFTER_KILL = Duration.ofSeconds(3);
     private static final Duration AFTER_STOP = Duration.ofSeconds(1);
 
+    final P product;
     private final Map<String, String> store;
     final Scene scene;
     private final Installation.Service other;
     final String both;
     final PalisadeClient client;
 
-    ActiveAndStandby(String uri) throws IOException {
+    /** @param product that has the log; ends with the test */
+    ActiveAndStandby(P product, Function<P, String> uri) throws IOException {
+        this.product = product;
         store = Map.of(
-                "PALISADE_SERVER_STORE", uri, "PALISADE_SERVER_FAILOVER_GRACE", "4s", "PALISADE_SERVER_INIT", "true");
+                "PALISADE_SERVER_STORE",
+                uri.apply(product),
+                "PALISADE_SERVER_FAILOVER_GRACE",
+                "4s",
+                "PALISADE_SERVER_INIT",
+                "true");
         scene = new Scene(store, "--port", Scene.freePort());
         other = scene.anotherServer(store, "--port", Scene.freePort());
         both = scene.address() + "," + other.address();
@@ -35,8 +44,9 @@ abstract class ActiveAndStandby {
     }
 
     @AfterEach
-    void close() {
+    void close() throws Exception {
         scene.close();
+        product.close();
     }
 
     /** Of a lock that is taken and released. */

@@ -8,28 +8,15 @@ import dev.palisade.redis.RedisProcess;
 import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Over a log in Redis. */
 @Execution(ExecutionMode.CONCURRENT)
-class StandbyIT extends ActiveAndStandby {
-    private final RedisProcess redis;
-
+class StandbyIT extends ActiveAndStandby<RedisProcess> {
     StandbyIT() throws IOException {
-        this(RedisProcess.start());
-    }
-
-    private StandbyIT(RedisProcess redis) throws IOException {
-        super(redis.uri());
-        this.redis = redis;
-    }
-
-    @AfterEach
-    void stop() {
-        redis.close();
+        super(RedisProcess.start(), RedisProcess::uri);
     }
 
     @Test
@@ -38,8 +25,8 @@ class StandbyIT extends ActiveAndStandby {
         Watched held = Scene.take(client, "orders/7", 3_000);
         CompletableFuture<AcquireResult> b = Scene.queue(scene.client("b", both), "orders/7", TTL_MILLIS);
         Scene.eventually().until(() -> onlooker.describe("orders/7").waitersTotal() == 1);
-        redis.kill9();
-        redis.restart();
+        product.kill9();
+        product.restart();
         Scene.eventually()
                 .until(() -> onlooker.operations().history("orders/7").stream()
                         .anyMatch(entry -> entry.what().equals("RECLAIMED")));

@@ -6,32 +6,21 @@ import dev.palisade.sessions.Scene.Watched;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.SQLException;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Over a log in PostgreSQL. */
 @Execution(ExecutionMode.CONCURRENT)
-class StandbyOnPostgresIT extends ActiveAndStandby {
-    private final EmbeddedPostgres postgres;
-
+class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
     StandbyOnPostgresIT() throws IOException {
-        this(EmbeddedPostgres.builder().setServerConfig("fsync", "on").start());
-    }
-
-    private StandbyOnPostgresIT(EmbeddedPostgres postgres) throws IOException {
-        super("postgresql://postgres@127.0.0.1:" + postgres.getPort() + "/postgres");
-        this.postgres = postgres;
-    }
-
-    @AfterEach
-    void stop() throws IOException {
-        postgres.close();
+        super(
+                EmbeddedPostgres.builder().setServerConfig("fsync", "on").start(),
+                postgres -> "postgresql://postgres@127.0.0.1:" + postgres.getPort() + "/postgres");
     }
 
     private void ask(String sql) throws SQLException {
-        try (var connection = postgres.getPostgresDatabase().getConnection();
+        try (var connection = product.getPostgresDatabase().getConnection();
                 var statement = connection.createStatement()) {
             statement.execute(sql);
         }

@@ -72,7 +72,8 @@ record LogSql(String clock, String instance) {
 
     /** Those that wait, for people. */
     String readStandbys() {
-        return "SELECT address, since, seen FROM palisade_log_standby WHERE log = ? AND seen > %s - ? ORDER BY address, since"
+        return ("SELECT address, since, seen FROM palisade_log_standby WHERE log = ? AND server <> ? AND seen > %s - ?"
+                        + " ORDER BY address, since")
                 .formatted(clock);
     }
 
@@ -83,8 +84,6 @@ record LogSql(String clock, String instance) {
             INSERT INTO palisade_log_standby (log, server, address, since, seen) SELECT ?, ?, ?, now, now FROM (SELECT %s AS now) clock
             ON CONFLICT (log, server) DO UPDATE SET seen = EXCLUDED.seen""".formatted(clock, clock);
     }
-
-    static final String LEAVE_STANDBYS = "DELETE FROM palisade_log_standby WHERE log = ? AND server = ?";
 
     private static final String UNCHANGED = " WHERE log = ? AND written_by = ?::xid8 AND xmin = ?::xid";
 

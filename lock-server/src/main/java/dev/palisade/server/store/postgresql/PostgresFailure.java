@@ -29,6 +29,11 @@ final class PostgresFailure {
         return isError(e) && UNDEFINED.contains(state(e));
     }
 
+    /** Whether the user lacks a right. */
+    static boolean isRight(SQLException e) {
+        return state(e).equals("42501");
+    }
+
     private static boolean isError(SQLException e) {
         String state = state(e);
         return e instanceof PSQLException error

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.postgresql;
 
+import com.google.common.net.HostAndPort;
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.AppendFailure;
@@ -31,6 +32,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLWarning;
+import org.postgresql.util.ServerErrorMessage;
 
 /**
  * Keeps the batches of a shared log in PostgreSQL. An append is one statement, which stores a batch only for the log's owner. A claim
@@ -43,6 +46,9 @@ public final class PostgresLog implements BatchStorage {
     /** A standby that asks no more is forgotten after so long. */
     private static final long STANDBY_MILLIS = 3_000;
 
+    /** Whose warnings say that a commit may not be where it should be; their texts are in the language of the server. */
+    private static final String OF_REPLICATION = "SyncRepWaitForLSN";
+
     private static final long CLOSING_MAX_MILLIS = 1_000;
 
     private final PostgresLogConfig config;
@@ -53,6 +59,8 @@ public final class PostgresLog implements BatchStorage {
             Executors.newSingleThreadExecutor(task -> new Thread(task, "palisade-postgresql"));
     /** Null when a statement had no reply. Touched on the thread only. */
     private @Nullable PostgresSession session;
+    /** The latest one that was seen: a server on an earlier one was replaced. Touched on the thread only. */
+    private String latestTimeline = "";
     /** Whether the next claim connects anew. Touched on the thread only. */
     private boolean replaced;
     /** As it was when it was asked last; empty if there was no reply. */
@@ -156,7 +164,6 @@ public final class PostgresLog implements BatchStorage {
         if (!written) {
             return null;
         }
-        run(now, LogSql.LEAVE_STANDBYS, config.log(), request.server());
         LogState.Head head = headOf(decision);
         return new Claim(decision.reply(), batches, head.generation(), head.rewriting());
     }
@@ -280,16 +287,21 @@ public final class PostgresLog implements BatchStorage {
         }
     }
 
-    private void standBy(PostgresSession now, ClaimRequest request) throws SQLException {
-        run(
-                now,
-                sql.standBy(),
-                config.log(),
-                request.server(),
-                STANDBY_MILLIS,
-                config.log(),
-                request.server(),
-                request.address());
+    /** Only for people, so it keeps nothing up. */
+    private void standBy(PostgresSession now, ClaimRequest request) {
+        try {
+            run(
+                    now,
+                    sql.standBy(),
+                    config.log(),
+                    request.server(),
+                    STANDBY_MILLIS,
+                    config.log(),
+                    request.server(),
+                    request.address());
+        } catch (SQLException e) {
+            // The next statement says so, if it is the connection.
+        }
     }
 
     /**
@@ -305,7 +317,9 @@ public final class PostgresLog implements BatchStorage {
             return await(() -> {
                 PostgresSession now = owned();
                 warnOfReplicas(now);
-                if (config.uri().servers().size() > 1 && isReplaced(now)) {
+                List<HostAndPort> others = new ArrayList<>(config.uri().servers());
+                others.remove(now.server());
+                if (!others.isEmpty() && PrimarySearch.isReplaced(now, config, sql, others)) {
                     replaced = true;
                     return Optional.of("is not the primary any more: another server is on a later timeline");
                 }
@@ -313,12 +327,6 @@ public final class PostgresLog implements BatchStorage {
             });
         } catch (StoreUnusable e) {
             throw LogFailure.unknown(String.valueOf(e.getMessage()));
-        }
-    }
-
-    private boolean isReplaced(PostgresSession now) throws SQLException, StoreUnusable {
-        try (PostgresSession latest = PostgresSession.open(config, sql, events)) {
-            return latest.isLaterThan(now);
         }
     }
 
@@ -433,20 +441,22 @@ public final class PostgresLog implements BatchStorage {
                     config.claimMillis(),
                     Math.max(0, head.untilMillis() - row.nowMillis()),
                     row.takeover(),
-                    readStandbys(now)));
+                    readStandbys(now, head.server())));
         } catch (SQLException e) {
             failure(e);
             return Optional.empty();
         }
     }
 
-    private List<StoreStatus.Standby> readStandbys(PostgresSession now) throws SQLException {
+    private List<StoreStatus.Standby> readStandbys(PostgresSession now, String active) {
         List<StoreStatus.Standby> standbys = new ArrayList<>();
-        try (PreparedStatement asks = bind(now, sql.readStandbys(), config.log(), STANDBY_MILLIS);
+        try (PreparedStatement asks = bind(now, sql.readStandbys(), config.log(), active, STANDBY_MILLIS);
                 ResultSet rows = asks.executeQuery()) {
             while (rows.next()) {
                 standbys.add(new StoreStatus.Standby(rows.getString(1), rows.getLong(2), rows.getLong(3)));
             }
+        } catch (SQLException e) {
+            standbys.clear(); // The head is told all the same.
         }
         return standbys;
     }
@@ -465,6 +475,7 @@ public final class PostgresLog implements BatchStorage {
                             return asked.run();
                         } catch (SQLException e) {
                             if (PostgresFailure.isUnusable(e)) {
+                                disconnect(); // Tables that are gone are made by the next connection.
                                 throw new StoreUnusable(name() + " has tables that are not those of a log ("
                                         + PostgresFailure.line(e) + "); use another database or schema");
                             }
@@ -495,7 +506,14 @@ public final class PostgresLog implements BatchStorage {
         PostgresSession now = session;
         if (now == null) {
             now = PostgresSession.open(config, sql, events);
+            if (now.timeline().compareTo(latestTimeline) < 0) {
+                now.close();
+                throw new SQLException(now.server() + " is on an earlier timeline than a server that was seen before:"
+                        + " it is not the primary any more");
+            }
+            latestTimeline = now.timeline();
             session = now;
+            events.tell("store_linked", "address", now.server(), "version", now.version(), "instance", now.instance());
         }
         return now;
     }
@@ -513,7 +531,8 @@ public final class PostgresLog implements BatchStorage {
     private LogFailure failure(SQLException e) {
         PostgresSession now = session;
         LogFailure failure = PostgresFailure.of(name(), e, now != null && now.isAlive());
-        if (failure.kind() == AppendFailure.UNKNOWN) {
+        if (now != null && failure.kind() == AppendFailure.UNKNOWN) {
+            events.tell("store_lost", "message", failure.line());
             disconnect();
         }
         return failure;
@@ -547,9 +566,11 @@ public final class PostgresLog implements BatchStorage {
 
     /** A commit that did not wait for its replicas is reported by a warning only. */
     private static void refuseWarning(PreparedStatement statement) throws SQLException {
-        SQLWarning warning = statement.getWarnings();
-        if (warning != null) {
-            throw new SQLException(warning.getMessage());
+        for (SQLWarning each = statement.getWarnings(); each != null; each = each.getNextWarning()) {
+            ServerErrorMessage server = each instanceof PSQLWarning warning ? warning.getServerErrorMessage() : null;
+            if (server != null && OF_REPLICATION.equals(server.getRoutine())) {
+                throw new SQLException(each.getMessage());
+            }
         }
     }
 

@@ -22,12 +22,15 @@ final class PostgresSession implements AutoCloseable {
     private static final int VERSION_MIN = 130_000;
     private static final int VERSION_OF_MAJOR = 10_000;
     private static final int TIMELINE_DIGITS = 8;
+    private static final int CREATE_TRIES = 5;
 
     private final Connection connection;
+    private final HostAndPort server;
     private final String instance;
 
-    private PostgresSession(Connection connection, String instance) {
+    private PostgresSession(Connection connection, HostAndPort server, String instance) {
         this.connection = connection;
+        this.server = server;
         this.instance = instance;
     }
 
@@ -40,28 +43,7 @@ final class PostgresSession implements AutoCloseable {
     static PostgresSession open(PostgresLogConfig config, LogSql sql, EventLog events)
             throws SQLException, StoreUnusable {
         String name = "PostgreSQL " + config.uri();
-        PostgresSession latest = null;
-        SQLException unreachable = null;
-        for (HostAndPort server : config.uri().servers()) {
-            try {
-                PostgresSession one = connect(config, server, sql, name);
-                if (one != null && (latest == null || one.isLaterThan(latest))) {
-                    PostgresSession earlier = latest;
-                    latest = one;
-                    one = earlier;
-                }
-                if (one != null) {
-                    one.close();
-                }
-            } catch (SQLException e) {
-                unreachable = e;
-            }
-        }
-        if (latest == null && unreachable != null) {
-            throw unreachable;
-        } else if (latest == null) {
-            throw new StoreUnusable(name + " is a standby; name the primary, or all servers: HOST,HOST");
-        }
+        PostgresSession latest = PrimarySearch.find(config, sql, config.uri().servers());
         boolean opened = false;
         try {
             latest.setUp(name, config, events);
@@ -75,8 +57,9 @@ final class PostgresSession implements AutoCloseable {
     }
 
     /** Null if it is a standby. */
-    private static @Nullable PostgresSession connect(
-            PostgresLogConfig config, HostAndPort server, LogSql sql, String name) throws SQLException, StoreUnusable {
+    static @Nullable PostgresSession connect(PostgresLogConfig config, HostAndPort server, LogSql sql)
+            throws SQLException, StoreUnusable {
+        String name = "PostgreSQL " + config.uri();
         Connection connection = source(config, server).getConnection();
         String instance = "";
         try {
@@ -87,7 +70,7 @@ final class PostgresSession implements AutoCloseable {
                 connection.close();
             }
         }
-        return instance.isEmpty() ? null : new PostgresSession(connection, instance);
+        return instance.isEmpty() ? null : new PostgresSession(connection, server, instance);
     }
 
     private static PGSimpleDataSource source(PostgresLogConfig config, HostAndPort server) throws SQLException {
@@ -135,10 +118,11 @@ final class PostgresSession implements AutoCloseable {
 
     /** Whether this server was promoted after the other one. */
     boolean isLaterThan(PostgresSession other) {
-        return timeline(instance).compareTo(timeline(other.instance)) > 0;
+        return timeline().compareTo(other.timeline()) > 0;
     }
 
-    private static String timeline(String instance) {
+    /** Eight hex digits. */
+    String timeline() {
         return instance.substring(0, TIMELINE_DIGITS);
     }
 
@@ -176,18 +160,29 @@ final class PostgresSession implements AutoCloseable {
         }
     }
 
+    /** Several lock servers may begin at the same moment: all but one are told that something is there, or wait for it. */
     private void createTables(String name) throws SQLException, StoreUnusable {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(tables());
-        } catch (SQLException e) {
-            if (hasTables()) {
-                return; // Another lock server was faster.
+        for (int tries = 1; ; tries++) {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute(tables());
+                return;
+            } catch (SQLException e) {
+                if (!isAlive()) {
+                    throw e;
+                }
+                if (hasTables()) {
+                    return;
+                }
+                if (PostgresFailure.isRight(e) || tries == CREATE_TRIES) {
+                    String remedy = PostgresFailure.isRight(e)
+                            ? "grant CREATE on the schema, or run postgresql/log.sql of the server's jar"
+                            : "see what else creates tables there";
+                    throw new StoreUnusable(
+                            name + " has no tables for the log, and they cannot be created (" + PostgresFailure.line(e)
+                                    + "); " + remedy,
+                            e);
+                }
             }
-            throw new StoreUnusable(
-                    name + " has no tables for the log, and does not let this user create them ("
-                            + PostgresFailure.line(e)
-                            + "); grant CREATE on the schema, or run postgresql/log.sql of the server's jar",
-                    e);
         }
     }
 
@@ -205,6 +200,19 @@ final class PostgresSession implements AutoCloseable {
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    HostAndPort server() {
+        return server;
+    }
+
+    /** Of the running PostgreSQL: timeline and time of its start. */
+    String instance() {
+        return instance;
+    }
+
+    String version() throws SQLException {
+        return connection.getMetaData().getDatabaseProductVersion();
     }
 
     PreparedStatement prepare(String sql) throws SQLException {

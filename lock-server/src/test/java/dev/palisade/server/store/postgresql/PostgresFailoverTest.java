@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -214,6 +215,58 @@ class PostgresFailoverTest {
                 .hasMessageContaining("is not the primary any more: another server is on a later timeline"));
         assertThat(claimed(late, Past.NONE).whole()).isFalse();
         assertThat(ask(standby, "SELECT address FROM palisade_log")).isEqualTo("late:1");
+    }
+
+    @Test
+    void aCommitThatDidNotWaitForItsReplicaIsOfUnknownOutcome() throws Exception {
+        FencedLog log = open("a:1", primary);
+        claimed(log, Past.NONE);
+        read(log);
+        log.sync(32);
+        ask(primary, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+        ask(primary, "SELECT pg_reload_conf()");
+        CompletableFuture<LogFailure> failure = CompletableFuture.supplyAsync(() -> {
+            while (true) {
+                LogFailure one = catchThrowableOfType(LogFailure.class, () -> log.sync(64));
+                if (one != null) {
+                    return one;
+                }
+            }
+        });
+        await().until(() -> ask(
+                        primary,
+                        "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity"
+                                + " WHERE wait_event = 'SyncRep' AND application_name LIKE 'palisade %'")
+                .equals("1"));
+        assertThat(failure.join().kind()).isEqualTo(AppendFailure.UNKNOWN);
+        assertThat(failure.join()).hasMessageContaining("synchronous replication");
+        assertThat(ask(primary, "SELECT tokens FROM palisade_log"))
+                .as("it is there")
+                .isEqualTo("64");
+    }
+
+    /** One that was started with another list of servers, or after the others became silent. */
+    @Test
+    void aServerThatSawTheLaterTimelineDoesNotGoBack() throws Exception {
+        FencedLog log = open("a:1", primary, standby);
+        ask(standby, "SELECT pg_promote()");
+        await().until(() -> ask(standby, "SELECT pg_is_in_recovery()").equals("f"));
+        FencedLog later = open("b:1", primary, standby);
+        assertThat(events)
+                .filteredOn(line -> line.contains("store_linked"))
+                .last()
+                .asString()
+                .contains("00000002");
+        opened.remove(standby);
+        standby.close();
+        LogFailure failure = catchThrowableOfType(LogFailure.class, () -> {
+            while (true) {
+                later.claim(Past.NONE);
+            }
+        });
+        LogFailure next = catchThrowableOfType(LogFailure.class, () -> later.claim(Past.NONE));
+        assertThat(List.of(failure.line(), next.line())).last().asString().contains("is on an earlier timeline");
+        log.close();
     }
 
     @Test

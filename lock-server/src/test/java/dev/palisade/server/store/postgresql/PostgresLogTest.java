@@ -149,6 +149,10 @@ class PostgresLogTest {
         assertThat(again.whole()).isTrue();
         log.sync(96);
         assertThat(read(log)).containsExactly("one", "two");
+        assertThat(logs.events)
+                .filteredOn(line -> line.contains("event=store_"))
+                .extracting(line -> line.replaceFirst(".*event=(\\w+).*", "$1"))
+                .containsExactly("store_linked", "store_lost", "store_linked");
     }
 
     @ParameterizedTest
@@ -164,13 +168,45 @@ class PostgresLogTest {
         assertThat(read(log)).containsExactly("one", "two");
     }
 
-    /** So PostgreSQL reports a commit that did not wait for its synchronous standby. */
+    /** Such as that transaction ids become scarce. */
     @Test
-    void aCommitThatWarnsIsOfUnknownOutcome() throws Exception {
-        raise("WARNING 'canceling wait for synchronous replication due to user request'");
-        LogFailure failure = catchThrowableOfType(LogFailure.class, () -> log.sync(96));
-        assertThat(failure.kind()).isEqualTo(AppendFailure.UNKNOWN);
-        assertThat(failure).hasMessageContaining("canceling wait for synchronous replication");
+    void aWarningIsNoFailure() throws Exception {
+        raise("WARNING 'must be vacuumed'");
+        log.add(bytes("two"));
+        log.sync(96);
+        assertThat(read(log)).containsExactly("one", "two");
+    }
+
+    @Test
+    void aTableThatIsOnlyForPeopleMayBeGone() throws Exception {
+        logs.ask("DROP TABLE palisade_log_standby");
+        FencedLog next = open("b:1");
+        logs.ask("DROP TABLE palisade_log_standby"); // It was made again.
+        assertThat(next.claim(Past.NONE)).isInstanceOf(ClaimReply.Held.class);
+        logs.pass(SharedLogs.CLAIM_MILLIS);
+        assertThat(next.claim(Past.NONE)).isInstanceOf(Claimed.class);
+    }
+
+    @Test
+    void aTableThatIsOnlyForPeopleMayBeLocked() throws Exception {
+        FencedLog next = open("b:1");
+        String lock = "BEGIN; LOCK TABLE palisade_log_standby IN SHARE MODE";
+        logs.ask(lock);
+        assertThat(next.claim(Past.NONE)).isInstanceOf(ClaimReply.Held.class);
+        logs.ask("COMMIT");
+        logs.pass(SharedLogs.CLAIM_MILLIS);
+        logs.ask(lock);
+        assertThat(next.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        logs.ask("COMMIT");
+    }
+
+    @Test
+    void tablesThatAreGoneAreMadeAgain() throws Exception {
+        logs.ask("DROP TABLE palisade_log");
+        assertThat(catchThrowableOfType(LogFailure.class, () -> log.sync(96))).isNotNull();
+        assertThat(catchThrowableOfType(LogFailure.class, () -> log.claim(past(1))))
+                .hasMessageContaining("has tables that are not those of a log");
+        assertThat(afterSettling(logs, log, past(1)).mine()).isTrue();
     }
 
     private void raise(String what) {

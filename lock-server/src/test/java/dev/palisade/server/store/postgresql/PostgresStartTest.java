@@ -2,12 +2,20 @@ package dev.palisade.server.store.postgresql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.server.ownership.ClaimReply;
+import dev.palisade.server.ownership.Past;
 import dev.palisade.server.store.StoreUnusable;
+import dev.palisade.server.store.log.FencedLog;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -53,7 +61,7 @@ class PostgresStartTest {
         logs.ask(
                 "REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE poor LOGIN; GRANT SELECT ON test_clock TO poor");
         try {
-            assertUnusable("poor", "has no tables for the log, and does not let this user create them");
+            assertUnusable("poor", "has no tables for the log, and they cannot be created (permission denied");
             logs.open("a:1").close();
             assertUnusable("poor", "does not let this user do SELECT on palisade_log, INSERT on palisade_log");
             logs.ask("GRANT SELECT, INSERT, UPDATE ON palisade_log TO poor;"
@@ -97,6 +105,42 @@ class PostgresStartTest {
             assertThatThrownBy(() -> logs.open(logs.uri("postgres", pooler.port()), "a:1", true, SHORT))
                     .isInstanceOf(StoreUnusable.class)
                     .hasMessageContaining("is reached through a pooler");
+        }
+    }
+
+    @Test
+    void aServerWaitsForAnotherThatCreatesTheTables() throws Exception {
+        logs.ask("BEGIN; CREATE TABLE palisade_log (log text)");
+        CompletableFuture<StoreUnusable> refused = CompletableFuture.supplyAsync(() ->
+                catchThrowableOfType(StoreUnusable.class, () -> logs.open("a:1").close()));
+        await().until(() -> logs.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+                .equals("1"));
+        logs.ask("ROLLBACK");
+        assertThat(refused.join()).isNull();
+    }
+
+    @Test
+    void ofSeveralServersEachSaysWhyItIsNotThePrimary() {
+        String uri = logs.uri("postgres")
+                .replace("@127.0.0.1:", "@127.0.0.1:1,127.0.0.1:")
+                .replace("/log", "/none");
+        assertThatThrownBy(() -> logs.open(uri, "a:1", true, SHORT))
+                .isInstanceOf(StoreUnusable.class)
+                .hasMessageContaining("127.0.0.1:1: Connection to 127.0.0.1:1 refused")
+                .hasMessageContaining("127.0.0.1:" + logs.port() + ": database \"none");
+    }
+
+    /** Neither the start nor a takeover waits for it. */
+    @Test
+    void aServerThatDoesNotReplyTakesOnlyAPartOfTheClaim() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String uri =
+                    logs.uri("postgres").replace("@127.0.0.1:", "@127.0.0.1:" + silent.getLocalPort() + ",127.0.0.1:");
+            long began = System.nanoTime();
+            try (FencedLog log = logs.open(uri, "a:1", true, Duration.ofSeconds(20))) {
+                assertThat(log.claim(Past.NONE)).isInstanceOf(ClaimReply.Claimed.class);
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(10));
         }
     }
 }
