@@ -7,11 +7,14 @@ import dev.palisade.server.store.log.SharedLogs;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
@@ -164,6 +167,21 @@ public final class Databases implements SharedLogs {
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** The bodies of all records, in the order in which they come. */
+    static List<String> read(FencedLog from) throws Exception {
+        List<String> bodies = new ArrayList<>();
+        from.load(new FencedLog.Loader() {
+            @Override
+            public void record(long id, int index, ByteBuffer body) {
+                bodies.add(StandardCharsets.UTF_8.decode(body).toString());
+            }
+
+            @Override
+            public void deleted(long id) {}
+        });
+        return bodies;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.postgresql;
 
+import static dev.palisade.server.store.postgresql.Databases.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -16,7 +17,6 @@ import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -127,20 +127,6 @@ class PostgresFailoverTest {
                 new EventLog(events::add, events::add, System::nanoTime, 1_000));
         opened.add(log);
         return log;
-    }
-
-    private static List<String> read(FencedLog log) throws Exception {
-        List<String> bodies = new ArrayList<>();
-        log.load(new FencedLog.Loader() {
-            @Override
-            public void record(long id, int index, ByteBuffer body) {
-                bodies.add(StandardCharsets.UTF_8.decode(body).toString());
-            }
-
-            @Override
-            public void deleted(long id) {}
-        });
-        return bodies;
     }
 
     private static Claimed claimed(FencedLog log, Past past) {

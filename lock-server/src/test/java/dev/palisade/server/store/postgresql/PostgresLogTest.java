@@ -1,5 +1,6 @@
 package dev.palisade.server.store.postgresql;
 
+import static dev.palisade.server.store.postgresql.Databases.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -14,7 +15,6 @@ import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
 import dev.palisade.server.store.log.SharedLogs;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -60,20 +60,6 @@ class PostgresLogTest {
 
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static List<String> read(FencedLog from) throws Exception {
-        List<String> bodies = new ArrayList<>();
-        from.load(new FencedLog.Loader() {
-            @Override
-            public void record(long id, int index, ByteBuffer body) {
-                bodies.add(StandardCharsets.UTF_8.decode(body).toString());
-            }
-
-            @Override
-            public void deleted(long id) {}
-        });
-        return bodies;
     }
 
     private Past past(long confirmed) {
