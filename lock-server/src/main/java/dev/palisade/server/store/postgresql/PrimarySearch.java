@@ -5,7 +5,10 @@ import dev.palisade.server.store.StoreUnusable;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +19,10 @@ final class PrimarySearch {
     private final PostgresLogConfig config;
     private final LogSql sql;
     private final List<String> failures = new ArrayList<>();
+    /** A primary was found, or none replied as one. */
+    private final CompletableFuture<Void> first = new CompletableFuture<>();
+
+    private final CompletableFuture<Void> all = new CompletableFuture<>();
     private int unanswered;
     private boolean over;
     private @Nullable PostgresSession latest;
@@ -93,31 +100,34 @@ final class PrimarySearch {
         if (worse != null) {
             worse.close();
         }
-        notifyAll();
+        if (session != null || unanswered == 0) {
+            first.complete(null);
+        }
+        if (unanswered == 0) {
+            all.complete(null);
+        }
     }
 
     /** Null if none is found. */
-    private synchronized @Nullable PostgresSession await(long millis) {
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
-        boolean shortened = false;
-        while (unanswered > 0) {
-            if (latest != null && !shortened) {
-                shortened = true;
-                end = Math.min(end, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(patience(config)));
-            }
-            long rest = end - System.nanoTime();
-            if (rest <= 0) {
-                break;
-            }
-            try {
-                TimeUnit.NANOSECONDS.timedWait(this, rest);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                break;
-            }
+    private @Nullable PostgresSession await(long millis) {
+        await(first, millis);
+        if (first.isDone()) {
+            await(all, Math.min(millis, patience(config)));
         }
-        over = true;
-        return latest;
+        synchronized (this) {
+            over = true;
+            return latest;
+        }
+    }
+
+    private static void await(CompletableFuture<Void> reply, long millis) {
+        try {
+            reply.get(millis, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException | ExecutionException e) {
+            // Who has not replied is left out.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private synchronized void explain(List<HostAndPort> servers) throws SQLException, StoreUnusable {
