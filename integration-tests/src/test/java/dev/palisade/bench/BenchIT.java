@@ -86,7 +86,7 @@ class BenchIT {
                     expected.add(GatewayPart.NGINX);
                 }
             }
-            case "names" -> expected = Set.of("Palisade, synced", "Palisade on Redis");
+            case "names" -> expected = Set.of("Palisade, synced", "Palisade on Redis", "Palisade on PostgreSQL");
             default -> assertThat(expected).as(title).hasSizeGreaterThan(1);
         }
         assertThat(contestants.keySet()).as(title).isEqualTo(expected);
@@ -106,7 +106,8 @@ class BenchIT {
 
     private static Set<String> palisadeAnd(String... peers) {
         Set<String> all = new TreeSet<>(List.of(peers));
-        all.addAll(List.of("Palisade, synced", "Palisade, durability=process", "Palisade on Redis"));
+        all.addAll(List.of(
+                "Palisade, synced", "Palisade, durability=process", "Palisade on Redis", "Palisade on PostgreSQL"));
         return all;
     }
 
