@@ -257,6 +257,7 @@ final class SharedGate implements ResourceGate {
     }
 
     private void run(SharedStep step, List<SharedCall> left, List<SharedCall> lost) {
+        long basesMade = gates.basesMade();
         SharedStep.Result result;
         try {
             result = register.transact(rows -> step.in(rows, gates::isClosed));
@@ -278,7 +279,7 @@ final class SharedGate implements ResourceGate {
             });
         }
         if (result.needsBase() && result.state() != null) {
-            askForBase(step.entering().get(0).sequencer(), result.state().epoch());
+            askForBase(step.entering().get(0).sequencer(), result.state().epoch(), basesMade);
         }
         left.forEach(SharedCall::announce);
         lost.forEach(SharedCall::announce);
@@ -431,8 +432,8 @@ final class SharedGate implements ResourceGate {
                 .asException();
     }
 
-    private void askForBase(Sequencer sequencer, long epoch) {
-        gates.makeBase(sequencer, epoch).whenComplete((made, failure) -> {
+    private void askForBase(Sequencer sequencer, long epoch, long basesMade) {
+        gates.makeBase(sequencer, epoch, basesMade).whenComplete((made, failure) -> {
             if (failure == null) {
                 kick();
                 return;

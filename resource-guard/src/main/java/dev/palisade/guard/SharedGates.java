@@ -30,6 +30,7 @@ final class SharedGates implements ResourceGates {
     private final @Nullable LockService lockService;
     private final Map<String, SharedGate> gates = new ConcurrentHashMap<>();
     private final Map<Missing, CompletableFuture<Void>> bases = new HashMap<>();
+    private long basesMade;
     private final boolean complete;
     private final boolean empty;
     private boolean settled;
@@ -152,8 +153,20 @@ final class SharedGates implements ResourceGates {
         return gate == null ? Optional.empty() : gate.seen();
     }
 
-    /** Keeps a barrier token as the base mark of the sequencer's domain, unless another guard was first. */
-    synchronized CompletionStage<Void> makeBase(Sequencer sequencer, long epoch) {
+    /** How many base marks this guard has made so far. */
+    synchronized long basesMade() {
+        return basesMade;
+    }
+
+    /**
+     * Stores a barrier token as the base mark of the sequencer's domain, unless another guard was first.
+     *
+     * @param madeBefore {@link #basesMade} before the step that found none: a later base mark may be the one that it missed
+     */
+    synchronized CompletionStage<Void> makeBase(Sequencer sequencer, long epoch, long madeBefore) {
+        if (basesMade != madeBefore) {
+            return CompletableFuture.completedStage(null);
+        }
         Missing missing = new Missing(sequencer.issuer(), sequencer.lock().domain(), epoch);
         CompletableFuture<Void> pending = bases.get(missing);
         if (pending != null) {
@@ -163,12 +176,13 @@ final class SharedGates implements ResourceGates {
                 .thenAcceptAsync(token -> keep(missing, token), register::execute)
                 .toCompletableFuture();
         bases.put(missing, made);
-        var unused = made.whenComplete((done, failure) -> forget(missing));
+        var unused = made.whenComplete((done, failure) -> forget(missing, failure == null));
         return made;
     }
 
-    private synchronized void forget(Missing missing) {
+    private synchronized void forget(Missing missing, boolean made) {
         bases.remove(missing);
+        basesMade += made ? 1 : 0;
     }
 
     private CompletionStage<Long> barrier(Sequencer sequencer) {
