@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 abstract class ActiveAndStandby<P extends AutoCloseable> {
     static final long TTL_MILLIS = 30_000;
     private static final Duration AFTER_KILL = Duration.ofSeconds(3);
+    private static final Duration AFTER_STOP = Duration.ofSeconds(1);
 
     final P product;
     private final Map<String, String> store;
@@ -78,9 +79,11 @@ abstract class ActiveAndStandby<P extends AutoCloseable> {
         assertThat(second).isGreaterThan(first);
 
         scene.restartServer(store);
+        long stopped = System.nanoTime();
         CompletableFuture<Integer> exit =
                 CompletableFuture.supplyAsync(() -> other.child().terminate());
         long third = token();
+        assertThat(Scene.since(stopped)).isLessThan(AFTER_STOP.plus(Scene.SLACK));
         assertThat(exit.join()).isZero();
         // Not because its claim ran out: the next server did not wait for that.
         Scene.eventually().until(() -> causeOfTakeover().equals("STOPPED"));
