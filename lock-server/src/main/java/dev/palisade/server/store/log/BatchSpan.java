@@ -1,7 +1,7 @@
 package dev.palisade.server.store.log;
 
 /**
- * Which batches a log holds. Immutable.
+ * The range of batches that a log holds. Immutable.
  *
  * @param first number of the oldest
  * @param next number of the one to come

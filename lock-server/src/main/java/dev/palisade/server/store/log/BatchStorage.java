@@ -10,7 +10,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Product in which a {@link BatchedLog} keeps its batches: decides claims and appends as {@link dev.palisade.server.ownership.LogRules}
+ * A storage of the batches of a {@link BatchedLog}, in a product such as Redis: decides claims and appends as {@link dev.palisade.server.ownership.LogRules}
  * does, and stores a batch under its number. A batch that is stored stays, also after a crash of the product, as far as its
  * settings allow that. Used by one thread at a time.
  */

@@ -22,7 +22,7 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Log that several lock servers share: writes records as batches into a {@link BatchStorage}, and knows which of those that were sent are
+ * A log that several lock servers share: writes records as batches into a {@link BatchStorage}, and knows which of those that were sent are
  * stored. All but {@link #send} block; not for a thread on which the storage reports an outcome.
  */
 public final class BatchedLog implements FencedLog {

@@ -1,14 +1,10 @@
 package dev.palisade.server.store.postgresql;
 
 /**
- * Statements of a log in PostgreSQL. Each is a transaction of its own: one that a paused lock server holds open would keep the next
- * owner out. What is compared and what is written is one statement, so that nothing comes between. Immutable.
- *
- * @param clock the time of every decision: PostgreSQL's own, in milliseconds since 1970
- * @param instance identity of the running PostgreSQL and of its history: the timeline changes with a promotion, the time of the start
- *     with a restart or a restore
+ * The SQL statements of a log. Each is a transaction of its own: one that a paused lock server holds open would block the next owner.
+ * Comparison and write are one statement, so that no other transaction runs between them. Immutable.
  */
-record LogSql(String clock, String instance) {
+final class LogSql {
     static final int FORMAT = 1;
 
     static final LogSql OF_POSTGRESQL = new LogSql(
@@ -16,11 +12,64 @@ record LogSql(String clock, String instance) {
             "(substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.' || "
                     + "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)");
 
-    /** What has to be as it is expected before anything else is asked. */
-    String checkServer() {
-        return """
+    /** Version, process and identity of a server, before it is used. */
+    final String checkServer;
+    /** The head, the time and the process, and whether the row was last written by one of these statements. */
+    final String readHead;
+    /** Standbys of a log, for the status. */
+    final String readStandbys;
+    /** Upsert of a standby, which also deletes expired ones. */
+    final String standBy;
+    /** Stores a batch if its writer owns the log, and both the log and the process are where the writer left them. */
+    final String append;
+
+    /**
+     * @param clock the time of every decision: PostgreSQL's own, in milliseconds since 1970
+     * @param instance identity of the running PostgreSQL and of its history: the timeline changes with a promotion, the time of the
+     *     start with a restart or a restore
+     */
+    LogSql(String clock, String instance) {
+        checkServer = """
             SELECT current_setting('server_version_num')::int, pg_backend_pid(),
               CASE WHEN pg_is_in_recovery() THEN '' ELSE %s END""".formatted(instance);
+        readHead = """
+            SELECT *, written_by::text AS version, xmin::text AS row_version, written_by::xid = xmin AS untouched,
+              %s AS now, %s AS present_instance
+            FROM palisade_log WHERE log = ?""".formatted(clock, instance);
+        readStandbys =
+                ("SELECT address, since, seen FROM palisade_log_standby WHERE log = ? AND server <> ? AND seen > %s - ?"
+                                + " ORDER BY address, since")
+                        .formatted(clock);
+        standBy = """
+            WITH gone AS (DELETE FROM palisade_log_standby WHERE log = ? AND server <> ? AND seen <= %s - ?)
+            INSERT INTO palisade_log_standby (log, server, address, since, seen) SELECT ?, ?, ?, now, now FROM (SELECT %s AS now) clock
+            ON CONFLICT (log, server) DO UPDATE SET seen = EXCLUDED.seen""".formatted(clock, clock);
+        append = """
+            WITH batch (log, writer, seq, tokens_before, tokens_after, ends, yields, switches, generation, number, body,
+              first_before, first_after, next_after, count_after) AS (VALUES (?, ?, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::boolean,
+                ?::boolean, ?::bigint, ?::bigint, ?::bytea, ?::bigint, ?::bigint, ?::bigint, ?::bigint)),
+            head AS (
+              UPDATE palisade_log l SET written_by = pg_current_xact_id(), seq = b.seq, tokens = b.tokens_after,
+                claimed_until = %s + b.ends, yielded = b.yields,
+                first_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.first_after ELSE l.first_batch END,
+                next_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.next_after ELSE l.next_batch END,
+                batches = CASE WHEN (l.rewriting = 0 OR b.switches) AND b.count_after >= 0 THEN b.count_after ELSE l.batches END,
+                generation = CASE WHEN b.switches THEN l.rewriting ELSE l.generation END,
+                rewriting = CASE WHEN b.switches THEN 0 ELSE l.rewriting END
+              FROM batch b
+              WHERE l.log = b.log AND l.writer = b.writer AND l.seq = b.seq - 1 AND l.tokens = b.tokens_before
+                AND l.instance = %s AND l.written_by::xid = l.xmin AND (l.rewriting <> 0 OR NOT b.switches)
+              RETURNING b.*),
+            stored AS (
+              INSERT INTO palisade_log_batch (log, generation, number, body)
+              SELECT log, generation, number, body FROM head WHERE length(body) > 0
+              ON CONFLICT (log, generation, number) DO UPDATE SET body = EXCLUDED.body),
+            dropped AS (
+              DELETE FROM palisade_log_batch b USING head h
+              WHERE b.log = h.log AND b.generation = h.generation AND b.number >= h.first_before AND b.number < h.first_after),
+            replaced AS (
+              DELETE FROM palisade_log_batch b USING head h WHERE h.switches AND b.log = h.log AND b.generation <> h.generation)
+            SELECT count(*) FROM head""".formatted(clock, instance);
     }
 
     static final String SURVIVES_CRASH =
@@ -31,8 +80,8 @@ record LogSql(String clock, String instance) {
               AND to_regclass('palisade_log_standby') IS NOT NULL""";
 
     /**
-     * Of this connection only: what a role or a database sets otherwise would make a commit mean less, or last too long. An append that is
-     * planned anew each time takes three times as long.
+     * Settings of this connection: those of a role or a database could weaken a commit, or block for too long. Generic plans, because
+     * planning each append takes longer than the append.
      */
     static final String SET_UP_SESSION = """
             SELECT set_config(name, value, false) FROM (VALUES
@@ -62,32 +111,9 @@ record LogSql(String clock, String instance) {
     static final String REPLICAS =
             "SELECT count(*), current_setting('synchronous_standby_names') FROM pg_stat_replication";
 
-    /** The head, the time and the process, and whether the row was last written by one of these statements. */
-    String readHead() {
-        return """
-            SELECT *, written_by::text AS version, xmin::text AS row_version, written_by::xid = xmin AS untouched,
-              %s AS now, %s AS present_instance
-            FROM palisade_log WHERE log = ?""".formatted(clock, instance);
-    }
-
-    /** Those that wait, for people. */
-    String readStandbys() {
-        return ("SELECT address, since, seen FROM palisade_log_standby WHERE log = ? AND server <> ? AND seen > %s - ?"
-                        + " ORDER BY address, since")
-                .formatted(clock);
-    }
-
-    /** A claim that was not granted: remembers who asked, and forgets those that ask no more. */
-    String standBy() {
-        return """
-            WITH gone AS (DELETE FROM palisade_log_standby WHERE log = ? AND server <> ? AND seen <= %s - ?)
-            INSERT INTO palisade_log_standby (log, server, address, since, seen) SELECT ?, ?, ?, now, now FROM (SELECT %s AS now) clock
-            ON CONFLICT (log, server) DO UPDATE SET seen = EXCLUDED.seen""".formatted(clock, clock);
-    }
-
     private static final String UNCHANGED = " WHERE log = ? AND written_by = ?::xid8 AND xmin = ?::xid";
 
-    /** A row that somebody put back stays one: it is not what this PostgreSQL stored last. */
+    /** Keeps a restored row recognizable: it is not what this PostgreSQL stored last. */
     private static final String REWRITTEN = "written_by = pg_current_xact_id(), "
             + "instance = CASE WHEN written_by::xid = xmin THEN instance ELSE '' END, ";
 
@@ -97,7 +123,7 @@ record LogSql(String clock, String instance) {
             + "settling_writer = ?, settling_seq = ?, settling_since = ?, settling_term = ?, settling_instance = ?"
             + UNCHANGED;
 
-    /** Takes the log, unless it has changed since it was read. What belongs to no generation that counts goes. */
+    /** Grant of the log, unless the row has changed since it was read. Deletes the batches of other generations. */
     static final String GRANT = """
             WITH head AS (
               UPDATE palisade_log SET written_by = pg_current_xact_id(), writer = ?, seq = 0, base_writer = ?, base_seq = ?, whole = ?,
@@ -107,34 +133,4 @@ record LogSql(String clock, String instance) {
              RETURNING log, generation),
             dropped AS (DELETE FROM palisade_log_batch b USING head WHERE b.log = head.log AND b.generation <> head.generation)
             SELECT count(*) FROM head""";
-
-    /** Stores a batch if its writer owns the log, and both the log and the process are where the writer left them. */
-    String append() {
-        return """
-            WITH batch (log, writer, seq, tokens_before, tokens_after, ends, yields, switches, generation, number, body,
-              first_before, first_after, next_after, count_after) AS (VALUES (?, ?, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::boolean,
-                ?::boolean, ?::bigint, ?::bigint, ?::bytea, ?::bigint, ?::bigint, ?::bigint, ?::bigint)),
-            head AS (
-              UPDATE palisade_log l SET written_by = pg_current_xact_id(), seq = b.seq, tokens = b.tokens_after,
-                claimed_until = %s + b.ends, yielded = b.yields,
-                first_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.first_after ELSE l.first_batch END,
-                next_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.next_after ELSE l.next_batch END,
-                batches = CASE WHEN (l.rewriting = 0 OR b.switches) AND b.count_after >= 0 THEN b.count_after ELSE l.batches END,
-                generation = CASE WHEN b.switches THEN l.rewriting ELSE l.generation END,
-                rewriting = CASE WHEN b.switches THEN 0 ELSE l.rewriting END
-              FROM batch b
-              WHERE l.log = b.log AND l.writer = b.writer AND l.seq = b.seq - 1 AND l.tokens = b.tokens_before
-                AND l.instance = %s AND l.written_by::xid = l.xmin AND (l.rewriting <> 0 OR NOT b.switches)
-              RETURNING b.*),
-            stored AS (
-              INSERT INTO palisade_log_batch (log, generation, number, body)
-              SELECT log, generation, number, body FROM head WHERE length(body) > 0
-              ON CONFLICT (log, generation, number) DO UPDATE SET body = EXCLUDED.body),
-            dropped AS (
-              DELETE FROM palisade_log_batch b USING head h
-              WHERE b.log = h.log AND b.generation = h.generation AND b.number >= h.first_before AND b.number < h.first_after),
-            replaced AS (
-              DELETE FROM palisade_log_batch b USING head h WHERE h.switches AND b.log = h.log AND b.generation <> h.generation)
-            SELECT count(*) FROM head""".formatted(clock, instance);
-    }
 }

@@ -6,7 +6,7 @@ import java.util.Set;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 
-/** What came of a statement that failed. */
+/** Classification of failed statements: refused, or of unknown outcome. */
 final class PostgresFailure {
     /** Shutdowns and internal errors: they may come after the commit. */
     private static final String OPERATOR = "57P";

@@ -36,7 +36,7 @@ import org.postgresql.util.PSQLWarning;
 import org.postgresql.util.ServerErrorMessage;
 
 /**
- * Keeps the batches of a shared log in PostgreSQL. An append is one statement, which stores a batch only for the log's owner. A claim
+ * Storage of the batches of a shared log in PostgreSQL. An append is one statement, which stores a batch only for the log's owner. A claim
  * reads the log's row, decides by {@link LogRules}, and writes only if the row has not changed meanwhile. Statements run one after
  * the other on a thread of the log's own. After one without a reply, the next claim connects anew.
  */
@@ -46,7 +46,7 @@ public final class PostgresLog implements BatchStorage {
     /** A standby that asks no more is forgotten after so long. */
     private static final long STANDBY_MILLIS = 3_000;
 
-    /** Whose warnings say that a commit may not be where it should be; their texts are in the language of the server. */
+    /** C function whose warnings report a commit that may not be replicated; their texts are localized. */
     private static final String OF_REPLICATION = "SyncRepWaitForLSN";
 
     private static final long CLOSING_MAX_MILLIS = 1_000;
@@ -273,7 +273,7 @@ public final class PostgresLog implements BatchStorage {
     }
 
     private @Nullable LogRow readRow(PostgresSession now) throws SQLException {
-        try (PreparedStatement asks = bind(now, sql.readHead(), config.log());
+        try (PreparedStatement asks = bind(now, sql.readHead, config.log());
                 ResultSet rows = asks.executeQuery()) {
             return rows.next() ? LogRow.of(rows) : null;
         }
@@ -287,12 +287,12 @@ public final class PostgresLog implements BatchStorage {
         }
     }
 
-    /** Only for people, so it keeps nothing up. */
+    /** Only for the status, so a failure does not fail the claim. */
     private void standBy(PostgresSession now, ClaimRequest request) {
         try {
             run(
                     now,
-                    sql.standBy(),
+                    sql.standBy,
                     config.log(),
                     request.server(),
                     STANDBY_MILLIS,
@@ -378,7 +378,7 @@ public final class PostgresLog implements BatchStorage {
         AppendRequest request = append.request();
         try (PreparedStatement stores = bind(
                 now,
-                sql.append(),
+                sql.append,
                 config.log(),
                 request.writer().toString(),
                 request.seq(),
@@ -450,13 +450,13 @@ public final class PostgresLog implements BatchStorage {
 
     private List<StoreStatus.Standby> readStandbys(PostgresSession now, String active) {
         List<StoreStatus.Standby> standbys = new ArrayList<>();
-        try (PreparedStatement asks = bind(now, sql.readStandbys(), config.log(), active, STANDBY_MILLIS);
+        try (PreparedStatement asks = bind(now, sql.readStandbys, config.log(), active, STANDBY_MILLIS);
                 ResultSet rows = asks.executeQuery()) {
             while (rows.next()) {
                 standbys.add(new StoreStatus.Standby(rows.getString(1), rows.getLong(2), rows.getLong(3)));
             }
         } catch (SQLException e) {
-            standbys.clear(); // The head is told all the same.
+            standbys.clear(); // The status has the head nevertheless.
         }
         return standbys;
     }

@@ -3,7 +3,7 @@ package dev.palisade.server.store.postgresql;
 import java.time.Duration;
 
 /**
- * How PostgreSQL is reached, and which log in it.
+ * Configuration of a log in PostgreSQL.
  *
  * @param timeout how long PostgreSQL may take to answer, or to take a connection, until it is given up; 10 ms to 1 min
  * @param log name of the log; lock servers with the same one share it

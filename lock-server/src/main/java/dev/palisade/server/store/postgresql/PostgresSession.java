@@ -17,7 +17,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.postgresql.jdbc.AutoSave;
 
-/** One connection to the PostgreSQL that takes writes, set up so that a commit means what the log needs. Used by one thread at a time. */
+/** A connection to the primary, configured so that a commit is as durable as the log needs. Used by one thread at a time. */
 final class PostgresSession implements AutoCloseable {
     private static final int VERSION_MIN = 130_000;
     private static final int VERSION_OF_MAJOR = 10_000;
@@ -100,7 +100,7 @@ final class PostgresSession implements AutoCloseable {
 
     /** That of the running PostgreSQL; empty if it is a standby. */
     private static String instance(Connection connection, LogSql sql, String name) throws SQLException, StoreUnusable {
-        try (PreparedStatement asks = connection.prepareStatement(sql.checkServer());
+        try (PreparedStatement asks = connection.prepareStatement(sql.checkServer);
                 ResultSet row = asks.executeQuery()) {
             row.next();
             int version = row.getInt(1);
@@ -160,7 +160,7 @@ final class PostgresSession implements AutoCloseable {
         }
     }
 
-    /** Several lock servers may begin at the same moment: all but one are told that something is there, or wait for it. */
+    /** Creates the tables, unless another lock server does so at the same moment. */
     private void createTables(String name) throws SQLException, StoreUnusable {
         for (int tries = 1; ; tries++) {
             try (Statement statement = connection.createStatement()) {

@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Which PostgreSQL keeps the locks:
+ * The address of the PostgreSQL that keeps the locks:
  *
  * <pre>
  * postgresql://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...]/DATABASE

@@ -12,8 +12,8 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks for the primary among several servers of PostgreSQL, all at once: one that does not reply must not take the time in which a claim
- * has to be kept. Thread-safe.
+ * A parallel search for the primary among several servers of PostgreSQL: a silent server must not take the time in which a claim has to
+ * be kept. Thread-safe.
  */
 final class PrimarySearch {
     private final PostgresLogConfig config;
@@ -124,7 +124,7 @@ final class PrimarySearch {
         try {
             reply.get(millis, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            // Who has not replied is left out.
+            // A server without a reply is left out.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -22,7 +22,7 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the batches of a shared log in Redis. A batch is one call of one function, which stores it only for the log's owner. After a call
+ * Storage of the batches of a shared log in Redis. A batch is one call of one function, which stores it only for the log's owner. After a call
  * without a reply, the next claim locates the primary again.
  */
 public final class RedisLog implements BatchStorage {
