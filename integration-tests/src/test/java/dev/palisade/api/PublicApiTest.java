@@ -111,7 +111,9 @@ class PublicApiTest {
 
     /** Generated, or shared by our own programs only. */
     private static boolean isOurs(String name) {
-        return name.startsWith("dev.palisade.proto.") || name.startsWith("dev.palisade.contract.cli.");
+        return name.startsWith("dev.palisade.proto.")
+                || name.startsWith("dev.palisade.contract.cli.")
+                || name.startsWith("dev.palisade.contract.files.");
     }
 
     private static Class<?> load(String name, ClassLoader loader) {

@@ -42,9 +42,10 @@ class ArchitectureTest {
                 "the contract's words need the JDK only",
                 classes()
                         .that()
-                        .resideInAPackage(contract)
+                        .resideInAnyPackage(contract, contract + ".files")
                         .should()
-                        .onlyDependOnClassesThat(resideInAnyPackage(contract, "java..", "org.jspecify.annotations")));
+                        .onlyDependOnClassesThat(resideInAnyPackage(
+                                contract, contract + ".files", "java..", "org.jspecify.annotations")));
         rules.put("gRPC stays in contract.grpc", only("io.grpc..", contract + ".grpc", "dev.palisade.proto.v1"));
         rules.put("Tink stays in contract.crypto", only("com.google.crypto.tink..", contract + ".crypto"));
         rules.put("picocli stays in contract.cli", only("picocli..", contract + ".cli"));

@@ -2,6 +2,7 @@ package dev.palisade.guard;
 
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
+import dev.palisade.contract.files.RecordFileReader.DamagedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -80,7 +81,7 @@ final class FileMarkStore extends MarkStore {
             log = MarkLog.replace(directory, marks, nextNumber);
             commit = GroupCommit.start(directory.toString(), this::keep, this::unwritable);
             return kept;
-        } catch (MarkLogReader.DamagedException e) {
+        } catch (DamagedException e) {
             release();
             throw Unavailable.because("mark file " + file() + " has " + e.getMessage() + "; " + START_ANEW, e);
         } catch (IOException e) {

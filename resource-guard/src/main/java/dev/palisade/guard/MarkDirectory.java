@@ -1,6 +1,7 @@
 package dev.palisade.guard;
 
 import dev.palisade.contract.RejectedException;
+import dev.palisade.contract.files.RecordFile;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -69,10 +70,7 @@ final class MarkDirectory implements AutoCloseable {
         } catch (FileAlreadyExistsException e) {
             throw Unavailable.because("mark directory " + path + " is not a directory; name one", e);
         }
-        Path parent = path.toAbsolutePath().getParent();
-        if (parent != null) {
-            MarkLog.sync(parent);
-        }
+        RecordFile.syncName(path);
     }
 
     private static void refuseStrangers(Path path) throws IOException {

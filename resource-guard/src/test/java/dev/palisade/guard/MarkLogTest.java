@@ -3,6 +3,8 @@ package dev.palisade.guard;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.contract.files.RecordFile;
+import dev.palisade.contract.files.RecordFileReader.DamagedException;
 import dev.palisade.guard.MarkStore.StoredMark;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -90,7 +92,7 @@ class MarkLogTest {
     }
 
     private void assertRefused(String what) {
-        assertThatThrownBy(this::read).as(what).isInstanceOf(MarkLogReader.DamagedException.class);
+        assertThatThrownBy(this::read).as(what).isInstanceOf(DamagedException.class);
     }
 
     private void assertReads(int batches) {
@@ -129,7 +131,7 @@ class MarkLogTest {
             int place = at;
             for (int change : List.of(1 << random.nextInt(8), 0xff)) {
                 patched(at, new byte[] {(byte) (image[at] ^ change)}, () -> {
-                    if (place >= end() && place < end() + MarkLog.RECORD_HEADER_BYTES) {
+                    if (place >= end() && place < end() + RecordFile.RECORD_HEADER_BYTES) {
                         // A header cut short looks like this, and nothing is lost by it.
                         assertReads(states.size());
                     } else {

@@ -186,7 +186,11 @@ class GuardRulesTest {
                     .or(LISTENERS)
                     .or(CORE)
                     .or(resideInAnyPackage(
-                            "dev.palisade.contract", "java..", "javax.sql", "org.jspecify.annotations")));
+                            "dev.palisade.contract",
+                            "dev.palisade.contract.files",
+                            "java..",
+                            "javax.sql",
+                            "org.jspecify.annotations")));
     private static final ArchRule DOOR_KNOWS_NO_STORAGE =
             noClasses().that(DOOR).should().dependOnClassesThat(STORAGE.or(DIALECTS));
     private static final ArchRule GRPC_ONLY_AT_THE_EDGE = noClasses()

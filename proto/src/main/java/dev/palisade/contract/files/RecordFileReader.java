@@ -1,0 +1,179 @@
+package dev.palisade.contract.files;
+
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/**
+ * Reads a {@link RecordFile} whole, or says where it is damaged. A record that a crash cut short was never acknowledged and is
+ * left out: it is the last one, its final byte is still zero and so is all that follows. Anything else that is not as it
+ * was written is damage, also where a crash that wrote its last sectors out of order might explain it: it does not guess.
+ */
+public final class RecordFileReader implements AutoCloseable {
+    private static final int BUFFER_BYTES = 1 << 16;
+
+    private static final byte[] ZEROS = new byte[BUFFER_BYTES];
+
+    private final DataInputStream in;
+    private final long size;
+    private final boolean knowsSynced;
+    private long position;
+    private long torn;
+
+    /** Receives the records of a file, in their order. */
+    public interface Records {
+        /**
+         * @param start byte of the file where the record begins, for messages
+         * @throws DamagedException when it is not what the caller writes
+         */
+        void record(long number, ByteBuffer body, long start) throws IOException;
+    }
+
+    /**
+     * End of the records of a file.
+     *
+     * @param position of the first byte behind them
+     * @param nextNumber that the next record has; what was expected if the file has none
+     * @param torn how many bytes of a record that was cut short are behind it, up to the last that is not zero
+     */
+    public record End(long position, long nextNumber, long torn) {}
+
+    /** What is wrong, and at which byte. */
+    public static final class DamagedException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        public DamagedException(String what, long position) {
+            super(what + " at byte " + position);
+        }
+    }
+
+    private RecordFileReader(Path file, boolean knowsSynced) throws IOException {
+        this.knowsSynced = knowsSynced;
+        this.size = Files.size(file);
+        this.in = new DataInputStream(new BufferedInputStream(Files.newInputStream(file), BUFFER_BYTES));
+    }
+
+    /**
+     * Hands over all that {@code file} holds. Blocks; changes nothing.
+     *
+     * @param kind that the file was created with
+     * @param expected number of the first record, where the file does not state it; 0 for any
+     * @param knowsSynced whether the caller knows which records were synced: then a last record that is damaged anywhere counts as
+     *     cut short
+     * @throws DamagedException when it is not as it was written
+     */
+    public static End read(Path file, long kind, long expected, boolean knowsSynced, Records records)
+            throws IOException {
+        try (RecordFileReader reader = new RecordFileReader(file, knowsSynced)) {
+            return reader.read(kind, expected, records);
+        }
+    }
+
+    private End read(long kind, long expected, Records records) throws IOException {
+        if (size < RecordFile.FILE_HEADER_BYTES) {
+            throw new DamagedException("the file ends", size);
+        }
+        ByteBuffer header = next(RecordFile.FILE_HEADER_BYTES);
+        int end = header.limit() - Integer.BYTES;
+        if (header.getLong() != kind || header.getInt(end) != RecordFile.crc(header, end)) {
+            throw new DamagedException("no header of such a file", 0);
+        }
+        if (header.getLong() != size) {
+            throw new DamagedException("the file was cut or has grown, it ends", size);
+        }
+        long snapshotEnd = header.getLong();
+        long stated = header.getLong();
+        long number = stated == 0 ? expected : stated;
+        long read = position;
+        for (long next = readRecord(number, snapshotEnd, records);
+                next != 0;
+                next = readRecord(number, snapshotEnd, records)) {
+            number = next;
+            read = position;
+        }
+        return new End(read, number, torn);
+    }
+
+    /**
+     * @param number that the record should have; 0 for any
+     * @return the number that the next should have; 0 where the records end, in order
+     */
+    private long readRecord(long number, long snapshotEnd, Records records) throws IOException {
+        long start = position;
+        boolean mayEnd = start >= snapshotEnd;
+        if (size - start < RecordFile.RECORD_HEADER_BYTES) {
+            return endsHere(mayEnd, start, ByteBuffer.allocate(0));
+        }
+        ByteBuffer header = next(RecordFile.RECORD_HEADER_BYTES);
+        int length = header.getInt();
+        if (header.getInt(12) != RecordFile.crc(header, 12)) {
+            // Zeros, or the beginning of a header and then zeros.
+            return endsHere(mayEnd, start, header);
+        }
+        long found = header.getLong();
+        if ((number != 0 && found != number)
+                || length < 0
+                || length + RecordFile.RECORD_TRAILER_BYTES > size - position) {
+            throw new DamagedException("a record out of its place", start);
+        }
+        ByteBuffer record = ByteBuffer.allocate(header.capacity() + length + RecordFile.RECORD_TRAILER_BYTES)
+                .put(header.rewind())
+                .put(next(length + RecordFile.RECORD_TRAILER_BYTES));
+        int trailer = record.position() - RecordFile.RECORD_TRAILER_BYTES;
+        byte last = record.get(trailer + Integer.BYTES);
+        boolean whole = last == RecordFile.RECORD_END && record.getInt(trailer) == RecordFile.crc(record, trailer);
+        if (!whole && (last == 0 || knowsSynced)) {
+            return endsHere(mayEnd, start, record);
+        }
+        if (!whole) {
+            throw new DamagedException("a damaged record", start);
+        }
+        records.record(
+                found,
+                record.position(RecordFile.RECORD_HEADER_BYTES)
+                        .limit(trailer)
+                        .slice()
+                        .asReadOnlyBuffer(),
+                start);
+        return found + 1;
+    }
+
+    /**
+     * @param begun what may be the beginning of a record that was cut short
+     * @return 0, when nothing but zeros follows
+     */
+    private long endsHere(boolean mayEnd, long start, ByteBuffer begun) throws IOException {
+        boolean zeros = mayEnd;
+        byte[] rest = new byte[BUFFER_BYTES];
+        for (int read = in.read(rest); zeros && read > 0; read = in.read(rest)) {
+            zeros = Arrays.equals(rest, 0, read, ZEROS, 0, read);
+        }
+        if (!zeros) {
+            throw new DamagedException("a damaged record", start);
+        }
+        int used = begun.capacity();
+        while (used > 0 && begun.get(used - 1) == 0) {
+            used--;
+        }
+        torn = used;
+        return 0;
+    }
+
+    private ByteBuffer next(int length) throws IOException {
+        byte[] bytes = in.readNBytes(length);
+        if (bytes.length < length) {
+            throw new DamagedException("the file ends", position + bytes.length);
+        }
+        position += length;
+        return ByteBuffer.wrap(bytes);
+    }
+
+    @Override
+    public void close() throws IOException {
+        in.close();
+    }
+}
