@@ -80,7 +80,6 @@ class ClassPathIT {
                 "lettuce",
                 "postgres",
                 "logback",
-                "artemis",
                 "tink",
                 "palisade-lock-server",
                 "palisade-resource-guard",
@@ -100,7 +99,6 @@ class ClassPathIT {
                 "lettuce",
                 "postgres",
                 "logback",
-                "artemis",
                 "netty",
                 "palisade-lock-server",
                 "palisade-client-sdk");
@@ -150,7 +148,7 @@ class ClassPathIT {
     @Test
     void whatAServiceNeedsItselfIsSeenInTheTree() throws IOException {
         // Or the two tests above would pass on a tree that shows nothing.
-        assertThat(classPathOf("dev.palisade:palisade-lock-server")).contains("org.apache.artemis:artemis-journal");
+        assertThat(classPathOf("dev.palisade:palisade-lock-server")).contains("io.lettuce:lettuce-core");
         assertThat(classPathOf("dev.palisade:palisade-integration-tests"))
                 .contains("info.picocli:picocli", "com.h2database:h2", "org.postgresql:postgresql");
     }

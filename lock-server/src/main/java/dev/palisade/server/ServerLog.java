@@ -57,8 +57,6 @@ final class ServerLog {
         log.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.WARN);
         log.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(unwaited(log));
         log.getLogger("dev.palisade").setLevel(Level.INFO);
-        // A failure in the journal's library ends the process, which prints a line of its own.
-        log.getLogger("org.apache.activemq.artemis").setLevel(Level.ERROR);
         // The Redis link logs these failures itself.
         log.getLogger("io.lettuce").setLevel(Level.ERROR);
         // A promise that ends after its event loop has no listener left.

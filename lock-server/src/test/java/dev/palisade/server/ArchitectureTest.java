@@ -53,7 +53,6 @@ class ArchitectureTest {
             Map.entry("Prometheus' client stays in metrics", "engine.KnowsPrometheus"),
             Map.entry("of the server, access knows itself only", "access.KnowsEngine"),
             Map.entry("gRPC stays in rpc and the wiring", "engine.KnowsGrpc"),
-            Map.entry("the journal's library stays in the embedded store", "store.KnowsJournal"),
             Map.entry("Redis' client stays in the Redis store", "store.KnowsRedis"),
             Map.entry("PostgreSQL's client stays in the PostgreSQL store", "store.KnowsSql"),
             Map.entry("Netty stays in the Redis store and the wiring", "rpc.KnowsNetty"),

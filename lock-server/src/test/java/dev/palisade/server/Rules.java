@@ -70,9 +70,6 @@ final class Rules {
         rules.put("Prometheus' client stays in metrics", only("io.prometheus..", root + ".metrics.."));
         rules.put("of the server, access knows itself only", knowsOnly(root, root + ".access..", root + ".access.."));
         rules.put("gRPC stays in rpc and the wiring", only("io.grpc..", root + ".rpc..", root));
-        rules.put(
-                "the journal's library stays in the embedded store",
-                only("org.apache.activemq..", root + ".store.embedded.."));
         rules.put("Redis' client stays in the Redis store", only("io.lettuce..", root + ".store.redis.."));
         rules.put(
                 "PostgreSQL's client stays in the PostgreSQL store", only("java.sql..", root + ".store.postgresql.."));

@@ -33,8 +33,6 @@ class ServerLogTest {
         assertThat(log.getLogger("dev.palisade.events").getEffectiveLevel()).isEqualTo(Level.INFO);
         assertThat(log.getLogger("io.grpc.netty").getEffectiveLevel()).isEqualTo(Level.WARN);
         assertThat(log.getLogger("io.lettuce.core").getEffectiveLevel()).isEqualTo(Level.ERROR);
-        assertThat(log.getLogger("org.apache.activemq.artemis.journal").getEffectiveLevel())
-                .isEqualTo(Level.ERROR);
     }
 
     @Test

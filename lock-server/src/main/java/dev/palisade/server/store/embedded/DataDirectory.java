@@ -22,7 +22,7 @@ final class DataDirectory implements AutoCloseable {
     private static final String LOCK = "LOCK";
     private static final String MARK = "PALISADE-STORE";
     private static final String JOURNAL = "journal";
-    private static final String FORMAT = "palisade embedded store, format 1\n";
+    private static final String FORMAT = "palisade embedded store, format 2\n";
 
     /**
      * What this process has locked. The system's file lock is the process's: closing any other channel of the file gives it up,

@@ -127,6 +127,16 @@ final class FileLog implements FencedLog {
     }
 
     @Override
+    public void keepsFrom(long id) {
+        journal.keepsFrom(id);
+    }
+
+    @Override
+    public long rewritesBelow() {
+        return journal.rewritesBelow();
+    }
+
+    @Override
     public void syncToDisk() {
         journal.syncToDisk();
     }

@@ -1,76 +1,42 @@
 package dev.palisade.server.store.embedded;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.contract.OwnerOnly;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
+import dev.palisade.server.store.log.LogSpace;
+import dev.palisade.server.store.log.RecordBatch;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
-import java.util.zip.CRC32C;
-import org.apache.activemq.artemis.core.io.IOCriticalErrorListener;
-import org.apache.activemq.artemis.core.io.SequentialFile;
-import org.apache.activemq.artemis.core.io.nio.NIOSequentialFileFactory;
-import org.apache.activemq.artemis.core.journal.EncoderPersister;
-import org.apache.activemq.artemis.core.journal.IOCompletion;
-import org.apache.activemq.artemis.core.journal.LoaderCallback;
-import org.apache.activemq.artemis.core.journal.PreparedTransactionInfo;
-import org.apache.activemq.artemis.core.journal.RecordInfo;
-import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
-import org.apache.activemq.artemis.core.journal.impl.dataformat.ByteArrayEncoding;
-import org.apache.activemq.artemis.utils.actors.ArtemisExecutor;
-import org.apache.activemq.artemis.utils.actors.OrderedExecutorFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records on disk, by Artemis' journal: each has an id, may be updated and is deleted at the end; the library reclaims
- * and compacts the files. This class adds what that journal leaves to its user: a checksum and a place in the order for
- * every record, a look for holes before loading, and that every I/O error ends the process (an error in a sync must
- * never be retried: the kernel may have dropped the pages). Used by one thread at a
- * time, which nobody may interrupt.
+ * Records on disk: what is written between two syncs is one batch, one write and one sync. An error ends the process: the kernel
+ * may have dropped the pages of a failed sync, so none is retried. Used by one thread at a time, which nobody may interrupt.
  */
 final class Journal implements AutoCloseable {
     private static final int FILE_BYTES = 16 << 20;
-    /** The timer that the library flushes by when nobody else does. We flush at the end of each batch. */
-    private static final int BUFFER_TIMEOUT_NANOS = 100_000_000;
-
-    static final byte RECORD = 1;
-    /** CRC32C of the rest, id, index, checksum of the deletes since the record before. */
-    static final int HEADER_BYTES = 4 + 8 + 4 + 4;
 
     private final Path path;
     private final int fileBytes;
+    private final Durability durability;
     private final Consumer<String> fatal;
-    private final NIOSequentialFileFactory files;
-    private final JournalImpl journal;
-    private final ExecutorService background = Executors.newCachedThreadPool(task -> {
-        Thread thread = new Thread(task, "palisade-journal-files");
-        thread.setDaemon(true);
-        return thread;
-    });
-    private Batch batch;
-    private long nextId = 1;
-    /** The library's deletes carry no checksum: each record vouches for those between it and the one before. */
-    private int deletes;
-
-    /** Of the files that are read at the start, once they are known to be whole. */
-    private volatile Map<String, Integer> usedBytes = Map.of();
-    /** Whether this batch goes to the disk whatever the durability. */
-    private volatile boolean toDisk;
-    /** Of this batch, as far as it went to the disk. */
-    private SyncWatermark.@Nullable Position synced;
-
     private final SyncWatermark watermark;
+    private @Nullable JournalFiles files;
 
-    private volatile boolean broken;
+    private RecordBatch batch = new RecordBatch();
+    private long batchFirstId = 1;
+    private long nextId = 1;
+    private long oldestId;
+    private final LogSpace space = new LogSpace();
+    /** Oldest batch that is kept. */
+    private long firstBatch = 1;
+    /** Whether this batch goes to the disk whatever the durability. */
+    private boolean toDisk;
+
+    private boolean broken;
 
     /**
      * @param fatal ends the process; does not return
@@ -79,132 +45,60 @@ final class Journal implements AutoCloseable {
         this(path, FILE_BYTES, durability, fatal);
     }
 
-    /** @param fileBytes of each file; a record can have a quarter of it */
+    /** @param fileBytes of each file */
     Journal(Path path, int fileBytes, Durability durability, Consumer<String> fatal) throws IOException {
         this.path = path;
         this.fileBytes = fileBytes;
+        this.durability = durability;
         this.fatal = fatal;
-        this.batch = new Batch();
         this.watermark = new SyncWatermark(path);
         // The records hold session ids, and a session id is all it takes to act for its owner.
         OwnerOnly.createDirectories(path);
         OwnerOnly.restrict(path);
-        IOCriticalErrorListener onError = (cause, message, file) -> broke("journal " + (file == null ? path : file)
-                + ": " + message + (cause == null ? "" : " (" + cause.getMessage() + ")"));
-        this.files = new JournalFileFactory(path.toFile(), fileBytes / 4, BUFFER_TIMEOUT_NANOS, onError) {
-            @Override
-            public SequentialFile createSequentialFile(String name) {
-                return new DurableFile(
-                        this,
-                        path,
-                        name,
-                        fileBytes,
-                        file -> usedBytes.getOrDefault(file, fileBytes),
-                        () -> durability == Durability.SYNCED || toDisk,
-                        Journal.this::syncedUpTo,
-                        Journal.this::broke);
-            }
-        };
-        OrderedExecutorFactory ordered = new OrderedExecutorFactory(background);
-        int[] asked = {0};
-        // The library asks for executors for: files, compactor, appends. Appends run on our thread: no hop per record.
-        this.journal = new JournalImpl(
-                () -> ++asked[0] == 3 ? ArtemisExecutor.delegate(Runnable::run) : ordered.getExecutor(),
-                fileBytes,
-                2,
-                0, // No file is used twice: stale bytes of an earlier life can complete a torn record.
-                10,
-                30,
-                5,
-                files,
-                "palisade",
-                "log",
-                1,
-                0,
-                onError,
-                1_000);
     }
 
     /**
-     * Reads everything back. Once, first. A newest record that was cut off in writing was never answered for: it is
+     * Reads everything back. Once, first. A newest batch that was cut off in writing was never answered for: it is
      * wiped out, and that is logged. Any other damage is refused, and so is an end that was synced and is gone.
      */
     void load(FencedLog.Loader loader) throws StoreUnusable {
         try {
             EntryKind.requireFilesIn(path);
-            makeDurable();
-            JournalCheck check = new JournalCheck(path, fileBytes, files);
-            deletes = check.run(journal.orderFiles(), watermark.read());
-            usedBytes = check.usedBytes();
-            journal.start();
-            Reading reading = new Reading(loader);
-            nextId = Math.max(1, journal.load(reading).getMaxID() + 1); // 0 stands for no record.
-            usedBytes = Map.of(); // From here on they grow.
-            reading.finish();
-        } catch (StoreUnusable e) {
-            throw e;
-        } catch (Exception e) {
+            files = JournalFiles.read(path, fileBytes, new Reading(loader, watermark.read()));
+        } catch (IOException | RuntimeException e) {
             throw new StoreUnusable(
                     "journal " + path + " cannot be read (" + e + "); restore the data directory from a copy", e);
         }
-    }
-
-    /**
-     * What a killed process wrote and did not sync is read back all the same, from the kernel's memory. It must not be acted
-     * upon and then be lost by a power cut, so it is made durable first.
-     */
-    private void makeDurable() throws IOException {
-        try (Stream<Path> entries = Files.list(path)) {
-            for (Path file : entries.filter(Files::isRegularFile).toList()) {
-                try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-                    channel.force(true);
-                }
-            }
+        try {
+            files.begin();
+        } catch (IOException e) {
+            throw failed(e);
         }
-        try (FileChannel names = FileChannel.open(path, StandardOpenOption.READ)) {
-            names.force(true);
-        }
+        begin();
     }
 
     /** Begins a record and returns its id. */
     long add(byte[] body) {
-        long id = nextId++;
-        try {
-            journal.appendAddRecord(id, RECORD, EncoderPersister.getInstance(), pack(id, 0, body), true, batch);
-        } catch (Exception e) {
-            throw failed(e);
-        }
-        return id;
+        batch.put(nextId, 0, body);
+        return nextId++;
     }
 
     void update(long id, int index, byte[] body) {
-        try {
-            journal.appendUpdateRecord(id, RECORD, EncoderPersister.getInstance(), pack(id, index, body), true, batch);
-        } catch (Exception e) {
-            throw failed(e);
-        }
+        batch.put(id, index, body);
     }
 
     void delete(long id) {
-        try {
-            journal.appendDeleteRecord(id, true, batch);
-            deletes = withDelete(deletes, id);
-        } catch (Exception e) {
-            throw failed(e);
-        }
+        batch.delete(id);
     }
 
-    /** From the library's own timer as well, which flushes when a batch takes long. */
-    private synchronized void syncedUpTo(SyncWatermark.Position position) {
-        if (position.isAfter(synced)) {
-            synced = position;
-        }
+    /** As {@link FencedLog#keepsFrom}. */
+    void keepsFrom(long id) {
+        oldestId = id;
     }
 
-    private synchronized SyncWatermark.@Nullable Position takeSynced() {
-        SyncWatermark.Position taken = synced;
-        synced = null;
-        return taken;
+    /** As {@link FencedLog#rewritesBelow}. */
+    long rewritesBelow() {
+        return space.rewritesBelow(oldestId, nextId);
     }
 
     /** The next {@link #sync} goes to the disk, whatever the durability. */
@@ -212,152 +106,103 @@ final class Journal implements AutoCloseable {
         toDisk = true;
     }
 
-    /** Returns when everything appended so far is as durable as it is to be. */
+    /** Returns when everything written so far is as durable as it is to be. */
     void sync() {
+        JournalFiles to = files;
+        if (to == null || broken) {
+            throw new IllegalStateException(to == null ? "not loaded" : "the process should have ended");
+        }
         try {
-            files.flush();
-            batch.await();
-            SyncWatermark.Position end = takeSynced();
-            if (end != null && !broken) {
-                watermark.write(end);
+            if (!batch.isEmpty()) {
+                append(to);
             }
-        } catch (Exception e) {
+            if (durability == Durability.SYNCED || toDisk) {
+                to.sync();
+                watermark.write(to.nextBatch() - 1);
+                toDisk = false;
+            }
+        } catch (IOException | RuntimeException e) {
             throw failed(e);
         }
         if (Thread.currentThread().isInterrupted()) {
-            // The library takes an interrupt for success.
-            throw failed(new InterruptedException("the journal's writer was interrupted"));
+            throw failed(new IOException("the journal's writer was interrupted"));
         }
-        if (broken) {
-            // The library reports a failed write as done, after it has reported the failure.
-            throw new IllegalStateException("the process should have ended");
-        }
-        toDisk = false;
-        batch = new Batch();
+    }
+
+    private void append(JournalFiles to) throws IOException {
+        firstBatch = space.firstKept(firstBatch, oldestId);
+        byte[] bytes = batch.bytes(firstBatch);
+        long number = to.nextBatch();
+        to.append(bytes);
+        space.stored(number, batchFirstId, bytes.length);
+        space.dropped(firstBatch);
+        to.keepFrom(firstBatch);
+        begin();
+    }
+
+    private void begin() {
+        batch = new RecordBatch();
+        batchFirstId = nextId;
     }
 
     @Override
     public void close() {
         try {
-            journal.stop();
+            if (files != null) {
+                files.close();
+            }
             watermark.close();
-        } catch (Exception e) {
+        } catch (IOException e) {
             throw failed(e);
-        } finally {
-            background.shutdown();
         }
     }
 
     private IllegalStateException failed(Exception cause) {
-        broke("journal " + path + ": " + cause);
+        broken = true;
+        fatal.accept("journal " + path + ": " + cause);
         return new IllegalStateException("the process should have ended", cause);
     }
 
-    private void broke(String why) {
-        broken = true;
-        fatal.accept(why);
-    }
-
-    private ByteArrayEncoding pack(long id, int index, byte[] body) {
-        ByteBuffer record = ByteBuffer.allocate(HEADER_BYTES + body.length)
-                .putInt(0)
-                .putLong(id)
-                .putInt(index)
-                .putInt(deletes)
-                .put(body);
-        deletes = 0;
-        return new ByteArrayEncoding(record.putInt(0, checksum(record.array())).array());
-    }
-
-    static int checksum(byte[] record) {
-        CRC32C crc = new CRC32C();
-        crc.update(record, 4, record.length - 4);
-        return (int) crc.getValue();
-    }
-
-    static int withDelete(int deletes, long id) {
-        CRC32C crc = new CRC32C();
-        crc.update(ByteBuffer.allocate(12).putInt(deletes).putLong(id).flip());
-        return (int) crc.getValue();
-    }
-
-    /** Hands the checked records over. */
-    private static final class Reading implements LoaderCallback {
+    /** Hands the records over, and looks for what is missing. */
+    private final class Reading implements JournalFiles.BatchReader {
         private final FencedLog.Loader loader;
-        private @Nullable StoreUnusable refused;
+        private final long synced;
+        private long first;
 
-        Reading(FencedLog.Loader loader) {
+        /** @param synced number of a batch that was certainly synced, with all before it; 0 if none is known */
+        Reading(FencedLog.Loader loader, long synced) {
             this.loader = loader;
+            this.synced = synced;
         }
 
         @Override
-        public void addRecord(RecordInfo record) {
-            if (refused != null) {
-                return;
-            }
-            ByteBuffer data = ByteBuffer.wrap(record.data);
-            int index = data.getInt(4 + 8);
+        public void batch(long number, ByteBuffer bytes) throws StoreUnusable, IOException {
+            first = first == 0 ? number : first;
+            long firstId = nextId;
             try {
-                loader.record(record.id, index, data.position(HEADER_BYTES));
-            } catch (StoreUnusable e) {
-                refused = e;
+                RecordBatch.Contents contents = RecordBatch.read(bytes, loader);
+                nextId = Math.max(nextId, contents.lastId() + 1);
+                firstBatch = contents.firstBatch();
+            } catch (InvalidProtocolBufferException e) {
+                throw new StoreUnusable(
+                        "journal " + path + " has a batch, number " + number
+                                + ", that holds no records; restore the data directory from a copy",
+                        e);
             }
+            space.stored(number, firstId, bytes.limit());
         }
 
         @Override
-        public void updateRecord(RecordInfo record) {
-            addRecord(record);
-        }
-
-        @Override
-        public void deleteRecord(long id) {
-            loader.deleted(id);
-        }
-
-        @Override
-        public void addPreparedTransaction(PreparedTransactionInfo transaction) {
-            refused = new StoreUnusable("the journal holds a transaction, which this release never writes");
-        }
-
-        @Override
-        public void failedTransaction(long id, List<RecordInfo> records, List<RecordInfo> deletes) {
-            refused = new StoreUnusable("the journal holds a transaction, which this release never writes");
-        }
-
-        void finish() throws StoreUnusable {
-            if (refused != null) {
-                throw refused;
+        public void end(long nextNumber) throws StoreUnusable {
+            if (synced >= nextNumber) {
+                throw new StoreUnusable("journal " + path + " is damaged: batches " + nextNumber + " to " + synced
+                        + " were synced and are not there; restore the data directory from a copy");
             }
-        }
-    }
-
-    /** Counts the appends of one batch down. An error never reaches {@code done} as success: the process ends first. */
-    private final class Batch implements IOCompletion {
-        private int wanted;
-        private int done;
-
-        @Override
-        public synchronized void storeLineUp() {
-            wanted++;
-        }
-
-        @Override
-        public synchronized void done() {
-            done++;
-            if (done == wanted) {
-                notifyAll();
+            if (first > firstBatch) {
+                throw new StoreUnusable("journal " + path + " is damaged: batches " + firstBatch + " to " + (first - 1)
+                        + " are not there; restore the data directory from a copy");
             }
-        }
-
-        @Override
-        public void onError(int code, String message) {
-            broke("journal " + path + ": " + message);
-        }
-
-        synchronized void await() throws InterruptedException {
-            while (done < wanted && !broken) { // Some failed writes are reported to the factory only.
-                wait(1_000);
-            }
+            space.dropped(firstBatch);
         }
     }
 }

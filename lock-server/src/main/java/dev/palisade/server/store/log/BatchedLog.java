@@ -10,7 +10,7 @@ import dev.palisade.server.ownership.Past;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.StoreUnusable;
-import dev.palisade.server.store.log.format.Change;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -307,22 +307,11 @@ public final class BatchedLog implements FencedLog {
         begin();
     }
 
-    /** Returns how many records were handed over so far. */
+    /** Returns how many records were handed over since the last look at the claim. */
     private int take(long number, byte[] bytes, Loader loader, int before) throws StoreUnusable, LogFailure {
-        int records = before;
+        RecordBatch.Contents contents;
         try {
-            for (Change change : RecordBatch.changes(bytes)) {
-                if (++records % RECORDS_PER_PROGRESS == 0) {
-                    loader.progress();
-                }
-                nextId = Math.max(nextId, change.getId() + 1);
-                if (change.getDeleted()) {
-                    loader.deleted(change.getId());
-                } else {
-                    loader.record(
-                            change.getId(), change.getIndex(), change.getBody().asReadOnlyByteBuffer());
-                }
-            }
+            contents = RecordBatch.read(ByteBuffer.wrap(bytes), loader);
         } catch (InvalidProtocolBufferException e) {
             String path = storage.pathOf(generation, number);
             throw new StoreUnusable(
@@ -330,7 +319,13 @@ public final class BatchedLog implements FencedLog {
                             + " that is no batch of records; restore the data from a copy, or delete it, which is a loss of data",
                     e);
         }
-        return records;
+        nextId = Math.max(nextId, contents.lastId() + 1);
+        int records = before + contents.records();
+        if (records < RECORDS_PER_PROGRESS) {
+            return records;
+        }
+        loader.progress();
+        return 0;
     }
 
     // ---- writing

@@ -7,7 +7,7 @@ import java.util.Deque;
  * Batches that a log keeps. The oldest ones go when no record that began in them is kept; when that would take too long, old
  * records are to be written anew. Used by one thread at a time.
  */
-final class LogSpace {
+public final class LogSpace {
     /** A log that is not larger is left as it is. */
     static final long SMALL_BYTES = 4 << 20;
     /** Fewer batches, and fewer bytes, are not worth a command. */
@@ -30,14 +30,14 @@ final class LogSpace {
     private record Stored(long number, long firstId, int bytes) {}
 
     /** A batch is stored, the one with the largest number so far. */
-    void stored(long number, long firstId, int size) {
+    public void stored(long number, long firstId, int size) {
         batches.add(new Stored(number, firstId, size));
         bytes += size;
         written += size;
     }
 
     /** Batches with smaller numbers are gone. */
-    void dropped(long first) {
+    public void dropped(long first) {
         for (Stored oldest = batches.peek(); oldest != null && oldest.number < first; oldest = batches.peek()) {
             bytes -= oldest.bytes;
             batches.remove();
@@ -67,7 +67,7 @@ final class LogSpace {
      * @param first the one so far
      * @param oldestId smallest id of a record that is kept
      */
-    long firstKept(long first, long oldestId) {
+    public long firstKept(long first, long oldestId) {
         long number = first;
         int drops = 0;
         long size = 0;
@@ -92,7 +92,7 @@ final class LogSpace {
      * @param oldestId smallest id of a record that is kept
      * @param nextId larger than that of each record
      */
-    long rewritesBelow(long oldestId, long nextId) {
+    public long rewritesBelow(long oldestId, long nextId) {
         if (rewritesBelow != 0 && oldestId >= rewritesBelow) {
             rewritesBelow = 0;
             sizeMax = Math.max(SMALL_BYTES, 2 * (written - writtenBefore));

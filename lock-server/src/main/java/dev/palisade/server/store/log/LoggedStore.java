@@ -481,6 +481,7 @@ public final class LoggedStore implements LockStore {
             return;
         }
         if (batch.written) {
+            locks.compact(batch.now, true);
             syncAlone();
         }
         tell(answers, batch.changes);

@@ -16,7 +16,7 @@ final class Records {
     private static final int PART_RECORDS = 2_000;
 
     private final FencedLog log;
-    /** By id, the oldest first; empty for a log that frees its place by itself. */
+    /** By id, the oldest first. */
     private final Map<Long, Rewriter> kept = new LinkedHashMap<>();
 
     private int written;
@@ -46,9 +46,7 @@ final class Records {
 
     /** Of one that the log held when it was read; the smallest id first. */
     void restored(long id, Rewriter rewriter) {
-        if (log.isShared()) {
-            kept.put(id, rewriter);
-        }
+        kept.put(id, rewriter);
     }
 
     /** @param index 1 for the first update of a record, then counted up */
@@ -86,7 +84,7 @@ final class Records {
     }
 
     /**
-     * Called before each sync of a shared log.
+     * Called before each sync.
      *
      * @param adds whether records may be added; what is not needed any more goes in any case
      */

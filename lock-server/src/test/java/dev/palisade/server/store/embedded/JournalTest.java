@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.palisade.contract.files.RecordFile;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import java.io.IOException;
@@ -18,10 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
-import org.apache.activemq.artemis.core.journal.impl.JournalImpl;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -84,6 +82,23 @@ class JournalTest {
             contents.deleted(id);
         }
 
+        /** As the store does before each sync: old records move to the front when the journal asks for it. */
+        void compactAndSync() {
+            long below = journal.rewritesBelow();
+            for (int left = 32; left > 0 && oldest() < below; left--) {
+                delete(oldest());
+                add(500);
+            }
+            journal.keepsFrom(oldest());
+            journal.sync();
+        }
+
+        private long oldest() {
+            return contents.live.isEmpty()
+                    ? Long.MAX_VALUE
+                    : contents.live.keySet().iterator().next();
+        }
+
         void randomStep(int liveMax, int bytesMax) {
             List<Long> ids = new ArrayList<>(contents.live.keySet());
             int dice = random.nextInt(3);
@@ -120,7 +135,7 @@ class JournalTest {
         return contents.live;
     }
 
-    private static List<Path> logs(Path directory) throws IOException {
+    static List<Path> logs(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
             return files.filter(file -> file.toString().endsWith(".log"))
                     .sorted(java.util.Comparator.comparingInt(file -> number(file)))
@@ -155,7 +170,7 @@ class JournalTest {
     @ParameterizedTest
     @ValueSource(ints = {255, 256, 257, 512, 32_768, 65_280})
     void recordWhoseLengthEndsInZerosIsReadBack(int recordBytes, @TempDir Path directory) throws Exception {
-        int around = JournalImpl.SIZE_ADD_RECORD + 1 + Journal.HEADER_BYTES;
+        int around = RecordFile.RECORD_HEADER_BYTES + RecordFile.RECORD_TRAILER_BYTES + 12;
         for (int opened = 1; opened <= 3; opened++) {
             Map<Long, List<Integer>> written;
             try (Modelled modelled = new Modelled(directory, opened)) {
@@ -216,10 +231,10 @@ class JournalTest {
                     modelled.delete(passing);
                     written += 4_000;
                     if (modelled.random.nextInt(4) == 0) {
-                        modelled.journal.sync();
+                        modelled.compactAndSync();
                     }
                 }
-                modelled.journal.sync();
+                modelled.compactAndSync();
                 expected = modelled.contents.live;
                 await("the disk is bounded")
                         .untilAsserted(() -> assertThat(bytes(directory)).isLessThan(30L * FILE_BYTES));
@@ -245,35 +260,13 @@ class JournalTest {
             modelled.journal.sync();
             for (int i = 0; i < 200; i++) {
                 modelled.delete(modelled.add(20_000));
-                modelled.journal.sync();
+                modelled.compactAndSync();
             }
             await("the first file is reclaimed")
                     .until(() -> logs(directory).stream().noneMatch(file -> number(file) == 1));
             expected = modelled.contents.live;
         }
         assertThat(load(directory)).isEqualTo(expected).hasSize(1);
-    }
-
-    /** Journal passes three executors to the library by the order in which it is asked; this pins that order. */
-    @Test
-    void appendsRunOnTheCallersThreadAndFilesAreMadeOnAnother(@TempDir Path directory) throws Exception {
-        try (Journal journal = new Journal(directory, FILE_BYTES, Durability.SYNCED, JournalTest::mustNotFail)) {
-            journal.load(new Contents());
-            assertThat(threadOf(journal, "appendExecutor")).isSameAs(Thread.currentThread());
-            assertThat(threadOf(journal, "filesExecutor")).isNotSameAs(Thread.currentThread());
-            assertThat(threadOf(journal, "compactorExecutor")).isNotSameAs(Thread.currentThread());
-        }
-    }
-
-    private static Thread threadOf(Journal journal, String executor) throws Exception {
-        Field library = Journal.class.getDeclaredField("journal");
-        library.setAccessible(true);
-        Field field = JournalImpl.class.getDeclaredField(executor);
-        field.setAccessible(true);
-        AtomicReference<Thread> ran = new AtomicReference<>();
-        ((Executor) field.get(library.get(journal))).execute(() -> ran.set(Thread.currentThread()));
-        await().until(() -> ran.get() != null);
-        return java.util.Objects.requireNonNull(ran.get());
     }
 
     @Test
@@ -423,34 +416,25 @@ class JournalTest {
         }
     }
 
-    /** As older releases left it, when the process or the machine ended in its first write. */
     @Test
-    void emptyWatermarkRefusesNoSoundJournalAndIsReplacedAsAWhole(@TempDir Path directory) throws Exception {
+    void watermarkIsReplacedAsAWholeByEachProcess(@TempDir Path directory) throws Exception {
         Path synced = directory.resolve("synced");
-        Map<Long, List<Integer>> written = Map.of();
-        for (byte[] left : List.of(new byte[0], new byte[16])) {
-            try (Modelled modelled = new Modelled(directory, 1)) {
-                modelled.contents.live.putAll(written);
-                modelled.add(100);
-                modelled.journal.sync();
-                written = modelled.contents.live;
-            }
-            Files.write(synced, left);
-            Object before = Files.getAttribute(synced, "unix:ino");
-            try (Modelled modelled = new Modelled(directory, 2)) {
-                assertThat(modelled.contents.live).isEqualTo(written);
-                modelled.add(100);
-                modelled.journal.sync();
-                written = modelled.contents.live;
-            }
-            assertThat(new SyncWatermark(directory).read()).isPresent();
-            assertThat(Files.getAttribute(synced, "unix:ino"))
-                    .as("no write into a file that a power cut may leave empty")
-                    .isNotEqualTo(before);
-            assertThat(Files.getAttribute(synced, "posix:permissions"))
-                    .isEqualTo(PosixFilePermissions.fromString("rw-------"));
-            assertThat(directory.resolve("synced.new")).doesNotExist();
+        try (Modelled modelled = new Modelled(directory, 1)) {
+            modelled.add(100);
+            modelled.journal.sync();
         }
+        Object before = Files.getAttribute(synced, "unix:ino");
+        try (Modelled modelled = new Modelled(directory, 2)) {
+            modelled.add(100);
+            modelled.journal.sync();
+        }
+        assertThat(new SyncWatermark(directory).read()).isEqualTo(2);
+        assertThat(Files.getAttribute(synced, "unix:ino"))
+                .as("no write into a file that a power cut may leave empty")
+                .isNotEqualTo(before);
+        assertThat(Files.getAttribute(synced, "posix:permissions"))
+                .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+        assertThat(directory.resolve("synced.new")).doesNotExist();
     }
 
     @Test
@@ -505,7 +489,7 @@ class JournalTest {
             while (last > 0 && bytes[last - 1] == 0) {
                 last--;
             }
-            if (last > JournalImpl.SIZE_HEADER) {
+            if (last > RecordFile.FILE_HEADER_BYTES) {
                 newest = file;
                 used = last;
             }
@@ -539,14 +523,13 @@ class JournalTest {
     }
 
     private static void closeUnderneath(Journal journal) throws Exception {
-        Field library = Journal.class.getDeclaredField("journal");
-        library.setAccessible(true);
-        Object file = ((JournalImpl) library.get(journal)).getCurrentFile().getFile();
-        for (String name : List.of("rfile", "channel")) {
-            Field field = org.apache.activemq.artemis.core.io.nio.NIOSequentialFile.class.getDeclaredField(name);
-            field.setAccessible(true);
-            ((AutoCloseable) java.util.Objects.requireNonNull(field.get(file))).close();
-        }
+        ((AutoCloseable) field(field(field(journal, "files"), "file"), "channel")).close();
+    }
+
+    private static Object field(Object of, String name) throws Exception {
+        Field field = of.getClass().getDeclaredField(name);
+        field.setAccessible(true);
+        return java.util.Objects.requireNonNull(field.get(of));
     }
 
     @Test
