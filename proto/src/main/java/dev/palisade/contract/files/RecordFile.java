@@ -73,6 +73,7 @@ public final class RecordFile implements Closeable {
             return file;
         } catch (IOException | RuntimeException | Error e) {
             channel.close();
+            Files.deleteIfExists(next); // Else a disk that is full stays so.
             throw e;
         }
     }

@@ -12,6 +12,7 @@ import java.util.Arrays;
  * Reads a {@link RecordFile} whole, or says where it is damaged. A record that a crash cut short was never acknowledged and is
  * left out: it is the last one, its final byte is still zero and so is all that follows. Anything else that is not as it
  * was written is damage, also where a crash that wrote its last sectors out of order might explain it: it does not guess.
+ * A caller that knows by other means what was synced may let all count as cut short that no later record follows.
  */
 public final class RecordFileReader implements AutoCloseable {
     private static final int BUFFER_BYTES = 1 << 16;
@@ -62,7 +63,7 @@ public final class RecordFileReader implements AutoCloseable {
      *
      * @param kind that the file was created with
      * @param expected number of the first record, where the file does not state it; 0 for any
-     * @param knowsSynced whether the caller knows which records were synced: then a last record that is damaged anywhere counts as
+     * @param knowsSynced whether the caller knows which records were synced before: then a last record that is damaged anywhere counts as
      *     cut short
      * @throws DamagedException when it is not as it was written
      */
@@ -106,18 +107,16 @@ public final class RecordFileReader implements AutoCloseable {
         long start = position;
         boolean mayEnd = start >= snapshotEnd;
         if (size - start < RecordFile.RECORD_HEADER_BYTES) {
-            return endsHere(mayEnd, start, ByteBuffer.allocate(0));
+            return endsHere(mayEnd, start, number, ByteBuffer.allocate(0));
         }
         ByteBuffer header = next(RecordFile.RECORD_HEADER_BYTES);
         int length = header.getInt();
         if (header.getInt(12) != RecordFile.crc(header, 12)) {
             // Zeros, or the beginning of a header and then zeros.
-            return endsHere(mayEnd, start, header);
+            return endsHere(mayEnd, start, number, header);
         }
         long found = header.getLong();
-        if ((number != 0 && found != number)
-                || length < 0
-                || length + RecordFile.RECORD_TRAILER_BYTES > size - position) {
+        if ((number != 0 && found != number) || !fits(length, position)) {
             throw new DamagedException("a record out of its place", start);
         }
         ByteBuffer record = ByteBuffer.allocate(header.capacity() + length + RecordFile.RECORD_TRAILER_BYTES)
@@ -127,7 +126,7 @@ public final class RecordFileReader implements AutoCloseable {
         byte last = record.get(trailer + Integer.BYTES);
         boolean whole = last == RecordFile.RECORD_END && record.getInt(trailer) == RecordFile.crc(record, trailer);
         if (!whole && (last == 0 || knowsSynced)) {
-            return endsHere(mayEnd, start, record);
+            return endsHere(mayEnd, start, number, record);
         }
         if (!whole) {
             throw new DamagedException("a damaged record", start);
@@ -142,25 +141,67 @@ public final class RecordFileReader implements AutoCloseable {
         return found + 1;
     }
 
+    private boolean fits(int length, long from) {
+        return length >= 0 && length <= size - from - RecordFile.RECORD_TRAILER_BYTES;
+    }
+
     /**
+     * @param number that the record should have; 0 for any
      * @param begun what may be the beginning of a record that was cut short
-     * @return 0, when nothing but zeros follows
+     * @return 0, when nothing follows that was written after it
      */
-    private long endsHere(boolean mayEnd, long start, ByteBuffer begun) throws IOException {
-        boolean zeros = mayEnd;
+    private long endsHere(boolean mayEnd, long start, long number, ByteBuffer begun) throws IOException {
+        if (!mayEnd || (!knowsSynced && !isZeroToTheEnd())) {
+            throw new DamagedException("a damaged record", start);
+        }
+        byte[] rest = in.readAllBytes();
+        int used = used(rest);
+        if (used > 0 && isFollowed(number, start, begun, rest, used)) {
+            throw new DamagedException("a damaged record", start);
+        }
+        torn = used > 0 ? begun.capacity() + used : used(bytes(begun));
+        return 0;
+    }
+
+    private boolean isZeroToTheEnd() throws IOException {
         byte[] rest = new byte[BUFFER_BYTES];
+        boolean zeros = true;
         for (int read = in.read(rest); zeros && read > 0; read = in.read(rest)) {
             zeros = Arrays.equals(rest, 0, read, ZEROS, 0, read);
         }
-        if (!zeros) {
-            throw new DamagedException("a damaged record", start);
-        }
-        int used = begun.capacity();
-        while (used > 0 && begun.get(used - 1) == 0) {
+        return zeros;
+    }
+
+    private static byte[] bytes(ByteBuffer buffer) {
+        byte[] bytes = new byte[buffer.capacity()];
+        buffer.duplicate().clear().get(bytes);
+        return bytes;
+    }
+
+    /** Up to the last byte that is not zero. */
+    private static int used(byte[] bytes) {
+        int used = bytes.length;
+        while (used > 0 && bytes[used - 1] == 0) {
             used--;
         }
-        torn = used;
-        return 0;
+        return used;
+    }
+
+    /** Whether a record was written behind the damaged one: then that one was synced before. */
+    private boolean isFollowed(long number, long start, ByteBuffer begun, byte[] rest, int used) {
+        ByteBuffer all = ByteBuffer.allocate(begun.capacity() + used + RecordFile.RECORD_HEADER_BYTES)
+                .put(bytes(begun))
+                .put(rest, 0, used)
+                .rewind();
+        for (int at = 1; at + RecordFile.RECORD_HEADER_BYTES <= all.capacity(); at++) {
+            ByteBuffer header = all.slice(at, RecordFile.RECORD_HEADER_BYTES);
+            long found = header.getLong(4);
+            boolean mayFollow = found > number && found <= number + size && fits(header.getInt(0), start + at);
+            if (mayFollow && header.getInt(12) == RecordFile.crc(header, 12)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private ByteBuffer next(int length) throws IOException {

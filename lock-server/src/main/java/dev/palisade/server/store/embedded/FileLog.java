@@ -161,7 +161,10 @@ final class FileLog implements FencedLog {
 
     @Override
     public void close() {
-        journal.close();
-        directory.close();
+        try {
+            journal.close();
+        } finally {
+            directory.close();
+        }
     }
 }

@@ -70,7 +70,7 @@ final class Journal implements AutoCloseable {
                     "journal " + path + " cannot be read (" + e + "); restore the data directory from a copy", e);
         }
         try {
-            files.begin();
+            files.begin(firstBatch);
         } catch (IOException e) {
             throw failed(e);
         }
@@ -116,10 +116,11 @@ final class Journal implements AutoCloseable {
             if (!batch.isEmpty()) {
                 append(to);
             }
-            if (durability == Durability.SYNCED || toDisk) {
+            if (durability == Durability.SYNCED || toDisk || to.hasFilesBefore(firstBatch)) {
                 to.sync();
                 watermark.write(to.nextBatch() - 1);
                 toDisk = false;
+                to.keepFrom(firstBatch); // Not before: this batch may hold what is rewritten from there.
             }
         } catch (IOException | RuntimeException e) {
             throw failed(e);
@@ -136,7 +137,6 @@ final class Journal implements AutoCloseable {
         to.append(bytes);
         space.stored(number, batchFirstId, bytes.length);
         space.dropped(firstBatch);
-        to.keepFrom(firstBatch);
         begin();
     }
 

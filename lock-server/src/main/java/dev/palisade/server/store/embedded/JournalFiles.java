@@ -64,7 +64,11 @@ final class JournalFiles implements Closeable {
 
     private record FullFile(int number, long lastBatch) {}
 
-    private record Found(int number, RecordFileReader.End end) {}
+    private record Found(int number, RecordFileReader.End end) {
+        boolean isEmpty() {
+            return end.position() == RecordFile.FILE_HEADER_BYTES && end.torn() == 0;
+        }
+    }
 
     /**
      * Reads what is in {@code directory}, and changes nothing there.
@@ -110,8 +114,12 @@ final class JournalFiles implements Closeable {
         this.found = found;
     }
 
-    /** Makes them ready for batches, once: the file for the next one, and the one behind it. */
-    void begin() throws IOException {
+    /**
+     * Makes them ready for batches, once: the file for the next one, and the one behind it.
+     *
+     * @param firstBatch that is needed
+     */
+    void begin(long firstBatch) throws IOException {
         try (var halfMade = Files.newDirectoryStream(directory, "palisade-*.log.new")) {
             for (Path each : halfMade) {
                 Files.delete(each);
@@ -133,12 +141,24 @@ final class JournalFiles implements Closeable {
         } else {
             Found last = found.get(current);
             number = last.number();
-            warnOfTorn(last);
+            found.forEach(this::warnOfTorn);
             file = RecordFile.reopen(path(directory, number), last.end());
             file().beginAt(Math.max(1, last.end().nextNumber()));
         }
-        next = prepare(number + 1);
-        await(next);
+        keepFrom(firstBatch); // All that was read is on the disk.
+        boolean hasNext = current + 1 < found.size() && isReady(found.get(current + 1));
+        next = hasNext ? reopen(found.get(current + 1)) : prepare(number + 1);
+        if (found.isEmpty()) {
+            await(next); // A disk that is too small is found at the first start.
+        }
+    }
+
+    private boolean isReady(Found empty) throws IOException {
+        return empty.isEmpty() && Files.size(path(directory, empty.number())) == fileBytes;
+    }
+
+    private Future<RecordFile> reopen(Found empty) {
+        return background.submit(() -> RecordFile.reopen(path(directory, empty.number()), empty.end()));
     }
 
     private RecordFile file() {
@@ -231,12 +251,17 @@ final class JournalFiles implements Closeable {
         file().sync();
     }
 
-    /** Batches with smaller numbers are not needed any more. */
+    /** Whether {@link #keepFrom} would delete a file. */
+    boolean hasFilesBefore(long batch) {
+        FullFile oldest = full.peek();
+        return oldest != null && oldest.lastBatch() < batch;
+    }
+
+    /** Batches with smaller numbers are not needed any more, also after a power cut at this moment. */
     void keepFrom(long batch) {
-        for (FullFile oldest = full.peek(); oldest != null && oldest.lastBatch() < batch; oldest = full.peek()) {
-            Path path = path(directory, oldest.number());
+        while (hasFilesBefore(batch)) {
+            Path path = path(directory, full.remove().number());
             background.execute(() -> delete(path));
-            full.remove();
         }
     }
 
@@ -256,6 +281,9 @@ final class JournalFiles implements Closeable {
 
     private void goOn(long bytes) throws IOException {
         RecordFile before = file();
+        if (synced.isDone()) {
+            await(synced); // With durability process nothing else may ask for a long time.
+        }
         full.add(new FullFile(number, before.nextNumber() - 1));
         number++;
         RecordFile fresh = ready(bytes);
@@ -275,6 +303,8 @@ final class JournalFiles implements Closeable {
         RecordFile prepared;
         try {
             prepared = await(next);
+        } catch (InterruptedIOException e) {
+            throw e; // It may still be made.
         } catch (IOException e) {
             return create(number, Math.max(bytes, fileBytes)); // The disk may have space again.
         }
@@ -286,13 +316,29 @@ final class JournalFiles implements Closeable {
     }
 
     private Future<RecordFile> prepare(int which) {
-        return background.submit(() -> create(which, fileBytes));
+        return background.submit(() -> {
+            try {
+                return create(which, fileBytes);
+            } catch (IOException e) {
+                LOG.warn(
+                        "journal file {} cannot be made ({}); it is tried once more when it is needed, and then the server"
+                                + " stops; free space",
+                        path(directory, which),
+                        e.toString());
+                throw e;
+            }
+        });
     }
 
     private RecordFile create(int which, long bytes) throws IOException {
         Path path = path(directory, which);
         RecordFile created = RecordFile.create(path, KIND, 0, Collections.emptyIterator(), bytes);
-        OwnerOnly.restrict(path);
+        try {
+            OwnerOnly.restrict(path);
+        } catch (IOException e) {
+            created.close();
+            throw e;
+        }
         return created;
     }
 
