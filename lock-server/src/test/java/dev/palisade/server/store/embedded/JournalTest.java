@@ -199,6 +199,17 @@ class JournalTest {
         assertThat(load(directory)).as("a second time").isEqualTo(expected);
     }
 
+    /** A disk that was full when the server was stopped has no place for another. */
+    @Test
+    void restartUsesTheFileThatWasMadeReady(@TempDir Path directory) throws Exception {
+        new Modelled(directory, 1).close();
+        Path ready = directory.resolve("palisade-2.log");
+        Object made = Files.getAttribute(ready, "unix:ino");
+        new Modelled(directory, 2).close();
+        assertThat(Files.getAttribute(ready, "unix:ino")).isEqualTo(made);
+        assertThat(logs(directory)).hasSize(2);
+    }
+
     @Test
     void idsAreNotUsedAgainAfterAReload(@TempDir Path directory) throws Exception {
         long first;
