@@ -4,7 +4,7 @@ import dev.palisade.chaos.abuse.AbuseCommand;
 import dev.palisade.faults.ExplainCommand;
 import dev.palisade.faults.FaultsCommand;
 import dev.palisade.faults.TimelineCommand;
-import dev.palisade.incidents.IncidentsCommand;
+import dev.palisade.incidents.RedisIncidentsCommand;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
             FaultsCommand.class,
             ExplainCommand.class,
             TimelineCommand.class,
-            IncidentsCommand.class,
+            RedisIncidentsCommand.class,
             AbuseCommand.class
         },
         mixinStandardHelpOptions = true,

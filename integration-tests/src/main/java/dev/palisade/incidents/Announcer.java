@@ -18,7 +18,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * Says who the primary is to one application, in the words of a Sentinel, because the run itself promotes: {@code SENTINEL MASTER} and
  * nothing else. It can be out of reach. Thread-safe.
  */
-final class Announcer implements AutoCloseable {
+final class Announcer implements PrimarySource {
     private final ServerSocket listening;
     private final Queue<Socket> connections = new ConcurrentLinkedQueue<>();
     private String address;
@@ -36,12 +36,18 @@ final class Announcer implements AutoCloseable {
         start(this::accept);
     }
 
-    String uri() {
+    static Announcer of(Topology<?> topology, Addresses addresses) {
+        return new Announcer(addresses.of(topology.primary()));
+    }
+
+    @Override
+    public String uri() {
         return "redis-sentinel://127.0.0.1:" + listening.getLocalPort() + "#incidents";
     }
 
     /** From now on that one is the primary, and whoever asks is answered. */
-    synchronized void tell(String primary) {
+    @Override
+    public synchronized void tell(String primary) {
         if (!primary.equals(address)) {
             address = primary;
             configEpoch++;
@@ -50,11 +56,17 @@ final class Announcer implements AutoCloseable {
     }
 
     /** From now on nobody is answered. */
-    synchronized void silence() {
+    @Override
+    public synchronized void silence() {
         silent = true;
         for (Socket next = connections.poll(); next != null; next = connections.poll()) {
             close(next);
         }
+    }
+
+    @Override
+    public boolean binds() {
+        return true;
     }
 
     private void accept() {

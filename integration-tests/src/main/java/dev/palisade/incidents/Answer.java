@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 sealed interface Answer {
     Refused HELD = new Refused("held");
 
-    /** @param node the Redis that was asked; null where the issuer cannot tell, because it was changing over */
+    /** @param node the server of the store that was asked; null where the issuer cannot tell, because it was changing over */
     record Taken(long token, @Nullable Node node) implements Answer {}
 
     /** Surely no token was issued to the asker: the lock is held, or there was an error reply or no connection. */

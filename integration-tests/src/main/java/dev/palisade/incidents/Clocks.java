@@ -8,31 +8,31 @@ final class Clocks {
 
     private Clocks() {}
 
-    static void forward(Scene scene) {
+    static void forward(Scene<RedisNode> scene) {
         step(scene.primary(), HOUR, scene);
         scene.tokens(10);
         anotherEpoch(scene);
     }
 
-    static void back(Scene scene) {
+    static void back(Scene<RedisNode> scene) {
         step(scene.primary(), HOUR.negated(), scene);
         scene.tokens(10);
         anotherEpoch(scene);
     }
 
     /** An epoch that began when the clock was ahead; then the clock is right, and a replica takes over that has all data. */
-    static void aheadThenPromoted(Scene scene) {
+    static void aheadThenPromoted(Scene<RedisNode> scene) {
         ahead(scene);
-        Node next = scene.replica();
+        RedisNode next = scene.replica();
         scene.topology().awaitReplica(next);
         scene.failOver(next, scene.dice().nextBoolean());
         scene.tokensAt(next, 10);
     }
 
     /** The same, and then the data is lost and nobody is left who knows a token: what no rule without a second system can mend. */
-    static void aheadThenAllLost(Scene scene) {
+    static void aheadThenAllLost(Scene<RedisNode> scene) {
         ahead(scene);
-        Node primary = scene.primary();
+        RedisNode primary = scene.primary();
         scene.note("kill -9 of " + primary + ", which keeps nothing");
         scene.anew(true, () -> {
             primary.process().kill9();
@@ -41,20 +41,20 @@ final class Clocks {
         });
     }
 
-    private static void ahead(Scene scene) {
+    private static void ahead(Scene<RedisNode> scene) {
         step(scene.primary(), HOUR, scene);
         anotherEpoch(scene);
         step(scene.primary(), Duration.ZERO, scene);
         scene.tokens(10);
     }
 
-    private static void anotherEpoch(Scene scene) {
+    private static void anotherEpoch(Scene<RedisNode> scene) {
         scene.note("the libraries are loaded again");
         Losses.replaceLibraries(scene.primary());
         scene.tokens(10);
     }
 
-    private static void step(Node node, Duration ahead, Scene scene) {
+    private static void step(RedisNode node, Duration ahead, Scene<RedisNode> scene) {
         scene.note("the clock of " + node + " is " + ahead + " from the machine's");
         node.clock().orElseThrow().step(ahead);
     }

@@ -13,16 +13,16 @@ final class Crashes {
 
     private Crashes() {}
 
-    static void withoutPersistence(Scene scene) {
-        Node primary = scene.primary();
+    static void withoutPersistence(Scene<RedisNode> scene) {
+        RedisNode primary = scene.primary();
         scene.note("kill -9 of " + primary + ", which keeps nothing");
         primary.process().kill9();
         primary.forgetSnapshot();
         comeBack(scene, primary);
     }
 
-    static void withSnapshot(Scene scene) {
-        Node primary = scene.primary();
+    static void withSnapshot(Scene<RedisNode> scene) {
+        RedisNode primary = scene.primary();
         primary.save();
         scene.tokens(scene.between(5, 30));
         scene.note("kill -9 of " + primary + ", which has a snapshot");
@@ -31,8 +31,8 @@ final class Crashes {
     }
 
     /** A disk that is slower than its users: what was written waits in the process, and dies with it. */
-    static void withAppendOnlyFileOnSlowDisk(Scene scene) {
-        Node primary = scene.primary();
+    static void withAppendOnlyFileOnSlowDisk(Scene<RedisNode> scene) {
+        RedisNode primary = scene.primary();
         appendOnly(primary);
         primary.disk().orElseThrow().delaySyncs(Duration.ofMillis(1_800));
         Waiting.within(PATIENCE, () -> number(primary, "aof_pending_bio_fsync") > 0);
@@ -43,8 +43,8 @@ final class Crashes {
         comeBack(scene, primary);
     }
 
-    static void lossOfPower(Scene scene) {
-        Node primary = scene.primary();
+    static void lossOfPower(Scene<RedisNode> scene) {
+        RedisNode primary = scene.primary();
         appendOnly(primary);
         if (scene.dice().nextBoolean()) {
             primary.disk().orElseThrow().delaySyncs(Duration.ofMillis(300));
@@ -57,8 +57,8 @@ final class Crashes {
         comeBack(scene, primary);
     }
 
-    static void oldBackupRestored(Scene scene) {
-        Node primary = scene.primary();
+    static void oldBackupRestored(Scene<RedisNode> scene) {
+        RedisNode primary = scene.primary();
         primary.save();
         Path kept = primary.process().folder().resolve("backup");
         copy(primary.snapshot(), kept);
@@ -70,11 +70,11 @@ final class Crashes {
     }
 
     /** And, by the dice, the applications with it: then nobody is left who knows the newest tokens. */
-    private static void comeBack(Scene scene, Node primary) {
+    private static void comeBack(Scene<RedisNode> scene, RedisNode primary) {
         scene.anew(scene.dice().nextBoolean(), primary::restart);
     }
 
-    private static void appendOnly(Node node) {
+    private static void appendOnly(RedisNode node) {
         node.persist("appendonly", "yes");
         Waiting.until(
                 "the append-only file of " + node + " is there",
@@ -82,7 +82,7 @@ final class Crashes {
                 () -> number(node, "aof_rewrite_in_progress") == 0 && number(node, "aof_enabled") == 1);
     }
 
-    private static long number(Node node, String name) {
+    private static long number(RedisNode node, String name) {
         return Long.parseLong(node.process().info(name));
     }
 

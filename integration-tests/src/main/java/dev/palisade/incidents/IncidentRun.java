@@ -5,16 +5,19 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 
 /** Does the incidents of a {@link State} to one issuer after another, and keeps what was found after each. One thread uses it. */
-final class IncidentRun {
+final class IncidentRun<N extends Node> {
     private static final int FAULTS_TOLD = 10;
 
+    private final StoreUnderTest<N> store;
     private final Path directory;
     private final PrintStream out;
     private State state;
 
-    IncidentRun(Path directory, PrintStream out, State state) {
+    IncidentRun(StoreUnderTest<N> store, Path directory, PrintStream out, State state) {
+        this.store = store;
         this.directory = directory;
         this.out = out;
         this.state = state;
@@ -24,17 +27,20 @@ final class IncidentRun {
     State run() throws IOException {
         state.save(directory);
         for (String name : state.against()) {
-            Subject subject = Subject.named(name).orElseThrow();
+            Subject subject = store.subject(name).orElseThrow();
             long began = System.nanoTime();
             against(subject);
-            out.println("palisade chaos redis: " + name + ", " + state.of(name).done() + " incidents, "
+            out.println(store.command() + ": " + name + ", " + state.of(name).done() + " incidents, "
                     + (System.nanoTime() - began) / 1_000_000_000 + " s");
         }
         return state;
     }
 
     private void against(Subject subject) throws IOException {
-        Schedule schedule = new Schedule(state.seed(), state.kinds());
+        List<Incident<N>> kinds = state.kinds().stream()
+                .map(kind -> store.incident(kind).orElseThrow())
+                .toList();
+        Schedule<Incident<N>> schedule = new Schedule<>(state.seed(), kinds);
         Figures before = state.of(subject.name());
         for (int i = 0; i < before.done(); i++) {
             schedule.next();
@@ -42,21 +48,24 @@ final class IncidentRun {
         History file = History.silent("run", directory.resolve(subject.name() + ".jsonl"));
         long end = System.nanoTime() + Duration.ofSeconds(state.seconds()).toNanos();
         while (more(subject, end)) {
-            try (Chapter chapter = new Chapter(subject, file)) {
+            try (Chapter<N> chapter = new Chapter<>(store, subject, file)) {
                 chapter(subject, chapter, schedule, end);
             }
         }
     }
 
-    private void chapter(Subject subject, Chapter chapter, Schedule schedule, long end) throws IOException {
+    private void chapter(Subject subject, Chapter<N> chapter, Schedule<Incident<N>> schedule, long end)
+            throws IOException {
         Figures before = state.of(subject.name());
         boolean over = false;
         while (!over && more(subject, end)) {
-            Schedule.Planned planned = schedule.next();
+            Schedule.Planned<Incident<N>> planned = schedule.next();
             chapter.happen(planned);
             state = state.with(subject.name(), before.plus(chapter.figures()));
             state.save(directory);
-            over = chapter.tokensAreAhead() || chapter.length() >= state.kinds().size();
+            over = chapter.tokensAreAhead()
+                    || chapter.hasExcused()
+                    || chapter.length() >= state.kinds().size();
         }
         if (subject.ours()) {
             chapter.faults().stream()

@@ -1,45 +1,28 @@
 package dev.palisade.incidents;
 
 import dev.palisade.contract.cli.Commands.CannotStart;
-import dev.palisade.redis.RedisBinary;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code palisade chaos redis}. */
-@Command(
-        name = "redis",
-        description = {
-            "Injects real Redis failures while clients take tokens: crashes, power loss, old backups, lagging replicas, split "
-                    + "brains, clock changes. Counts duplicate and decreasing tokens, for Palisade and for other lock libraries.",
-            "",
-        },
-        footer = {
-            "",
-            "Exit codes: 0 as expected, 1 Palisade has a violation, 2 usage error, 3 could not run.",
-        },
-        subcommands = SumCommand.class,
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        usageHelpAutoWidth = true)
-public final class IncidentsCommand implements Callable<Integer> {
+/** A subcommand of {@code palisade chaos} for one kind of store: what all have. */
+abstract class IncidentsCommand<N extends Node> implements Callable<Integer> {
     private static final int SECONDS_MAX = 86_400;
     private static final int INCIDENTS_MAX = 1_000_000;
+
+    private final StoreUnderTest<N> store;
 
     @Option(
             names = "--incidents",
@@ -57,14 +40,6 @@ public final class IncidentsCommand implements Callable<Integer> {
     private @Nullable Long seed;
 
     @Option(
-            names = "--against",
-            paramLabel = "NAME",
-            split = ",",
-            description = "Token issuers: ${COMPLETION-CANDIDATES} (default: all).",
-            completionCandidates = SubjectNames.class)
-    private List<String> against = Subject.all().stream().map(Subject::name).toList();
-
-    @Option(
             names = "--out",
             paramLabel = "DIR",
             description = "Output directory, new or empty (default: a temporary directory).")
@@ -78,21 +53,27 @@ public final class IncidentsCommand implements Callable<Integer> {
             hidden = true,
             split = ",",
             description = "Kinds of incidents. For the test of this command.")
-    private @Nullable List<Incident> only;
+    private @Nullable List<String> only;
 
     @Spec
     private @Nullable CommandSpec spec;
 
-    /** The names that {@code --against} takes. */
-    static final class SubjectNames implements Iterable<String> {
-        @Override
-        public Iterator<String> iterator() {
-            return Subject.all().stream().map(Subject::name).iterator();
-        }
+    IncidentsCommand(StoreUnderTest<N> store) {
+        this.store = store;
     }
 
-    /** For the command line's parser. */
-    public IncidentsCommand() {}
+    StoreUnderTest<N> store() {
+        return store;
+    }
+
+    /** The issuers asked for; null: all. */
+    abstract @Nullable List<String> against();
+
+    /** The program that is started as a store, in words. */
+    abstract String program() throws CannotStart;
+
+    /** The reason why incidents that need a preloaded library are impossible here; empty if they are not. */
+    abstract Optional<String> preloadMissing();
 
     @Override
     public Integer call() throws CannotStart, IOException {
@@ -101,50 +82,69 @@ public final class IncidentsCommand implements Callable<Integer> {
                 incidents >= 0 && incidents <= INCIDENTS_MAX,
                 "--incidents is " + incidents + "; use 0 to " + INCIDENTS_MAX);
         require(incidents == 0 || seconds == 0, "--incidents and --seconds exclude each other; use one of them");
-        for (String name : against) {
+        for (String name : issuers()) {
             require(
-                    Subject.named(name).isPresent(),
-                    "--against has '" + name + "'; use " + String.join(",", new SubjectNames()));
+                    store.subject(name).isPresent(),
+                    "--against has '" + name + "'; use "
+                            + String.join(
+                                    ",",
+                                    store.subjects().stream().map(Subject::name).toList()));
         }
+        String program = program();
         Path directory;
         State state;
         if (resume == null) {
+            List<Incident<N>> kinds = possible();
             directory = directory();
-            state = begin();
+            state = begin(kinds);
         } else {
             directory = resume.toAbsolutePath().normalize();
             state = load(directory);
         }
-        System.out.println("palisade chaos redis: seed " + state.seed() + ", against "
-                + String.join(", ", state.against()) + "; by " + RedisBinary.find() + "; output in " + directory);
+        System.out.println(store.command() + ": seed " + state.seed() + ", against "
+                + String.join(", ", state.against()) + "; by " + program + "; output in " + directory);
         try {
-            return Verdict.tell(new IncidentRun(directory, System.out, state).run());
+            return Verdict.tell(new IncidentRun<>(store, directory, System.out, state).run(), store);
         } catch (ScenarioFailed | IllegalStateException | UncheckedIOException e) {
             throw new CannotStart("the run was aborted: " + e.getMessage() + "; continue: " + Installation.launcher()
-                    + " chaos redis --resume " + directory);
+                    + " chaos " + store.name() + " --resume " + directory);
         }
+    }
+
+    private List<String> issuers() {
+        List<String> named = against();
+        return named == null ? store.subjects().stream().map(Subject::name).toList() : named;
     }
 
     /** A run goes on with all of its kinds of incidents or not at all: with fewer, the seed would choose others. */
     private State load(Path directory) throws CannotStart, IOException {
-        State state = State.load(directory);
-        Optional<String> missing = Incident.preloadMissing();
-        if (missing.isPresent() && state.kinds().stream().anyMatch(Incident::needsPreload)) {
-            throw new CannotStart("the run in " + directory + " cannot go on here ("
-                    + missing.get() + "): its incidents include "
-                    + state.kinds().stream().filter(Incident::needsPreload).toList());
+        State state = State.load(directory, store);
+        Optional<String> missing = preloadMissing();
+        List<Incident<N>> preloaded = state.kinds().stream()
+                .map(kind -> store.incident(kind).orElseThrow())
+                .filter(Incident::needsPreload)
+                .toList();
+        if (missing.isPresent() && !preloaded.isEmpty()) {
+            throw new CannotStart("the run in " + directory + " cannot go on here (" + missing.get()
+                    + "): its incidents include " + preloaded);
         }
         return state;
     }
 
-    private State begin() throws CannotStart {
-        long chosen = seed == null ? System.nanoTime() % 1_000_000 : seed;
-        List<Incident> kinds = Arrays.asList(Incident.values());
-        if (only != null) {
-            kinds = only;
+    private List<Incident<N>> kinds() {
+        if (only == null) {
+            return store.incidents();
         }
-        Optional<String> missing = Incident.preloadMissing();
-        List<Incident> possible = kinds.stream()
+        for (String name : only) {
+            require(store.incident(name).isPresent(), "--only has '" + name + "', which is no kind of incident");
+        }
+        return only.stream().map(name -> store.incident(name).orElseThrow()).toList();
+    }
+
+    private List<Incident<N>> possible() throws CannotStart {
+        List<Incident<N>> kinds = kinds();
+        Optional<String> missing = preloadMissing();
+        List<Incident<N>> possible = kinds.stream()
                 .filter(kind -> missing.isEmpty() || !kind.needsPreload())
                 .toList();
         if (possible.size() < kinds.size()) {
@@ -153,10 +153,15 @@ public final class IncidentsCommand implements Callable<Integer> {
             if (possible.isEmpty()) {
                 throw new CannotStart("nothing to run; " + leftOut);
             }
-            System.out.println("palisade chaos redis: " + leftOut);
+            System.out.println(store.command() + ": " + leftOut);
         }
-        int number = incidents == 0 && seconds == 0 ? possible.size() : incidents;
-        return new State(chosen, possible, number, seconds, against, Map.of());
+        return possible;
+    }
+
+    private State begin(List<Incident<N>> kinds) {
+        long chosen = seed == null ? System.nanoTime() % 1_000_000 : seed;
+        int number = incidents == 0 && seconds == 0 ? kinds.size() : incidents;
+        return new State(chosen, kinds.stream().map(Incident::name).toList(), number, seconds, issuers(), Map.of());
     }
 
     private Path directory() throws IOException, CannotStart {

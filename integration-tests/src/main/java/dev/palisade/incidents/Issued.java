@@ -7,7 +7,7 @@ import dev.palisade.check.Granted;
  *
  * @param granted to whom and when; its lock is the counter that the token is from
  * @param lock what was taken
- * @param node which Redis was asked; empty: not known
+ * @param node which server of the store was asked; empty: not known
  * @param epoch the era of that node: an epoch, or several that follow each other; empty: not known
  * @param incident the number of the incident in whose time it was taken
  */

@@ -13,18 +13,18 @@ final class Losses {
 
     private Losses() {}
 
-    static void flushAll(Scene scene) {
+    static void flushAll(Scene<RedisNode> scene) {
         scene.note("FLUSHALL");
         scene.primary().process().ask("FLUSHALL");
     }
 
-    static void keysDeleted(Scene scene) {
+    static void keysDeleted(Scene<RedisNode> scene) {
         scene.note("every key is deleted, one by one");
         RedisProcess redis = scene.primary().process();
         redis.ask("KEYS", "*").lines().forEach(key -> redis.ask("DEL", key));
     }
 
-    static void countersDeleted(Scene scene) {
+    static void countersDeleted(Scene<RedisNode> scene) {
         boolean byTime = scene.dice().nextBoolean();
         scene.note(byTime ? "counters get an end in time" : "counters are deleted");
         for (String key : counters(scene.primary())) {
@@ -36,7 +36,7 @@ final class Losses {
         }
     }
 
-    static void countersOverwritten(Scene scene) {
+    static void countersOverwritten(Scene<RedisNode> scene) {
         scene.note("counters are no numbers any more");
         RedisProcess redis = scene.primary().process();
         List<String> counters = counters(scene.primary());
@@ -51,7 +51,7 @@ final class Losses {
     }
 
     /** Someone sets a policy that a lock's Redis must not have, and fills it. */
-    static void evicted(Scene scene) {
+    static void evicted(Scene<RedisNode> scene) {
         RedisProcess redis = scene.primary().process();
         long used = Long.parseLong(redis.info("used_memory"));
         redis.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-random");
@@ -72,7 +72,7 @@ final class Losses {
     }
 
     /** What holds a whole number is a counter, whoever's it is. */
-    private static List<String> counters(Node node) {
+    private static List<String> counters(RedisNode node) {
         RedisProcess redis = node.process();
         return redis.ask("KEYS", "*")
                 .lines()
@@ -81,7 +81,7 @@ final class Losses {
                 .toList();
     }
 
-    static void functionsFlushed(Scene scene) {
+    static void functionsFlushed(Scene<RedisNode> scene) {
         scene.note("FUNCTION FLUSH and SCRIPT FLUSH");
         for (int i = 0; i < 3; i++) {
             scene.primary().process().ask("FUNCTION", "FLUSH");
@@ -90,7 +90,7 @@ final class Losses {
         }
     }
 
-    static void librariesReplaced(Scene scene) {
+    static void librariesReplaced(Scene<RedisNode> scene) {
         scene.note("FUNCTION LOAD REPLACE of what is loaded");
         for (int i = 0; i < 5; i++) {
             replaceLibraries(scene.primary());
@@ -99,7 +99,7 @@ final class Losses {
     }
 
     /** Loads every library again as it is: its variables are gone. */
-    static void replaceLibraries(Node node) {
+    static void replaceLibraries(RedisNode node) {
         String all = "\n" + node.process().ask("FUNCTION", "LIST", "WITHCODE");
         for (String library : all.split("\nlibrary_code\n", -1)) {
             int end = library.indexOf("\nlibrary_name\n");

@@ -8,14 +8,14 @@ import java.util.concurrent.locks.LockSupport;
 final class Networks {
     private Networks() {}
 
-    static void publishedIsLost(Scene scene) {
+    static void publishedIsLost(Scene<RedisNode> scene) {
         for (int i = 0; i < 5; i++) {
             scene.note(scene.primary().process().ask("CLIENT", "KILL", "TYPE", "pubsub") + " subscriptions are cut");
             scene.tokens(5);
         }
     }
 
-    static void frozen(Scene scene) {
+    static void frozen(Scene<?> scene) {
         Side side = scene.dice().nextBoolean() ? scene.near() : scene.far();
         Link link = side.link(scene.primary());
         scene.note("the link of side " + side.name() + " stands still");
@@ -29,7 +29,7 @@ final class Networks {
     }
 
     /** What was asked is done, and its answer never comes. */
-    static void repliesLost(Scene scene) {
+    static void repliesLost(Scene<?> scene) {
         for (Side side : scene.sides()) {
             for (int i = 0; i < 3; i++) {
                 Link link = side.link(scene.primary());
@@ -43,7 +43,7 @@ final class Networks {
         }
     }
 
-    private static void pass(Duration time) {
+    static void pass(Duration time) {
         long end = System.nanoTime() + time.toNanos();
         while (System.nanoTime() < end) {
             LockSupport.parkNanos(end - System.nanoTime());

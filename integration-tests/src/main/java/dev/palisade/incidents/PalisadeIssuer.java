@@ -12,19 +12,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
- * A lock server of our own as a process, which keeps its locks in the Redis, and a client of it. Other than its defaults: a claim
+ * A lock server of our own as a process, which keeps its locks in the store under test, and a client of it. Other than its defaults: a claim
  * of one second, and no grace after a loss, so that tokens come at once and nothing but the token rule stands between them.
  */
 final class PalisadeIssuer implements TokenIssuer {
     private static final Duration TTL = Duration.ofSeconds(1);
-    private static final String LINKED = "event=store_linked primary=";
+    private static final Pattern LINKED = Pattern.compile("event=store_linked (?:primary|address)=([^ \"]+)");
     /** What a line of the server's log takes to come here, and more. */
     private static final long LOG_LATE_NANOS = 150_000_000;
 
     private final Addresses addresses;
-    private final Announcer announcer;
+    private final Topology<?> topology;
+    private final PrimarySource source;
     private final Installation home = Installation.fresh();
     private final Child server;
     private final PalisadeClient client;
@@ -39,19 +42,20 @@ final class PalisadeIssuer implements TokenIssuer {
     private record Followed(Node node, long sinceNanos) {}
 
     /** After a loss the active lock server waits for the holders; clients of the other one wait in any case. */
-    static PalisadeIssuer waiting(Topology topology, Addresses addresses) {
-        return new PalisadeIssuer(topology, addresses, "wait");
+    static PalisadeIssuer waiting(Topology<?> topology, Addresses addresses, PrimarySource source) {
+        return new PalisadeIssuer(topology, addresses, source, "wait");
     }
 
     /** After a loss the active lock server writes its memory back. */
-    static PalisadeIssuer resuming(Topology topology, Addresses addresses) {
-        return new PalisadeIssuer(topology, addresses, "resume");
+    static PalisadeIssuer resuming(Topology<?> topology, Addresses addresses, PrimarySource source) {
+        return new PalisadeIssuer(topology, addresses, source, "resume");
     }
 
-    private PalisadeIssuer(Topology topology, Addresses addresses, String afterLoss) {
+    private PalisadeIssuer(Topology<?> topology, Addresses addresses, PrimarySource source, String afterLoss) {
+        this.topology = topology;
         this.addresses = addresses;
         followed = new Followed(topology.primary(), Long.MAX_VALUE);
-        announcer = new Announcer(addresses.of(followed.node()));
+        this.source = source;
         List<String> both = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
         both.addAll(Child.java(
                 "-jar",
@@ -60,7 +64,7 @@ final class PalisadeIssuer implements TokenIssuer {
                 "--port",
                 "0",
                 "--store",
-                announcer.uri(),
+                source.uri(),
                 "--advertise",
                 home.home().getFileName() + ":7600",
                 "--claim",
@@ -82,14 +86,20 @@ final class PalisadeIssuer implements TokenIssuer {
     }
 
     private void heard(String line) {
-        int at = line.indexOf(LINKED);
-        if (at >= 0) {
-            String primary = line.substring(at + LINKED.length()).split("[ \"]", 2)[0];
-            synchronized (this) {
-                if (primary.equals(addresses.of(followed.node())) && followed.sinceNanos() == Long.MAX_VALUE) {
-                    followed = new Followed(followed.node(), System.nanoTime() + LOG_LATE_NANOS);
-                }
-            }
+        Matcher linked = LINKED.matcher(line);
+        if (linked.find()) {
+            String address = linked.group(1);
+            topology.nodes().stream()
+                    .filter(node -> addresses.of(node).equals(address))
+                    .findFirst()
+                    .ifPresent(this::linked);
+        }
+    }
+
+    private synchronized void linked(Node node) {
+        boolean expected = node == followed.node() && followed.sinceNanos() == Long.MAX_VALUE;
+        if (expected || !source.binds()) {
+            followed = new Followed(node, System.nanoTime() + LOG_LATE_NANOS);
         }
     }
 
@@ -125,12 +135,12 @@ final class PalisadeIssuer implements TokenIssuer {
         if (primary != followed.node()) {
             followed = new Followed(primary, Long.MAX_VALUE);
         }
-        announcer.tell(addresses.of(primary));
+        source.tell(addresses.of(primary));
     }
 
     @Override
     public void cutOff() {
-        announcer.silence();
+        source.silence();
     }
 
     @Override
@@ -152,7 +162,7 @@ final class PalisadeIssuer implements TokenIssuer {
     public void close() {
         client.close();
         server.close();
-        announcer.close();
+        source.close();
         home.close();
     }
 }

@@ -10,11 +10,11 @@ final class Promotions {
     private Promotions() {}
 
     /** The primary dies, and the replica that takes its place had not heard its last tokens. */
-    static void laggingReplica(Scene scene) {
-        Node former = scene.primary();
-        Node next = scene.replica();
+    static <N extends Node> void laggingReplica(Scene<N> scene) {
+        N former = scene.primary();
+        N next = scene.replica();
         boolean all = scene.dice().nextBoolean();
-        for (Node replica : scene.topology().replicas()) {
+        for (N replica : scene.topology().replicas()) {
             if (all || replica == next) {
                 scene.topology().lag(replica, scene.dice().nextBoolean());
             }
@@ -22,23 +22,23 @@ final class Promotions {
         scene.note((all ? "all replicas lag" : next + " lags"));
         scene.tokens(scene.between(5, 40));
         scene.note("kill -9 of " + former);
-        former.process().kill9();
+        former.kill9();
         scene.failOver(next, scene.dice().nextBoolean());
     }
 
     /** The same with a primary that lives on, and a side that stays with it for a while. */
-    static void splitBrain(Scene scene) {
+    static void splitBrain(Scene<RedisNode> scene) {
         splitBrain(scene, false);
     }
 
     /** And the deposed primary loses the variables of its library: it would have to begin an epoch. */
-    static void splitBrainReloaded(Scene scene) {
+    static void splitBrainReloaded(Scene<RedisNode> scene) {
         splitBrain(scene, true);
     }
 
-    private static void splitBrain(Scene scene, boolean reload) {
-        Node former = scene.primary();
-        Node next = scene.replica();
+    private static void splitBrain(Scene<RedisNode> scene, boolean reload) {
+        RedisNode former = scene.primary();
+        RedisNode next = scene.replica();
         scene.topology().lag(next, scene.dice().nextBoolean());
         scene.tokens(scene.between(5, 40));
         scene.note("promoting " + next + "; " + former + " lives, and the near side stays there");
@@ -59,9 +59,9 @@ final class Promotions {
     }
 
     /** Demoted and promoted again, the same process never heard of the tokens that were issued elsewhere in between. */
-    static void backToTheFormer(Scene scene) {
-        Node former = scene.primary();
-        Node next = scene.replica();
+    static void backToTheFormer(Scene<RedisNode> scene) {
+        RedisNode former = scene.primary();
+        RedisNode next = scene.replica();
         scene.topology().link(former, next).freeze(Link.Way.values());
         scene.failOver(next, false);
         scene.tokensAt(next, scene.between(5, 40));
@@ -72,10 +72,10 @@ final class Promotions {
      * The same so fast that nothing read of the former primary a moment before holds any more: the near side takes a token there, it is
      * told that it is deposed and taken back at once, and the near side goes on. More than once: a busy machine may need more than a moment.
      */
-    static void backAtOnce(Scene scene) {
+    static void backAtOnce(Scene<RedisNode> scene) {
         for (int i = 0; i < BACK_TIMES; i++) {
-            Node former = scene.primary();
-            Node next = scene.replica();
+            RedisNode former = scene.primary();
+            RedisNode next = scene.replica();
             scene.note("promoting " + next + "; " + former + " lives, and the near side stays there");
             scene.near().issuer().cutOff();
             scene.topology().promote(next);
@@ -84,7 +84,7 @@ final class Promotions {
             scene.topology().link(former, next).freeze(Link.Way.values());
             scene.near().alone(near -> {
                 near.takeOne();
-                scene.topology().takeBack(former);
+                takeBack(scene, former);
                 for (int one = 0; one < 5; one++) {
                     near.takeOne();
                 }
@@ -98,9 +98,15 @@ final class Promotions {
         }
     }
 
+    /** A deposed primary that still runs is made a replica of its successor and taken back at once. */
+    private static void takeBack(Scene<RedisNode> scene, RedisNode former) {
+        String address = scene.topology().link(former, scene.primary()).address();
+        scene.topology().reign(former, () -> former.followAndReturn(address));
+    }
+
     /** A new epoch at the primary, and another at a replica that did not hear of it, within one second. */
-    static void twoEpochsInOneSecond(Scene scene) {
-        Node next = scene.replica();
+    static void twoEpochsInOneSecond(Scene<RedisNode> scene) {
+        RedisNode next = scene.replica();
         scene.topology().lag(next, scene.dice().nextBoolean());
         untilASecondBegins();
         scene.note("new epochs at " + scene.primary() + " and " + next);

@@ -21,14 +21,14 @@ final class RedissonIssuer implements TokenIssuer {
     private static final int TTL_MILLIS = 500;
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    private final Topology topology;
+    private final Topology<?> topology;
     private final Addresses addresses;
     private volatile Open open;
 
     /** A primary and the client that knows it. */
     private record Open(Node node, RedissonClient client) {}
 
-    RedissonIssuer(Topology topology, Addresses addresses) {
+    RedissonIssuer(Topology<?> topology, Addresses addresses) {
         this.topology = topology;
         this.addresses = addresses;
         this.open = connect(topology.primary());
@@ -39,7 +39,7 @@ final class RedissonIssuer implements TokenIssuer {
         MasterSlaveServersConfig servers =
                 config.useMasterSlaveServers().setMasterAddress("redis://" + addresses.of(primary));
         for (Node node : topology.nodes()) {
-            if (node != primary && node.process().isAlive()) {
+            if (node != primary && node.isAlive()) {
                 servers.addSlaveAddress("redis://" + addresses.of(node));
             }
         }

@@ -8,18 +8,18 @@ import java.util.Random;
  * What an incident acts on: the nodes, the applications on both sides, and dice of its own, so that the same seed throws the same.
  * One thread uses it.
  */
-record Scene(Topology topology, Side near, Side far, Ledger ledger, Random dice, Duration patience) {
+record Scene<N extends Node>(Topology<N> topology, Side near, Side far, Ledger ledger, Random dice, Duration patience) {
     List<Side> sides() {
         return List.of(near, far);
     }
 
-    Node primary() {
+    N primary() {
         return topology.primary();
     }
 
     /** One of the replicas, by the dice. */
-    Node replica() {
-        List<Node> replicas = topology.replicas();
+    N replica() {
+        List<N> replicas = topology.replicas();
         return replicas.get(dice.nextInt(replicas.size()));
     }
 
@@ -63,12 +63,12 @@ record Scene(Topology topology, Side near, Side far, Ledger ledger, Random dice,
      *
      * @param anew whether the sides know nothing afterwards
      */
-    void failOver(Node next, boolean anew) {
+    void failOver(N next, boolean anew) {
         note("promoting " + next);
         anew(anew, () -> {
             topology.promote(next);
-            for (Node other : topology.replicas()) {
-                if (other.process().isAlive()) {
+            for (N other : topology.replicas()) {
+                if (other.isAlive()) {
                     topology.follow(other, next);
                 }
             }

@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.Random;
 
 /** Which incidents come when, chosen by a seed alone: all kinds once in an order of the seed's choice, and again. One thread uses it. */
-final class Schedule {
+final class Schedule<K> {
     private final Random random;
-    private final List<Incident> kinds;
-    private final Deque<Incident> deck = new ArrayDeque<>();
+    private final List<K> kinds;
+    private final Deque<K> deck = new ArrayDeque<>();
     private int number;
 
-    Schedule(long seed, List<Incident> kinds) {
+    Schedule(long seed, List<K> kinds) {
         this.random = new Random(seed);
         this.kinds = List.copyOf(kinds);
     }
@@ -26,14 +26,14 @@ final class Schedule {
      * @param afterTokens so many tokens are taken before it happens
      * @param dice chooses how it happens
      */
-    record Planned(int number, Incident kind, int afterTokens, long dice) {}
+    record Planned<K>(int number, K kind, int afterTokens, long dice) {}
 
-    Planned next() {
+    Planned<K> next() {
         if (deck.isEmpty()) {
-            List<Incident> round = new ArrayList<>(kinds);
+            List<K> round = new ArrayList<>(kinds);
             Collections.shuffle(round, random);
             deck.addAll(round);
         }
-        return new Planned(++number, deck.remove(), 5 + random.nextInt(26), random.nextLong());
+        return new Planned<>(++number, deck.remove(), 5 + random.nextInt(26), random.nextLong());
     }
 }

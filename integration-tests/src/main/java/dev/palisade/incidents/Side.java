@@ -13,17 +13,17 @@ import org.jspecify.annotations.Nullable;
 final class Side implements AutoCloseable {
     /** What makes an issuer, given how it reaches the nodes. */
     interface Maker {
-        TokenIssuer make(Topology topology, Addresses addresses);
+        TokenIssuer make(Topology<?> topology, Addresses addresses);
     }
 
     private final String name;
-    private final Topology topology;
+    private final Topology<?> topology;
     private final Maker maker;
     private final Map<String, Link> links = new TreeMap<>();
     private volatile TokenIssuer issuer;
     private @Nullable Takers takers;
 
-    Side(String name, Topology topology, Maker maker) {
+    Side(String name, Topology<?> topology, Maker maker) {
         this.name = name;
         this.topology = topology;
         this.maker = maker;
@@ -79,7 +79,10 @@ final class Side implements AutoCloseable {
     }
 
     void heal() {
-        links.values().forEach(Link::thaw);
+        links.values().forEach(link -> {
+            link.refuse(false);
+            link.thaw();
+        });
         issuer.follow(topology.primary());
     }
 

@@ -15,18 +15,13 @@ import java.util.TreeMap;
 /**
  * What a run has done and found, as it is kept in {@code state.json} after each incident: enough to go on from there, and to be added up.
  *
- * @param kinds the incidents that are shuffled
+ * @param kinds the names of the incidents that are shuffled
  * @param incidents how many for each issuer; 0: as many as there is time for
  * @param seconds how long for each issuer; 0: as long as it takes
  * @param figures by the issuer's name
  */
 record State(
-        long seed,
-        List<Incident> kinds,
-        int incidents,
-        int seconds,
-        List<String> against,
-        Map<String, Figures> figures) {
+        long seed, List<String> kinds, int incidents, int seconds, List<String> against, Map<String, Figures> figures) {
     private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
     private static final String FILE = "state.json";
 
@@ -36,15 +31,20 @@ record State(
         figures = Map.copyOf(figures);
     }
 
-    static State load(Path directory) throws CannotStart, IOException {
+    static State load(Path directory, StoreUnderTest<?> store) throws CannotStart, IOException {
         Path file = directory.resolve(FILE);
         if (!Files.exists(file)) {
-            throw new CannotStart(file + " is not there; name the directory of a run of palisade chaos redis");
+            throw new CannotStart(file + " is not there; name the directory of a run of " + store.command());
         }
         try {
             State state = GSON.fromJson(Files.readString(file), State.class);
             if (state == null) {
                 throw new CannotStart(file + " is empty; the run cannot go on, begin another");
+            }
+            for (String kind : state.kinds()) {
+                if (store.incident(kind).isEmpty()) {
+                    throw new CannotStart(file + " is not of " + store.command() + ", which has no incident " + kind);
+                }
             }
             return state;
         } catch (JsonParseException | NullPointerException e) {

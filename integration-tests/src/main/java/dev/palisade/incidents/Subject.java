@@ -2,7 +2,6 @@ package dev.palisade.incidents;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Whose tokens are taken.
@@ -15,17 +14,19 @@ record Subject(String name, boolean ours, Duration patience, Side.Maker maker) {
     /** Processes that start, and clients that send again before they give up. */
     private static final Duration LATER = Duration.ofSeconds(6);
 
-    private static final List<Subject> ALL = List.of(
-            new Subject("palisade", true, LATER, PalisadeIssuer::waiting),
-            new Subject("palisade-resume", true, LATER, PalisadeIssuer::resuming),
+    static final List<Subject> ON_REDIS = List.of(
+            new Subject(
+                    "palisade",
+                    true,
+                    LATER,
+                    (topology, addresses) ->
+                            PalisadeIssuer.waiting(topology, addresses, Announcer.of(topology, addresses))),
+            new Subject(
+                    "palisade-resume",
+                    true,
+                    LATER,
+                    (topology, addresses) ->
+                            PalisadeIssuer.resuming(topology, addresses, Announcer.of(topology, addresses))),
             new Subject("naive", false, SOON, (topology, addresses) -> new NaiveIssuer(addresses, topology.primary())),
             new Subject("redisson", false, LATER, RedissonIssuer::new));
-
-    static List<Subject> all() {
-        return ALL;
-    }
-
-    static Optional<Subject> named(String name) {
-        return ALL.stream().filter(subject -> subject.name().equals(name)).findFirst();
-    }
 }

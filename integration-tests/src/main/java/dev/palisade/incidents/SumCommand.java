@@ -9,10 +9,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
 
-/** {@code palisade chaos redis sum}. */
+/** {@code palisade chaos redis sum}, and that of the other stores. */
 @Command(
         name = "sum",
         description = "Adds up the results of several runs.",
@@ -23,12 +25,19 @@ final class SumCommand implements Callable<Integer> {
     @Parameters(arity = "1..*", paramLabel = "DIR", description = "Output directories of runs.")
     private List<Path> directories = List.of();
 
+    @ParentCommand
+    private @Nullable IncidentsCommand<?> parent;
+
     @Override
     public Integer call() throws CannotStart, IOException {
+        if (parent == null) {
+            throw new IllegalStateException("not parsed yet");
+        }
+        StoreUnderTest<?> store = parent.store();
         Map<String, Figures> sum = new LinkedHashMap<>();
         Set<Long> seeds = new LinkedHashSet<>();
         for (Path directory : directories) {
-            State state = State.load(directory);
+            State state = State.load(directory, store);
             if (!seeds.add(state.seed())) {
                 throw new CannotStart("seed " + state.seed() + " of " + directory
                         + " was in another of the directories; the same incidents count once");
@@ -36,6 +45,6 @@ final class SumCommand implements Callable<Integer> {
             state.against().forEach(name -> sum.merge(name, state.of(name), Figures::plus));
         }
         System.out.println("seeds " + seeds);
-        return Verdict.tell(sum);
+        return Verdict.tell(sum, store);
     }
 }

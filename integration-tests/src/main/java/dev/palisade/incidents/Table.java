@@ -1,9 +1,10 @@
 package dev.palisade.incidents;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
+import java.util.Set;
 
 /** Figures as tables of text. */
 final class Table {
@@ -42,13 +43,16 @@ final class Table {
     }
 
     /** A line for each kind of incident: how many grants were at fault, with each issuer; a dash where it did not happen. */
-    static List<String> byKind(Map<String, Figures> figures) {
+    static List<String> byKind(Map<String, Figures> figures, StoreUnderTest<?> store) {
         List<String> head = new ArrayList<>(List.of("grants at fault"));
         head.addAll(figures.keySet());
         List<List<String>> rows = new ArrayList<>(List.of(head));
-        TreeSet<Incident> kinds = new TreeSet<>();
-        figures.values().forEach(found -> found.byKind().keySet().forEach(kind -> kinds.add(Incident.valueOf(kind))));
-        for (Incident kind : kinds) {
+        Set<String> happened = new HashSet<>();
+        figures.values().forEach(found -> happened.addAll(found.byKind().keySet()));
+        for (Incident<?> kind : store.incidents()) {
+            if (!happened.contains(kind.name())) {
+                continue;
+            }
             List<String> row = new ArrayList<>(List.of(kind.toString()));
             for (Figures found : figures.values()) {
                 Counts counts = found.byKind().get(kind.name());

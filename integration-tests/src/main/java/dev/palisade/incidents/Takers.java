@@ -16,14 +16,14 @@ final class Takers {
     private static final long REST_NANOS = 30_000_000;
 
     private final Side side;
-    private final Topology topology;
+    private final Topology<?> topology;
     private final Ledger ledger;
     private final AtomicLong tries = new AtomicLong();
     private final List<Thread> threads;
     private volatile boolean stopping;
     private volatile boolean resting;
 
-    Takers(Side side, Topology topology, Ledger ledger) {
+    Takers(Side side, Topology<?> topology, Ledger ledger) {
         this.side = side;
         this.topology = topology;
         this.ledger = ledger;

@@ -25,59 +25,60 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentIT {
     /** No counter is lost. The script reads no clock, and has no lock server that could be paused. */
-    private static final Set<Incident> HARMLESS_TO_A_COUNTER = EnumSet.of(
-            Incident.SERVER_PAUSED,
-            Incident.SERVERS_PAUSED_IN_TURN,
-            Incident.FUNCTIONS_FLUSHED,
-            Incident.LIBRARIES_REPLACED,
-            Incident.CLOCK_FORWARD,
-            Incident.CLOCK_BACK,
-            Incident.PUBLISHED_IS_LOST,
-            Incident.LINK_FROZEN,
-            Incident.REPLIES_LOST);
+    private static final Set<RedisIncident> HARMLESS_TO_A_COUNTER = EnumSet.of(
+            RedisIncident.SERVER_PAUSED,
+            RedisIncident.SERVERS_PAUSED_IN_TURN,
+            RedisIncident.FUNCTIONS_FLUSHED,
+            RedisIncident.LIBRARIES_REPLACED,
+            RedisIncident.CLOCK_FORWARD,
+            RedisIncident.CLOCK_BACK,
+            RedisIncident.PUBLISHED_IS_LOST,
+            RedisIncident.LINK_FROZEN,
+            RedisIncident.REPLIES_LOST);
 
     private final long seed = Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000);
 
     @TempDir
     private Path directory;
 
-    private Counts happens(Incident kind, String issuer) throws Exception {
-        Optional<String> missing = kind.needsPreload() ? Incident.preloadMissing() : Optional.empty();
+    private Counts happens(RedisIncident kind, String issuer) throws Exception {
+        Optional<String> missing = kind.needsPreload() ? RedisIncident.preloadMissing() : Optional.empty();
         Assumptions.assumeTrue(missing.isEmpty(), () -> kind + ": left out, " + missing.orElseThrow());
-        Schedule schedule = new Schedule(seed, List.of(kind));
+        Schedule<Incident<RedisNode>> schedule = new Schedule<>(seed, List.of(kind));
         History file = History.silent("run", directory.resolve(issuer + ".jsonl"));
-        try (Chapter chapter = new Chapter(Subject.named(issuer).orElseThrow(), file)) {
+        try (Chapter<RedisNode> chapter = new Chapter<>(
+                StoreUnderTest.REDIS, StoreUnderTest.REDIS.subject(issuer).orElseThrow(), file)) {
             chapter.happen(schedule.next());
             chapter.faults().stream().limit(5).forEach(fault -> System.out.println(issuer + ": " + fault));
             return chapter.figures().all();
         }
     }
 
-    static Stream<Incident> onEachRedis() {
-        return Arrays.stream(Incident.values()).filter(kind -> !kind.needsPreload());
+    static Stream<RedisIncident> onEachRedis() {
+        return Arrays.stream(RedisIncident.values()).filter(kind -> !kind.needsPreload());
     }
 
-    static Stream<Incident> withPreload() {
-        return Arrays.stream(Incident.values()).filter(Incident::needsPreload);
+    static Stream<RedisIncident> withPreload() {
+        return Arrays.stream(RedisIncident.values()).filter(RedisIncident::needsPreload);
     }
 
     @ParameterizedTest
     @MethodSource("onEachRedis")
-    void aCounterFallsWhereItIsLost(Incident kind) throws Exception {
+    void aCounterFallsWhereItIsLost(RedisIncident kind) throws Exception {
         assertCounterFalls(kind);
     }
 
     /** Apart, so that CI can run only these where the others have run. */
     @ParameterizedTest
     @MethodSource("withPreload")
-    void aCounterFallsWhereClockAndDiskFail(Incident kind) throws Exception {
+    void aCounterFallsWhereClockAndDiskFail(RedisIncident kind) throws Exception {
         assertCounterFalls(kind);
     }
 
-    private void assertCounterFalls(Incident kind) throws Exception {
+    private void assertCounterFalls(RedisIncident kind) throws Exception {
         Counts naive = happens(kind, "naive");
         assertThat(naive.grants()).as("%s, seed %d", kind, seed).isGreaterThan(30);
-        if (kind == Incident.CLOCK_AHEAD_THEN_PROMOTED) {
+        if (kind == RedisIncident.CLOCK_AHEAD_THEN_PROMOTED) {
             return; // Its last tokens may or may not have come to the replica.
         }
         if (HARMLESS_TO_A_COUNTER.contains(kind)) {
@@ -102,7 +103,7 @@ class IncidentIT {
         "palisade-resume, FLUSHED",
         "palisade-resume, LAGGING_REPLICA"
     })
-    void tokensOfLockServersRise(String issuer, Incident kind) throws Exception {
+    void tokensOfLockServersRise(String issuer, RedisIncident kind) throws Exception {
         Counts counts = happens(kind, issuer);
         assertThat(counts.violations())
                 .as("%s, seed %d: %s", kind, seed, counts)

@@ -9,10 +9,10 @@ import org.junit.jupiter.api.Test;
 
 /** A seed is all that decides. */
 class ScheduleTest {
-    private static final List<Incident> ALL = List.of(Incident.values());
+    private static final List<RedisIncident> ALL = List.of(RedisIncident.values());
 
-    private static List<Planned> first(int number, long seed) {
-        Schedule schedule = new Schedule(seed, ALL);
+    private static List<Planned<RedisIncident>> first(int number, long seed) {
+        Schedule<RedisIncident> schedule = new Schedule<>(seed, ALL);
         return Stream.generate(schedule::next).limit(number).toList();
     }
 

@@ -17,26 +17,26 @@ class StateTest {
             3, Map.of("FLUSHED", new Counts(10, 1, 2, 3, 4, 5, 6, 7), "EVICTED", new Counts(1, 0, 0, 0, 0, 0, 0, 0)));
 
     private static State state(Map<String, Figures> figures) {
-        return new State(5, List.of(Incident.FLUSHED, Incident.EVICTED), 9, 0, List.of("naive", "palisade"), figures);
+        return new State(5, List.of("FLUSHED", "EVICTED"), 9, 0, List.of("naive", "palisade"), figures);
     }
 
     @Test
     void whatIsSavedIsLoaded(@TempDir Path directory) throws Exception {
         State state = state(Map.of("naive", SOME));
         state.save(directory);
-        assertThat(State.load(directory)).isEqualTo(state);
+        assertThat(State.load(directory, StoreUnderTest.REDIS)).isEqualTo(state);
         state.with("palisade", SOME).save(directory);
-        assertThat(State.load(directory).of("palisade")).isEqualTo(SOME);
-        assertThat(State.load(directory).of("redisson")).isEqualTo(Figures.NONE);
+        assertThat(State.load(directory, StoreUnderTest.REDIS).of("palisade")).isEqualTo(SOME);
+        assertThat(State.load(directory, StoreUnderTest.REDIS).of("redisson")).isEqualTo(Figures.NONE);
     }
 
     @Test
     void whatIsNoStateIsRefusedWithItsFile(@TempDir Path directory) throws Exception {
-        assertThatThrownBy(() -> State.load(directory))
+        assertThatThrownBy(() -> State.load(directory, StoreUnderTest.REDIS))
                 .isInstanceOf(CannotStart.class)
                 .hasMessageContaining("state.json is not there");
         Files.writeString(directory.resolve("state.json"), "{\"seed\": \"x\"");
-        assertThatThrownBy(() -> State.load(directory))
+        assertThatThrownBy(() -> State.load(directory, StoreUnderTest.REDIS))
                 .isInstanceOf(CannotStart.class)
                 .hasMessageContaining("is not the state of such a run");
     }
@@ -54,11 +54,15 @@ class StateTest {
         assertThat(new Counts(9, 0, 1, 2, 3, 4, 0, 0).excused()).isEqualTo(new Counts(9, 0, 0, 0, 0, 0, 0, 10));
     }
 
+    private static int tell(Map<String, Figures> figures) {
+        return Verdict.tell(figures, StoreUnderTest.REDIS);
+    }
+
     @Test
     void theRunFailsForAViolationOfOursAndForNothingElse() {
         Figures nothing = new Figures(1, Map.of("FLUSHED", new Counts(10, 0, 0, 0, 0, 0, 0, 0)));
-        assertThat(Verdict.tell(Map.of("palisade", nothing, "naive", SOME))).isZero();
-        assertThat(Verdict.tell(Map.of("palisade", SOME))).isOne();
-        assertThat(Verdict.tell(Map.of("palisade", Figures.NONE))).isOne();
+        assertThat(tell(Map.of("palisade", nothing, "naive", SOME))).isZero();
+        assertThat(tell(Map.of("palisade", SOME))).isOne();
+        assertThat(tell(Map.of("palisade", Figures.NONE))).isOne();
     }
 }

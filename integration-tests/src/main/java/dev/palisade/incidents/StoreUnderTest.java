@@ -1,0 +1,31 @@
+package dev.palisade.incidents;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * A kind of store whose failures are injected: its incidents, who issues tokens on it, and its processes. Immutable.
+ *
+ * @param name that of the subcommand of {@code palisade chaos}
+ * @param topology starts the processes
+ */
+record StoreUnderTest<N extends Node>(
+        String name, List<Incident<N>> incidents, List<Subject> subjects, Supplier<Topology<N>> topology) {
+    static final StoreUnderTest<RedisNode> REDIS =
+            new StoreUnderTest<>("redis", List.of(RedisIncident.values()), Subject.ON_REDIS, RedisTopology::new);
+
+    String command() {
+        return "palisade chaos " + name;
+    }
+
+    Optional<Subject> subject(String named) {
+        return subjects.stream().filter(subject -> subject.name().equals(named)).findFirst();
+    }
+
+    Optional<Incident<N>> incident(String named) {
+        return incidents.stream()
+                .filter(incident -> incident.name().equals(named))
+                .findFirst();
+    }
+}
