@@ -1,6 +1,7 @@
 package dev.palisade.chaos;
 
 import dev.palisade.contract.cli.Commands;
+import java.util.Set;
 
 /** {@code palisade chaos}. */
 public final class Main {
@@ -14,8 +15,10 @@ public final class Main {
         System.exit(Commands.run(new ChaosCommand(), args));
     }
 
-    /** The libraries under test log every failure that {@code chaos redis} injects. */
+    /** Libraries log every failure that {@code chaos redis} and {@code chaos postgresql} inject. */
     private static String logging(String... args) {
-        return args.length > 0 && args[0].equals("redis") ? "logback-incidents.xml" : "logback-demo.xml";
+        return args.length > 0 && Set.of("redis", "postgresql").contains(args[0])
+                ? "logback-incidents.xml"
+                : "logback-demo.xml";
     }
 }

@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** A subcommand of {@code palisade chaos} for one kind of store: what all have. */
+/** {@code palisade chaos redis} and {@code palisade chaos postgresql}: what both have. */
 abstract class IncidentsCommand<N extends Node> implements Callable<Integer> {
     private static final int SECONDS_MAX = 86_400;
     private static final int INCIDENTS_MAX = 1_000_000;

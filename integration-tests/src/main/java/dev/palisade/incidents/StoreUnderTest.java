@@ -14,6 +14,8 @@ record StoreUnderTest<N extends Node>(
         String name, List<Incident<N>> incidents, List<Subject> subjects, Supplier<Topology<N>> topology) {
     static final StoreUnderTest<RedisNode> REDIS =
             new StoreUnderTest<>("redis", List.of(RedisIncident.values()), Subject.ON_REDIS, RedisTopology::new);
+    static final StoreUnderTest<PostgresNode> POSTGRESQL = new StoreUnderTest<>(
+            "postgresql", List.of(PostgresIncident.values()), Subject.ON_POSTGRESQL, PostgresTopology::new);
 
     String command() {
         return "palisade chaos " + name;

@@ -29,4 +29,19 @@ record Subject(String name, boolean ours, Duration patience, Side.Maker maker) {
                             PalisadeIssuer.resuming(topology, addresses, Announcer.of(topology, addresses))),
             new Subject("naive", false, SOON, (topology, addresses) -> new NaiveIssuer(addresses, topology.primary())),
             new Subject("redisson", false, LATER, RedissonIssuer::new));
+
+    static final List<Subject> ON_POSTGRESQL = List.of(
+            new Subject(
+                    "palisade",
+                    true,
+                    LATER,
+                    (topology, addresses) ->
+                            PalisadeIssuer.waiting(topology, addresses, NamedServers.of(topology, addresses))),
+            new Subject(
+                    "palisade-resume",
+                    true,
+                    LATER,
+                    (topology, addresses) ->
+                            PalisadeIssuer.resuming(topology, addresses, NamedServers.of(topology, addresses))),
+            new Subject("naive", false, LATER, NaivePostgresIssuer::new));
 }

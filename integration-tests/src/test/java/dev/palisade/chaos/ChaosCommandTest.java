@@ -17,7 +17,7 @@ class ChaosCommandTest {
     @Test
     void everyKindOfChaosIsASubcommand() {
         assertThat(new CommandLine(new ChaosCommand()).getSubcommands())
-                .containsOnlyKeys("run", "explain", "timeline", "redis", "abuse");
+                .containsOnlyKeys("run", "explain", "timeline", "redis", "postgresql", "abuse");
     }
 
     @ParameterizedTest
@@ -25,9 +25,11 @@ class ChaosCommandTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "''                 | palisade chaos: no subcommand; use run, explain, timeline, redis or abuse",
+                "''                 | palisade chaos: no subcommand; use run, explain, timeline, redis, postgresql or abuse",
                 "run --clients 3    | palisade chaos run: --clients is 3; use 8 to 16",
                 "redis --seconds -1 | palisade chaos redis: --seconds is -1; use 0 to 86400",
+                "postgresql --against x | palisade chaos postgresql: --against has 'x'; use palisade,palisade-resume,naive",
+                "postgresql --seconds 1 --incidents 1 | palisade chaos postgresql: --incidents and --seconds exclude",
                 "abuse --seconds 0  | palisade chaos abuse: --seconds is 0;"
             })
     void misuseNamesTheSubcommand(String line, String message) {

@@ -30,18 +30,23 @@ class IncidentsCommandIT {
 
     /** On the Redis that comes by {@code way}; empty: the first that can be had. */
     private static List<String> incidentsOn(String way, String... options) {
+        return chaos("redis", "palisade.redis.way=" + way, options);
+    }
+
+    /** What {@code palisade chaos STORE} said with that system property. */
+    static List<String> chaos(String store, String property, String... options) {
         String root = System.getProperty(Installation.ROOT_PROPERTY);
         List<String> command = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
         command.addAll(Child.java(
                 "-D" + Installation.ROOT_PROPERTY + "=" + root,
-                "-Dpalisade.redis.way=" + way,
+                "-D" + property,
                 "-cp",
                 root + "/integration-tests/target/palisade-demo.jar",
                 Main.class.getName(),
-                "redis"));
+                store));
         command.addAll(List.of(options));
         List<String> said = new ArrayList<>();
-        try (Child run = Child.start("palisade chaos redis", command, Map.of())) {
+        try (Child run = Child.start("palisade chaos " + store, command, Map.of())) {
             run.awaitEnd(PATIENCE);
             said.addAll(run.remainingOutput());
             said.add("exit code " + run.awaitExit());

@@ -42,6 +42,14 @@ class StateTest {
     }
 
     @Test
+    void stateOfAnotherStoreIsRefused(@TempDir Path directory) throws Exception {
+        state(Map.of()).save(directory);
+        assertThatThrownBy(() -> State.load(directory, StoreUnderTest.POSTGRESQL))
+                .isInstanceOf(CannotStart.class)
+                .hasMessageContaining("is not of palisade chaos postgresql, which has no incident FLUSHED");
+    }
+
+    @Test
     void figuresAreAddedKindByKind() {
         Figures sum = SOME.plus(new Figures(2, Map.of("FLUSHED", new Counts(1, 1, 1, 1, 1, 1, 1, 1))));
         assertThat(sum.done()).isEqualTo(5);

@@ -1,0 +1,73 @@
+package dev.palisade.incidents;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.scenario.History;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A few incidents of PostgreSQL: that they harm what they say they harm is seen from what they do to a table of locks; tokens of lock
+ * servers are not at fault. The run behind the page has all kinds.
+ */
+class PostgresIncidentIT {
+    private final long seed = Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000);
+
+    @TempDir
+    private Path directory;
+
+    @BeforeAll
+    static void useTheBundledPrograms() throws Exception {
+        System.setProperty(PostgresPrograms.PROPERTY, BundledPostgres.programs().toString());
+    }
+
+    @AfterAll
+    static void useThoseOfTheMachine() {
+        System.clearProperty(PostgresPrograms.PROPERTY);
+    }
+
+    private Figures happen(String issuer, List<PostgresIncident> kinds) throws Exception {
+        History file = History.silent("run", directory.resolve(issuer + ".jsonl"));
+        Subject subject = StoreUnderTest.POSTGRESQL.subject(issuer).orElseThrow();
+        Schedule<Incident<PostgresNode>> schedule = new Schedule<>(seed, List.copyOf(kinds));
+        try (Chapter<PostgresNode> chapter = new Chapter<>(StoreUnderTest.POSTGRESQL, subject, file)) {
+            kinds.forEach(kind -> chapter.happen(schedule.next()));
+            chapter.faults().stream().limit(5).forEach(fault -> System.out.println(issuer + ": " + fault));
+            return chapter.figures();
+        }
+    }
+
+    @Test
+    void tokensOfATableFallWhereRowsAreLost() throws Exception {
+        List<PostgresIncident> lossless = List.of(PostgresIncident.KILLED, PostgresIncident.SYNCHRONOUS_STANDBY);
+        List<PostgresIncident> lossy = List.of(PostgresIncident.LAGGING_STANDBY, PostgresIncident.TRUNCATED);
+        Map<String, Counts> naive = happen(
+                        "naive",
+                        Stream.concat(lossless.stream(), lossy.stream()).toList())
+                .byKind();
+        for (PostgresIncident kind : lossless) {
+            assertThat(naive.getOrDefault(kind.name(), Counts.NONE).violations())
+                    .as("%s, seed %d: %s", kind, seed, naive)
+                    .isZero();
+        }
+        for (PostgresIncident kind : lossy) {
+            assertThat(naive.getOrDefault(kind.name(), Counts.NONE).violations())
+                    .as("%s, seed %d: %s", kind, seed, naive)
+                    .isPositive();
+        }
+    }
+
+    @Test
+    void tokensOfLockServersRise() throws Exception {
+        Counts counts = happen("palisade", List.of(PostgresIncident.LAGGING_STANDBY, PostgresIncident.TRUNCATED))
+                .all();
+        assertThat(counts.violations()).as("seed %d: %s", seed, counts).isZero();
+        assertThat(counts.grants()).as("seed %d", seed).isPositive();
+    }
+}
