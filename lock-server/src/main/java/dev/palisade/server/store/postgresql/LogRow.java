@@ -83,8 +83,22 @@ record LogRow(
 
     /** @param complete whether all batches are there */
     LogState state(boolean complete) {
-        LogState.Head seen = head == null || complete ? head : head.withoutHistory();
-        return LogState.lasting(seen, tokens, complete ? instance : "", settling);
+        LogState.Head before = head;
+        if (before == null || complete) {
+            return LogState.lasting(before, tokens, complete ? instance : "", settling);
+        }
+        LogState.Head rest = before.withoutHistory();
+        return LogState.lasting(rest, tokens, "", settlingAt(before.position(), rest.position()));
+    }
+
+    /**
+     * A log that has settled at {@code found} need not settle again because it turns out that batches are gone: that would be another
+     * position, then the row's again, and so on without an end.
+     */
+    private LogState.@Nullable Settling settlingAt(Position found, Position rest) {
+        return settling != null && settling.at().equals(found)
+                ? new LogState.Settling(rest, settling.sinceMillis(), settling.term())
+                : settling;
     }
 
     /** Generation of the batches that count. */

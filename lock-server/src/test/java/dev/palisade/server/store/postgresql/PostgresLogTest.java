@@ -113,6 +113,18 @@ class PostgresLogTest {
         log.sync(64);
     }
 
+    /** The loss is noticed when the log has settled for its restart, which counts. */
+    @Test
+    void logThatLostBatchesBeforeARestartIsGranted() throws Exception {
+        logs.ask("DELETE FROM palisade_log_batch");
+        logs.restart();
+        FencedLog next = open("b:1");
+        logs.pass(SharedLogs.CLAIM_MILLIS);
+        Claimed found = afterSettling(logs, next, Past.NONE);
+        assertThat(found.whole()).isFalse();
+        assertThat(found.position()).isEqualTo(Position.NONE);
+    }
+
     private void assertRefusesNextBatch() {
         log.add(bytes("two"));
         LogFailure failure = catchThrowableOfType(LogFailure.class, () -> log.sync(96));
