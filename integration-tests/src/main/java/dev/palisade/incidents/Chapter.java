@@ -1,6 +1,7 @@
 package dev.palisade.incidents;
 
 import dev.palisade.scenario.History;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +13,7 @@ import java.util.Random;
  */
 final class Chapter<N extends Node> implements AutoCloseable {
     private static final int AFTERWARDS = 15;
+    private static final Duration RECOVERED = Duration.ofSeconds(60);
     /** 2024-01-01T00:00Z, from which tokens of a lock server count. */
     private static final long ERA_MILLIS = 1_704_067_200_000L;
 
@@ -45,7 +47,15 @@ final class Chapter<N extends Node> implements AutoCloseable {
         ledger.note("healing");
         topology.heal();
         scene.sides().forEach(Side::heal);
-        scene.tokens(AFTERWARDS);
+        long before = ledger.count(any -> true);
+        if (!scene.tokens(AFTERWARDS) && subject.ours()) {
+            // A log that nobody owns again has no fault in its tokens.
+            Waiting.until(
+                    subject.name() + " issues a token after incident " + planned.number() + " (" + planned.kind()
+                            + "), which is repaired",
+                    RECOVERED,
+                    () -> ledger.count(any -> true) > before);
+        }
     }
 
     int length() {
