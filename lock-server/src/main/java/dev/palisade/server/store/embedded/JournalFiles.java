@@ -316,18 +316,7 @@ final class JournalFiles implements Closeable {
     }
 
     private Future<RecordFile> prepare(int which) {
-        return background.submit(() -> {
-            try {
-                return create(which, fileBytes);
-            } catch (IOException e) {
-                LOG.warn(
-                        "journal file {} cannot be made ({}); it is tried once more when it is needed, and then the server"
-                                + " stops; free space",
-                        path(directory, which),
-                        e.toString());
-                throw e;
-            }
-        });
+        return background.submit(() -> create(which, fileBytes));
     }
 
     private RecordFile create(int which, long bytes) throws IOException {
