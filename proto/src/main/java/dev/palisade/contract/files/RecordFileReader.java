@@ -3,6 +3,7 @@ package dev.palisade.contract.files;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ public final class RecordFileReader implements AutoCloseable {
 
     private static final byte[] ZEROS = new byte[BUFFER_BYTES];
 
+    private final Path file;
     private final DataInputStream in;
     private final long size;
     private final boolean knowsSynced;
@@ -53,6 +55,7 @@ public final class RecordFileReader implements AutoCloseable {
     }
 
     private RecordFileReader(Path file, boolean knowsSynced) throws IOException {
+        this.file = file;
         this.knowsSynced = knowsSynced;
         this.size = Files.size(file);
         this.in = new DataInputStream(new BufferedInputStream(Files.newInputStream(file), BUFFER_BYTES));
@@ -151,16 +154,24 @@ public final class RecordFileReader implements AutoCloseable {
      * @return 0, when nothing follows that was written after it
      */
     private long endsHere(boolean mayEnd, long start, long number, ByteBuffer begun) throws IOException {
-        if (!mayEnd || (!knowsSynced && !isZeroToTheEnd())) {
+        boolean ends = mayEnd && isZeroToTheEnd();
+        torn = ends ? used(bytes(begun)) : 0;
+        if (!ends && mayEnd && knowsSynced) {
+            byte[] rest = rest(start);
+            torn = used(rest);
+            ends = !isFollowed(number, start, ByteBuffer.wrap(rest));
+        }
+        if (!ends) {
             throw new DamagedException("a damaged record", start);
         }
-        byte[] rest = in.readAllBytes();
-        int used = used(rest);
-        if (used > 0 && isFollowed(number, start, begun, rest, used)) {
-            throw new DamagedException("a damaged record", start);
-        }
-        torn = used > 0 ? begun.capacity() + used : used(bytes(begun));
         return 0;
+    }
+
+    private byte[] rest(long start) throws IOException {
+        try (InputStream again = Files.newInputStream(file)) {
+            again.skipNBytes(start);
+            return again.readAllBytes();
+        }
     }
 
     private boolean isZeroToTheEnd() throws IOException {
@@ -188,17 +199,15 @@ public final class RecordFileReader implements AutoCloseable {
     }
 
     /** Whether a record was written behind the damaged one: then that one was synced before. */
-    private boolean isFollowed(long number, long start, ByteBuffer begun, byte[] rest, int used) {
-        ByteBuffer all = ByteBuffer.allocate(begun.capacity() + used + RecordFile.RECORD_HEADER_BYTES)
-                .put(bytes(begun))
-                .put(rest, 0, used)
-                .rewind();
-        for (int at = 1; at + RecordFile.RECORD_HEADER_BYTES <= all.capacity(); at++) {
-            ByteBuffer header = all.slice(at, RecordFile.RECORD_HEADER_BYTES);
-            long found = header.getLong(4);
-            boolean mayFollow = found > number && found <= number + size && fits(header.getInt(0), start + at);
-            if (mayFollow && header.getInt(12) == RecordFile.crc(header, 12)) {
-                return true;
+    private boolean isFollowed(long number, long start, ByteBuffer rest) {
+        for (int at = 1; at + RecordFile.RECORD_HEADER_BYTES <= rest.capacity(); at++) {
+            long found = rest.getLong(at + 4);
+            boolean mayFollow = found > number && found <= number + size && fits(rest.getInt(at), start + at);
+            if (mayFollow) {
+                ByteBuffer header = rest.slice(at, RecordFile.RECORD_HEADER_BYTES);
+                if (header.getInt(12) == RecordFile.crc(header, 12)) {
+                    return true;
+                }
             }
         }
         return false;
