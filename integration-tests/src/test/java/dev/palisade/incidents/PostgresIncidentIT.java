@@ -11,11 +11,13 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * A few incidents of PostgreSQL: that they harm what they say they harm is seen from what they do to a table of locks; tokens of lock
  * servers are not at fault. The run behind the page has all kinds.
  */
+@Isolated("Two databases, their standby and two lock servers: others would miss what they promise within a time.")
 class PostgresIncidentIT {
     private final long seed = Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000);
 

@@ -7,8 +7,10 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** {@code palisade chaos postgresql}, short: what it prints, its exit codes, and that it continues. */
+@Isolated("Two databases, their standby and two lock servers: others would miss what they promise within a time.")
 class PostgresIncidentsCommandIT {
     private static List<String> incidents(Path programs, String... options) {
         return IncidentsCommandIT.chaos("postgresql", PostgresPrograms.PROPERTY + "=" + programs, options);
