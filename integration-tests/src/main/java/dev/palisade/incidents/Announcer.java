@@ -45,9 +45,9 @@ final class Announcer implements PrimarySource {
         return "redis-sentinel://127.0.0.1:" + listening.getLocalPort() + "#incidents";
     }
 
-    /** From now on that one is the primary, and whoever asks is answered. */
+    /** Also ends a silence. */
     @Override
-    public synchronized void tell(String primary) {
+    public synchronized void announce(String primary) {
         if (!primary.equals(address)) {
             address = primary;
             configEpoch++;
@@ -55,9 +55,9 @@ final class Announcer implements PrimarySource {
         silent = false;
     }
 
-    /** From now on nobody is answered. */
+    /** Cuts all connections, and answers no request. */
     @Override
-    public synchronized void silence() {
+    public synchronized void stopAnnouncing() {
         silent = true;
         for (Socket next = connections.poll(); next != null; next = connections.poll()) {
             close(next);
@@ -65,7 +65,7 @@ final class Announcer implements PrimarySource {
     }
 
     @Override
-    public boolean binds() {
+    public boolean isBinding() {
         return true;
     }
 
@@ -136,7 +136,7 @@ final class Announcer implements PrimarySource {
 
     @Override
     public void close() {
-        silence();
+        stopAnnouncing();
         try {
             listening.close();
         } catch (IOException e) {

@@ -49,7 +49,7 @@ final class Chapter<N extends Node> implements AutoCloseable {
         scene.sides().forEach(Side::heal);
         long before = ledger.count(any -> true);
         if (!scene.tokens(AFTERWARDS) && subject.ours()) {
-            // A log that nobody owns again has no fault in its tokens.
+            // A store that issues no tokens any more has no fault in its tokens.
             Waiting.until(
                     subject.name() + " issues a token after incident " + planned.number() + " (" + planned.kind()
                             + "), which is repaired",

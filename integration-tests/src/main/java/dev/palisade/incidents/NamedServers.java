@@ -2,7 +2,7 @@ package dev.palisade.incidents;
 
 import java.util.List;
 
-/** The URI of all servers of PostgreSQL: a lock server finds the primary itself, and nobody tells it. */
+/** URI with all servers of PostgreSQL, among which the lock server itself finds the primary. */
 record NamedServers(List<String> addresses) implements PrimarySource {
     NamedServers {
         addresses = List.copyOf(addresses);
@@ -18,17 +18,17 @@ record NamedServers(List<String> addresses) implements PrimarySource {
     }
 
     @Override
-    public void tell(String primary) {
-        // It is the one of the latest timeline.
+    public void announce(String primary) {
+        // The lock server takes the one of the latest timeline.
     }
 
     @Override
-    public void silence() {
-        // There is nobody to be silent.
+    public void stopAnnouncing() {
+        // Nothing was announced.
     }
 
     @Override
-    public boolean binds() {
+    public boolean isBinding() {
         return false;
     }
 

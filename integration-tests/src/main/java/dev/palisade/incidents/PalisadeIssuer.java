@@ -98,7 +98,7 @@ final class PalisadeIssuer implements TokenIssuer {
 
     private synchronized void linked(Node node) {
         boolean expected = node == followed.node() && followed.sinceNanos() == Long.MAX_VALUE;
-        if (expected || !source.binds()) {
+        if (expected || !source.isBinding()) {
             followed = new Followed(node, System.nanoTime() + LOG_LATE_NANOS);
         }
     }
@@ -135,12 +135,12 @@ final class PalisadeIssuer implements TokenIssuer {
         if (primary != followed.node()) {
             followed = new Followed(primary, Long.MAX_VALUE);
         }
-        source.tell(addresses.of(primary));
+        source.announce(addresses.of(primary));
     }
 
     @Override
     public void cutOff() {
-        source.silence();
+        source.stopAnnouncing();
     }
 
     @Override

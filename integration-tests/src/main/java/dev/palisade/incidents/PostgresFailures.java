@@ -56,7 +56,7 @@ final class PostgresFailures {
         scene.failOver(next, scene.dice().nextBoolean());
     }
 
-    /** A lagging standby is promoted; the near application stays at the old primary, which lives, until it is told. */
+    /** A lagging standby is promoted; the near application stays at the old primary until the new one is announced to it. */
     static void splitBrain(Scene<PostgresNode> scene) {
         splitBrain(scene, false);
     }
@@ -88,7 +88,7 @@ final class PostgresFailures {
             scene.tokensAt(apart ? former : next, 10);
         }
         scene.tokens(scene.between(10, 30));
-        scene.note("the near side is told; " + former + " is rebuilt as a standby");
+        scene.note("the new primary is announced to the near side; " + former + " is rebuilt as a standby");
         scene.near().link(next).refuse(false);
         scene.near().issuer().follow(next);
         scene.topology().follow(former, next);

@@ -1,17 +1,17 @@
 package dev.palisade.incidents;
 
-/** The part of a lock server's store URI from which it learns who the primary is. */
+/** Names the primary to one lock server, by the URI of its store. */
 interface PrimarySource extends AutoCloseable {
     String uri();
 
-    /** From now on that address is the primary's. */
-    void tell(String primary);
+    /** Announces a new primary. */
+    void announce(String primary);
 
-    /** From now on nobody is told who the primary is. */
-    void silence();
+    /** Announces no primary until the next {@link #announce}. */
+    void stopAnnouncing();
 
-    /** Whether a lock server goes to whom it is told only, and to nobody else. */
-    boolean binds();
+    /** Whether a lock server connects only to the announced primary. */
+    boolean isBinding();
 
     @Override
     void close();

@@ -42,6 +42,9 @@ public final class RecordFile implements Closeable {
 
     private final FileChannel channel;
     private long fileBytes;
+    /** Of the first byte behind the records. */
+    private long end;
+
     private long nextNumber;
 
     private RecordFile(FileChannel channel, long fileBytes, long nextNumber) {
@@ -93,6 +96,7 @@ public final class RecordFile implements Closeable {
                 channel.force(true);
             }
             channel.position(end.position());
+            file.end = end.position();
             return file;
         } catch (IOException | RuntimeException | Error e) {
             channel.close();
@@ -137,10 +141,13 @@ public final class RecordFile implements Closeable {
 
     /** Writes a record, all of it or none. False: it does not fit, and nothing was written. */
     public boolean append(byte[] body) throws IOException {
-        if (channel.position() + RECORD_HEADER_BYTES + body.length + RECORD_TRAILER_BYTES > fileBytes) {
+        ByteBuffer record = record(body);
+        if (end + record.remaining() > fileBytes) {
             return false;
         }
-        write(record(body));
+        end += record.remaining();
+        write(record);
+        nextNumber++;
         return true;
     }
 
@@ -158,8 +165,9 @@ public final class RecordFile implements Closeable {
         write(ByteBuffer.allocate(FILE_HEADER_BYTES));
         while (snapshot.hasNext()) {
             write(record(snapshot.next()));
+            nextNumber++;
         }
-        long end = channel.position();
+        end = channel.position();
         boolean hasSnapshot = end > FILE_HEADER_BYTES;
         fileBytes = hasSnapshot ? Math.max(bytesMin, LENGTH_TO_SNAPSHOT * end) : bytesMin;
         writeZeros(fileBytes - end);
@@ -183,7 +191,7 @@ public final class RecordFile implements Closeable {
     private ByteBuffer record(byte[] body) {
         ByteBuffer bytes = ByteBuffer.allocate(RECORD_HEADER_BYTES + body.length + RECORD_TRAILER_BYTES)
                 .putInt(body.length)
-                .putLong(nextNumber++);
+                .putLong(nextNumber);
         bytes.putInt(crc(bytes, bytes.position())).put(body);
         return bytes.putInt(crc(bytes, bytes.position())).put(RECORD_END).flip();
     }

@@ -27,13 +27,17 @@ public final class RecordFileReader implements AutoCloseable {
     private long position;
     private long torn;
 
-    /** Receives the records of a file, in their order. */
-    public interface Records {
+    /**
+     * Receives the records of a file, in their order.
+     *
+     * @param <X> by which a reader refuses a record
+     */
+    public interface Records<X extends Exception> {
         /**
          * @param start byte of the file where the record begins, for messages
          * @throws DamagedException when it is not what the caller writes
          */
-        void record(long number, ByteBuffer body, long start) throws IOException;
+        void record(long number, ByteBuffer body, long start) throws IOException, X;
     }
 
     /**
@@ -70,14 +74,14 @@ public final class RecordFileReader implements AutoCloseable {
      *     cut short
      * @throws DamagedException when it is not as it was written
      */
-    public static End read(Path file, long kind, long expected, boolean knowsSynced, Records records)
-            throws IOException {
+    public static <X extends Exception> End read(
+            Path file, long kind, long expected, boolean knowsSynced, Records<X> records) throws IOException, X {
         try (RecordFileReader reader = new RecordFileReader(file, knowsSynced)) {
             return reader.read(kind, expected, records);
         }
     }
 
-    private End read(long kind, long expected, Records records) throws IOException {
+    private <X extends Exception> End read(long kind, long expected, Records<X> records) throws IOException, X {
         if (size < RecordFile.FILE_HEADER_BYTES) {
             throw new DamagedException("the file ends", size);
         }
@@ -106,7 +110,8 @@ public final class RecordFileReader implements AutoCloseable {
      * @param number that the record should have; 0 for any
      * @return the number that the next should have; 0 where the records end, in order
      */
-    private long readRecord(long number, long snapshotEnd, Records records) throws IOException {
+    private <X extends Exception> long readRecord(long number, long snapshotEnd, Records<X> records)
+            throws IOException, X {
         long start = position;
         boolean mayEnd = start >= snapshotEnd;
         if (size - start < RecordFile.RECORD_HEADER_BYTES) {

@@ -120,7 +120,7 @@ final class Journal implements AutoCloseable {
                 to.sync();
                 watermark.write(to.nextBatch() - 1);
                 toDisk = false;
-                to.keepFrom(firstBatch); // Not before: this batch may hold what is rewritten from there.
+                to.dropBefore(firstBatch); // Not before: this batch may hold what is rewritten from there.
             }
         } catch (IOException | RuntimeException e) {
             throw failed(e);

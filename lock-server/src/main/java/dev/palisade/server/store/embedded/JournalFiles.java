@@ -53,8 +53,8 @@ final class JournalFiles implements Closeable {
     private final Deque<FullFile> full = new ArrayDeque<>();
 
     private final List<Found> found;
-    /** Not needed any more, the oldest first. Touched by the thread behind only. */
-    private final Deque<Path> dead = new ArrayDeque<>();
+    /** Not needed any more, the oldest first. Touched by the background thread only. */
+    private final Deque<Path> unneeded = new ArrayDeque<>();
 
     private int number;
     private @Nullable RecordFile file;
@@ -145,7 +145,7 @@ final class JournalFiles implements Closeable {
             file = RecordFile.reopen(path(directory, number), last.end());
             file().beginAt(Math.max(1, last.end().nextNumber()));
         }
-        keepFrom(firstBatch); // All that was read is on the disk.
+        dropBefore(firstBatch); // All that was read is on the disk.
         boolean hasNext = current + 1 < found.size() && isReady(found.get(current + 1));
         next = hasNext ? reopen(found.get(current + 1)) : prepare(number + 1);
         if (found.isEmpty()) {
@@ -168,8 +168,7 @@ final class JournalFiles implements Closeable {
     private void warnOfTorn(Found last) {
         if (last.end().torn() > 0) {
             LOG.warn(
-                    "journal file {}: {} bytes from byte {} on were never completely written and are dropped; no answer"
-                            + " depended on them",
+                    "journal file {}: {} bytes from byte {} on were never completely written and are dropped; they were not synced",
                     path(directory, last.number()),
                     last.end().torn(),
                     last.end().position());
@@ -211,23 +210,14 @@ final class JournalFiles implements Closeable {
 
     private static RecordFileReader.End read(Path path, long expected, BatchReader batches)
             throws IOException, StoreUnusable {
-        StoreUnusable[] refused = {null};
         try {
-            return RecordFileReader.read(path, KIND, expected, true, (number, body, start) -> {
-                try {
-                    batches.batch(number, body);
-                } catch (StoreUnusable e) {
-                    refused[0] = e;
-                    throw new DamagedException("a record that is refused", start);
-                }
-            });
+            return RecordFileReader.read(
+                    path, KIND, expected, true, (number, body, start) -> batches.batch(number, body));
         } catch (DamagedException e) {
-            throw refused[0] != null
-                    ? refused[0]
-                    : new StoreUnusable(
-                            "journal file " + path + " is damaged (" + e.getMessage()
-                                    + "); restore the data directory from a copy",
-                            e);
+            throw new StoreUnusable(
+                    "journal file " + path + " is damaged (" + e.getMessage()
+                            + "); restore the data directory from a copy",
+                    e);
         }
     }
 
@@ -239,7 +229,7 @@ final class JournalFiles implements Closeable {
     /** Writes a batch. It survives the process, and after the next {@link #sync} a power cut. */
     void append(byte[] batch) throws IOException {
         if (!file().append(batch)) {
-            goOn(RecordFile.bytesFor(batch.length));
+            roll(RecordFile.bytesFor(batch.length));
             if (!file().append(batch)) {
                 throw new IllegalStateException("a new file has no place for a batch of " + batch.length + " bytes");
             }
@@ -251,14 +241,14 @@ final class JournalFiles implements Closeable {
         file().sync();
     }
 
-    /** Whether {@link #keepFrom} would delete a file. */
+    /** Whether {@link #dropBefore} would delete a file. */
     boolean hasFilesBefore(long batch) {
         FullFile oldest = full.peek();
         return oldest != null && oldest.lastBatch() < batch;
     }
 
-    /** Batches with smaller numbers are not needed any more, also after a power cut at this moment. */
-    void keepFrom(long batch) {
+    /** Deletes files of smaller numbers only: none is needed any more, also after a power cut at this moment. */
+    void dropBefore(long batch) {
         while (hasFilesBefore(batch)) {
             Path path = path(directory, full.remove().number());
             background.execute(() -> delete(path));
@@ -267,19 +257,19 @@ final class JournalFiles implements Closeable {
 
     /** In their order: a file that is missing between others would be taken for a loss. */
     private void delete(Path path) {
-        dead.add(path);
-        for (Path oldest = dead.peek(); oldest != null; oldest = dead.peek()) {
+        unneeded.add(path);
+        for (Path oldest = unneeded.peek(); oldest != null; oldest = unneeded.peek()) {
             try {
                 Files.deleteIfExists(oldest);
             } catch (IOException e) {
                 LOG.warn("journal file {} is not needed any more and cannot be deleted ({})", oldest, e.toString());
                 return;
             }
-            dead.remove();
+            unneeded.remove();
         }
     }
 
-    private void goOn(long bytes) throws IOException {
+    private void roll(long bytes) throws IOException {
         RecordFile before = file();
         if (synced.isDone()) {
             await(synced); // With durability process nothing else may ask for a long time.
