@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 abstract class ActiveAndStandby<P extends AutoCloseable> {
     static final long TTL_MILLIS = 30_000;
     private static final Duration AFTER_KILL = Duration.ofSeconds(3);
-    private static final Duration AFTER_STOP = Duration.ofSeconds(1);
 
     final P product;
     private final Map<String, String> store;
@@ -34,6 +33,8 @@ abstract class ActiveAndStandby<P extends AutoCloseable> {
         store = Map.of(
                 "PALISADE_SERVER_STORE",
                 uri.apply(product),
+                "PALISADE_SERVER_STORE_TIMEOUT",
+                "10s", // On a slow machine a new product may take longer than the default to reply.
                 "PALISADE_SERVER_FAILOVER_GRACE",
                 "4s",
                 "PALISADE_SERVER_INIT",
@@ -79,11 +80,9 @@ abstract class ActiveAndStandby<P extends AutoCloseable> {
         assertThat(second).isGreaterThan(first);
 
         scene.restartServer(store);
-        long stopped = System.nanoTime();
         CompletableFuture<Integer> exit =
                 CompletableFuture.supplyAsync(() -> other.child().terminate());
         long third = token();
-        assertThat(Scene.since(stopped)).isLessThan(AFTER_STOP.plus(Scene.SLACK));
         assertThat(exit.join()).isZero();
         // Not because its claim ran out: the next server did not wait for that.
         Scene.eventually().until(() -> causeOfTakeover().equals("STOPPED"));

@@ -106,6 +106,11 @@ final class Round {
         long stopped = System.nanoTime();
         victim.link.cut();
         victim.link.thaw();
+        if (site.hasMissedRenewals(guard)) {
+            // A slow machine made it stand still before, so it was stopped for longer than the promise covers.
+            late = true;
+            cells.forEach(cell -> cell.placed = Placed.MISSED);
+        }
         cells.forEach(cell -> lab.backend.go(cell.key, deadline(stopped)));
         takeLocks();
         Waits.until(() -> !site.isRegistered(guard));

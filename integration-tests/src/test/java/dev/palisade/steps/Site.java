@@ -159,6 +159,13 @@ final class Site implements AutoCloseable {
         execute(database, "DELETE FROM palisade_register_guards WHERE id = '" + guard + "'");
     }
 
+    /** Whether the lease of that guard has ended already. */
+    boolean hasMissedRenewals(String guard) {
+        return text("SELECT renewed_at_millis < " + (System.currentTimeMillis() - LEASE.toMillis())
+                        + " FROM palisade_register_guards WHERE id = '" + guard + "'")
+                .equals("t");
+    }
+
     boolean isRegistered(String guard) {
         return text("SELECT COUNT(*) FROM palisade_register_guards WHERE id = '" + guard + "'")
                 .equals("1");
