@@ -5,8 +5,12 @@ import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.crypto.KeysetFile;
+import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,6 +25,9 @@ import java.util.regex.Pattern;
  */
 final class PalisadeIssuer implements TokenIssuer {
     private static final Duration TTL = Duration.ofSeconds(1);
+    /** Of all lock servers here: those of one store have the same. */
+    private static final SequencerKeys KEYS = SequencerKeys.generate();
+
     private static final Pattern LINKED = Pattern.compile("event=store_linked (?:primary|address)=([^ \"]+)");
     /** What a line of the server's log takes to come here, and more. */
     private static final long LOG_LATE_NANOS = 150_000_000;
@@ -56,6 +63,7 @@ final class PalisadeIssuer implements TokenIssuer {
         this.addresses = addresses;
         followed = new Followed(topology.primary(), Long.MAX_VALUE);
         this.source = source;
+        makeKeyset();
         List<String> both = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
         both.addAll(Child.java(
                 "-jar",
@@ -83,6 +91,14 @@ final class PalisadeIssuer implements TokenIssuer {
                 .owner("incidents")
                 .callTimeout(Duration.ofSeconds(3))
                 .build();
+    }
+
+    private void makeKeyset() {
+        try {
+            KeysetFile.openOrCreate(home.home().resolve("keys/sequencers.json")).replace(KEYS);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private void heard(String line) {
