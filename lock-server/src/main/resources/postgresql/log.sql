@@ -16,6 +16,8 @@ CREATE TABLE IF NOT EXISTS palisade_log (
   term bigint NOT NULL DEFAULT 0 CHECK (term >= 0),
   server text NOT NULL DEFAULT '',
   address text NOT NULL DEFAULT '',
+  -- Of the key with which the owner signs sequencers.
+  key_id text NOT NULL DEFAULT '',
   claimed_until bigint NOT NULL DEFAULT 0,
   yielded boolean NOT NULL DEFAULT false,
   -- Identity of the running PostgreSQL that stored the last batch: another one after a restart, a restore or a promotion.

@@ -1,6 +1,7 @@
 -- function: append, append_freeing
 -- args: writer, seq, count of tokens, tokens added, yields, switches, claim, how many batches are there (-1: unknown), then of the log
---   after it: its first batch, its next one, how many are there; last the batch (empty: none)
+--   after it: its first batch, its next one, how many are there; then the batch (empty: none), and the id of the key that the writer signs
+--   with (before version 17: none)
 -- answers: stored, not_stored
 --
 -- Stores a batch if its writer owns the log, and both the log and this process are where the writer left them. Its keys are the head,
@@ -30,7 +31,7 @@ end
 
 local function append(keys, args)
   local key, batches, now = keys[1], keys[3], now_millis()
-  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'first', 'next', 'count', 'generation')
+  local head = redis.call('HMGET', key, 'writer', 'seq', 'format', 'rewriting', 'first', 'next', 'count', 'generation', 'key_id')
   -- A key of another type raises before anything is written.
   local why = unfit(head, key, redis.call('GET', keys[2]) or '0', redis.call('HLEN', batches), now, args)
   if why then
@@ -48,6 +49,9 @@ local function append(keys, args)
   end
   if args[4] ~= '0' then
     redis.call('INCRBY', keys[2], args[4])
+  end
+  if args[13] and args[13] ~= head[9] then
+    redis.call('HSET', key, 'key_id', args[13])
   end
   local id = current_instance(now)
   local ends = args[5] == '1' and now or now + tonumber(args[7])

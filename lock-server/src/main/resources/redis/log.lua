@@ -139,7 +139,8 @@ end
 
 -- function: check
 -- args: prefix
--- answers: ok, unusable; then why, and what servers of an earlier release keep here
+-- answers: ok, unusable; then why, and what servers of an earlier release keep here; of a log that has a head, also the address of its
+--   owner, the id of the key that it signs with, and 1 if its claim has not ended
 --
 -- Whether the log can be kept here by this user. Asked at the start.
 
@@ -165,8 +166,11 @@ redis.register_function({
       local _, wrong_batches = read_batches(keys[1], head)
       unusable = wrong_batches
     end
-    local kept = of_functions(keys)
-    return { unusable and 'unusable' or 'ok', unusable or '', kept }
+    local answer = { unusable and 'unusable' or 'ok', unusable or '', (of_functions(keys)) }
+    if head then
+      answer[4], answer[5], answer[6] = head.address, head.key_id or '', head['until'] > now_millis() and 1 or 0
+    end
+    return answer
   end,
 })
 

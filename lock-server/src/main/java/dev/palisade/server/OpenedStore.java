@@ -13,6 +13,7 @@ import dev.palisade.server.store.embedded.EmbeddedStore;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LoggedStore;
 import dev.palisade.server.store.log.LoggedStoreConfig;
+import dev.palisade.server.store.log.SigningKeys;
 import dev.palisade.server.store.postgresql.PostgresLog;
 import dev.palisade.server.store.postgresql.PostgresLogConfig;
 import dev.palisade.server.store.postgresql.PostgresUri;
@@ -35,16 +36,22 @@ import org.jspecify.annotations.Nullable;
  * @param isClosed whether {@link LockStore#close} has come to its end
  */
 record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSupplier isClosed) {
+    /** @param keys with which this server signs; compared with those of other servers of the store, if it is one that servers share */
     static OpenedStore open(
-            ServerCommand config, Limits limits, SecureRandom random, EventLog events, Consumer<String> fatal)
+            ServerCommand config,
+            SigningKeys keys,
+            Limits limits,
+            SecureRandom random,
+            EventLog events,
+            Consumer<String> fatal)
             throws CannotStart {
         try {
             if (config.store == null) {
                 return embedded(config, limits, random, events, fatal);
             }
             return PostgresUri.isOne(config.store)
-                    ? postgres(config, storeUri(config.store, PostgresUri::parse), limits, random, events, fatal)
-                    : redis(config, storeUri(config.store, StoreUri::parse), limits, random, events, fatal);
+                    ? postgres(config, storeUri(config.store, PostgresUri::parse), keys, limits, random, events, fatal)
+                    : redis(config, storeUri(config.store, StoreUri::parse), keys, limits, random, events, fatal);
         } catch (StoreUnusable e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         } catch (InterruptedException e) {
@@ -100,6 +107,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
     private static OpenedStore redis(
             ServerCommand config,
             StoreUri uri,
+            SigningKeys keys,
             Limits limits,
             SecureRandom random,
             EventLog events,
@@ -117,6 +125,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                             config.failoverGrace.toMillis(),
                             config.claim.toMillis(),
                             LogRules.SETTLE_MILLIS),
+                    keys,
                     loop,
                     random,
                     events);
@@ -140,6 +149,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
     private static OpenedStore postgres(
             ServerCommand config,
             PostgresUri uri,
+            SigningKeys keys,
             Limits limits,
             SecureRandom random,
             EventLog events,
@@ -155,6 +165,7 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                         config.failoverGrace.toMillis(),
                         config.claim.toMillis(),
                         LogRules.SETTLE_MILLIS),
+                keys,
                 random,
                 events);
         return shared(config, log, null, limits, random, fatal);

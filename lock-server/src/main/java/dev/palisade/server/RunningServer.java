@@ -115,7 +115,8 @@ final class RunningServer {
         };
         EventLog events = new EventLog(EVENTS::info, EVENTS::warn, System::nanoTime, EventLog.LINES_PER_SECOND);
         var unused = timer.scheduleAtFixedRate(logged(events::flush), 1, 1, TimeUnit.SECONDS);
-        OpenedStore opened = OpenedStore.open(config, limits, random, events, RunningServer::halt);
+        SharedKeyset shared = new SharedKeyset(keyset, events);
+        OpenedStore opened = OpenedStore.open(config, shared, limits, random, events, RunningServer::halt);
         LockStore store = monitoring.measured(opened.store());
         LockEngine engine = new LockEngine(
                 store,

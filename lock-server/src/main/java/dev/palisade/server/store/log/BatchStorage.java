@@ -32,15 +32,22 @@ public interface BatchStorage extends AutoCloseable {
      *
      * @param generation of the batches that count
      * @param rewriting generation that is to be written from memory; 0 for none
+     * @param ownerKeyId of the key with which the server signs that owns the log, if that is another one
      */
-    record Claim(ClaimReply reply, BatchSpan batches, long generation, long rewriting) {}
+    record Claim(ClaimReply reply, BatchSpan batches, long generation, long rewriting, String ownerKeyId) {
+        /** Of a log that was not granted. */
+        public static Claim refused(ClaimReply reply, String ownerKeyId) {
+            return new Claim(reply, BatchSpan.NONE, 0, 0, ownerKeyId);
+        }
+    }
 
     /**
      * Asks for the log, after looking anew for the server that takes writes if a call before had no reply.
      *
+     * @param keyId of the key with which this server signs; kept with a claim that is granted
      * @throws StoreUnusable when the log cannot be used as it is
      */
-    Claim claim(ClaimRequest request) throws StoreUnusable, LogFailure;
+    Claim claim(ClaimRequest request, String keyId) throws StoreUnusable, LogFailure;
 
     /**
      * Why a claim that was granted must not be used, though the log is this server's now; empty if it may.
@@ -69,8 +76,10 @@ public interface BatchStorage extends AutoCloseable {
      * @param before what the log holds
      * @param after what it holds with this batch; those before its first are dropped
      * @param frees whether it only frees locks, so that a log without space for others may take it
+     * @param keyId of the key with which this server signs; kept with the batch's position
      */
-    record Append(AppendRequest request, long generation, BatchSpan before, BatchSpan after, boolean frees) {}
+    record Append(
+            AppendRequest request, long generation, BatchSpan before, BatchSpan after, boolean frees, String keyId) {}
 
     /**
      * Stores a batch after those for which this was called before, and none that follows one that was not stored. Does not block.

@@ -69,8 +69,9 @@ public final class BatchedLog implements FencedLog {
      * @param address where clients reach it: host name and port
      * @param init whether a log that is empty, and was so since the server's start, is a new one
      * @param recoveryMillis how long after a loss nothing new is granted, so that holders come back first
+     * @param keys with which it signs
      */
-    public record Candidate(String address, boolean init, long recoveryMillis) {}
+    public record Candidate(String address, boolean init, long recoveryMillis, SigningKeys keys) {}
 
     private static final class SentBatch {
         final BatchStorage.Append append;
@@ -146,6 +147,7 @@ public final class BatchedLog implements FencedLog {
                 && claimed.position().equals(Position.NONE)
                 && isNew();
         known = true;
+        candidate.keys().replied(owner(claim));
         if (reply instanceof ClaimReply.Held held) {
             tellOnce("standby", "active", held.address());
         } else if (reply instanceof ClaimReply.Settling) {
@@ -176,7 +178,7 @@ public final class BatchedLog implements FencedLog {
 
     private BatchStorage.Claim ask(ClaimRequest request) throws LogFailure {
         try {
-            return storage.claim(request);
+            return storage.claim(request, candidate.keys().keyId());
         } catch (StoreUnusable e) {
             String line = String.valueOf(e.getMessage());
             if (isNews(line)) {
@@ -184,6 +186,12 @@ public final class BatchedLog implements FencedLog {
             }
             throw LogFailure.unknown(line);
         }
+    }
+
+    private static Optional<OwnerKey> owner(BatchStorage.Claim claim) {
+        return claim.reply() instanceof ClaimReply.Held held
+                ? Optional.of(new OwnerKey(held.address(), claim.ownerKeyId(), true))
+                : Optional.empty();
     }
 
     private void tell(ClaimReply.Claimed claimed) {
@@ -431,7 +439,8 @@ public final class BatchedLog implements FencedLog {
                         generation,
                         batches,
                         batches.after(bytes.length > 0, first, space.count(batches.first(), first)),
-                        frees),
+                        frees,
+                        candidate.keys().keyId()),
                 bytes,
                 batch,
                 batchFirstId);

@@ -5,8 +5,10 @@ import dev.palisade.server.ownership.LogState;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.log.BatchSpan;
+import dev.palisade.server.store.log.OwnerKey;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param settling null unless the log waits for its last owner, as this process of PostgreSQL began it
  * @param batches what the head says of them
  * @param takeover how the owner became it
+ * @param keyId of the key with which the owner signs
  * @param nowMillis PostgreSQL's time when it was read
  * @param instance of the running PostgreSQL; empty when somebody else wrote the row
  * @param version with {@code rowVersion}, says whether the row has changed since
@@ -29,6 +32,7 @@ record LogRow(
         LogState.@Nullable Settling settling,
         BatchSpan batches,
         StoreStatus.Takeover takeover,
+        String keyId,
         long nowMillis,
         String instance,
         String presentInstance,
@@ -54,6 +58,7 @@ record LogRow(
                 new BatchSpan(row.getLong("first_batch"), row.getLong("next_batch"), row.getLong("batches")),
                 new StoreStatus.Takeover(
                         row.getLong("taken_at"), row.getString("taken_why"), row.getString("taken_from")),
+                row.getString("key_id"),
                 row.getLong("now"),
                 row.getBoolean("untouched") ? present : "",
                 present,
@@ -99,6 +104,12 @@ record LogRow(
         return settling != null && settling.at().equals(found)
                 ? new LogState.Settling(rest, settling.sinceMillis(), settling.term())
                 : settling;
+    }
+
+    /** The owner, also a former one; empty in an empty log. */
+    Optional<OwnerKey> owner() {
+        return Optional.ofNullable(head)
+                .map(owner -> new OwnerKey(owner.address(), keyId, owner.untilMillis() > nowMillis));
     }
 
     /** Generation of the batches that count. */

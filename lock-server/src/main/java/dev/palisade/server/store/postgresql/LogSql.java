@@ -46,11 +46,11 @@ final class LogSql {
             ON CONFLICT (log, server) DO UPDATE SET seen = EXCLUDED.seen""".formatted(clock, clock);
         append = """
             WITH batch (log, writer, seq, tokens_before, tokens_after, ends, yields, switches, generation, number, body,
-              first_before, first_after, next_after, count_after) AS (VALUES (?, ?, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::boolean,
-                ?::boolean, ?::bigint, ?::bigint, ?::bytea, ?::bigint, ?::bigint, ?::bigint, ?::bigint)),
+              first_before, first_after, next_after, count_after, key_id) AS (VALUES (?, ?, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::boolean,
+                ?::boolean, ?::bigint, ?::bigint, ?::bytea, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::text)),
             head AS (
               UPDATE palisade_log l SET written_by = pg_current_xact_id(), seq = b.seq, tokens = b.tokens_after,
-                claimed_until = %s + b.ends, yielded = b.yields,
+                claimed_until = %s + b.ends, yielded = b.yields, key_id = b.key_id,
                 first_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.first_after ELSE l.first_batch END,
                 next_batch = CASE WHEN l.rewriting = 0 OR b.switches THEN b.next_after ELSE l.next_batch END,
                 batches = CASE WHEN (l.rewriting = 0 OR b.switches) AND b.count_after >= 0 THEN b.count_after ELSE l.batches END,
@@ -78,6 +78,14 @@ final class LogSql {
     static final String HAS_TABLES = """
             SELECT to_regclass('palisade_log') IS NOT NULL AND to_regclass('palisade_log_batch') IS NOT NULL
               AND to_regclass('palisade_log_standby') IS NOT NULL""";
+
+    /** Whether the table is that of an earlier release. */
+    static final String LACKS_KEY_ID = """
+            SELECT count(*) FILTER (WHERE attname = 'written_by') = 1 AND count(*) FILTER (WHERE attname = 'key_id') = 0
+            FROM pg_attribute WHERE attrelid = to_regclass('palisade_log') AND NOT attisdropped""";
+
+    static final String ADD_KEY_ID =
+            "ALTER TABLE palisade_log ADD COLUMN IF NOT EXISTS key_id text NOT NULL DEFAULT ''";
 
     /**
      * Settings of this connection: those of a role or a database could weaken a commit, or block for too long. Generic plans, because
@@ -127,7 +135,7 @@ final class LogSql {
     static final String GRANT = """
             WITH head AS (
               UPDATE palisade_log SET written_by = pg_current_xact_id(), writer = ?, seq = 0, base_writer = ?, base_seq = ?, whole = ?,
-                term = ?, server = ?, address = ?, claimed_until = ?, yielded = false, instance = ?, generation = ?, rewriting = ?,
+                term = ?, server = ?, address = ?, key_id = ?, claimed_until = ?, yielded = false, instance = ?, generation = ?, rewriting = ?,
                 recovering_until = ?, first_batch = ?, next_batch = ?, batches = ?, settling_writer = NULL,
                 taken_at = ?, taken_why = ?, taken_from = ?""" + UNCHANGED + """
              RETURNING log, generation),

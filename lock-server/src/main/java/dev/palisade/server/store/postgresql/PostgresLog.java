@@ -16,6 +16,8 @@ import dev.palisade.server.store.log.BatchStorage;
 import dev.palisade.server.store.log.BatchedLog;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
+import dev.palisade.server.store.log.OwnerKey;
+import dev.palisade.server.store.log.SigningKeys;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -78,24 +80,30 @@ public final class PostgresLog implements BatchStorage {
     /**
      * Connects. Blocks meanwhile.
      *
+     * @param keys with which this server signs
      * @param random of good quality: owners are compared by what it draws
-     * @throws StoreUnusable if PostgreSQL cannot be reached, may not be used, or has tables that are not this log's
+     * @throws StoreUnusable if PostgreSQL cannot be reached, may not be used, or has tables that are not this log's; or by {@code keys}
      */
-    public static FencedLog open(PostgresLogConfig config, RandomGenerator random, EventLog events)
+    public static FencedLog open(PostgresLogConfig config, SigningKeys keys, RandomGenerator random, EventLog events)
             throws StoreUnusable {
-        return open(config, LogSql.OF_POSTGRESQL, random, events);
+        return open(config, keys, LogSql.OF_POSTGRESQL, random, events);
     }
 
-    static FencedLog open(PostgresLogConfig config, LogSql sql, RandomGenerator random, EventLog events)
+    static FencedLog open(
+            PostgresLogConfig config, SigningKeys keys, LogSql sql, RandomGenerator random, EventLog events)
             throws StoreUnusable {
         PostgresLog log = new PostgresLog(config, sql, events);
         boolean opened = false;
         try {
-            boolean isKnown = log.await(() -> log.read(log.connected()).head() != null);
+            Optional<OwnerKey> owner = log.await(() -> log.read(log.connected()).owner());
+            if (owner.isPresent()) {
+                keys.check(owner.get());
+            }
             opened = true;
             return new BatchedLog(
                     log,
-                    new BatchedLog.Candidate(config.address(), config.init() && !isKnown, config.recoveryMillis()),
+                    new BatchedLog.Candidate(
+                            config.address(), config.init() && owner.isEmpty(), config.recoveryMillis(), keys),
                     random,
                     events);
         } catch (LogFailure e) {
@@ -130,11 +138,11 @@ public final class PostgresLog implements BatchStorage {
     // ---- claims
 
     @Override
-    public Claim claim(ClaimRequest request) throws StoreUnusable, LogFailure {
+    public Claim claim(ClaimRequest request, String keyId) throws StoreUnusable, LogFailure {
         return await(() -> {
             PostgresSession now = connected();
             for (int i = 0; i < CLAIM_TRIES; i++) {
-                Claim claim = decide(now, request);
+                Claim claim = decide(now, request, keyId);
                 if (claim != null) {
                     return claim;
                 }
@@ -144,7 +152,8 @@ public final class PostgresLog implements BatchStorage {
     }
 
     /** Null if the row has changed meanwhile. */
-    private @Nullable Claim decide(PostgresSession now, ClaimRequest request) throws SQLException, StoreUnusable {
+    private @Nullable Claim decide(PostgresSession now, ClaimRequest request, String keyId)
+            throws SQLException, StoreUnusable {
         LogRow row = read(now);
         BatchSpan batches = row.batches();
         ClaimDecision decision = rules.claim(row.state(true), request, row.nowMillis());
@@ -156,16 +165,16 @@ public final class PostgresLog implements BatchStorage {
                 decision = rules.claim(row.state(false), request, row.nowMillis());
             }
         }
-        boolean written = write(now, row, decision, batches);
+        boolean written = write(now, row, decision, batches, keyId);
         if (!(decision.reply() instanceof ClaimReply.Claimed)) {
             standBy(now, request);
-            return written ? new Claim(decision.reply(), batches, 0, 0) : null;
+            return written ? Claim.refused(decision.reply(), row.keyId()) : null;
         }
         if (!written) {
             return null;
         }
         LogState.Head head = headOf(decision);
-        return new Claim(decision.reply(), batches, head.generation(), head.rewriting());
+        return new Claim(decision.reply(), batches, head.generation(), head.rewriting(), "");
     }
 
     private static LogState.Head headOf(ClaimDecision decision) {
@@ -176,7 +185,7 @@ public final class PostgresLog implements BatchStorage {
         return head;
     }
 
-    private boolean write(PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches)
+    private boolean write(PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches, String keyId)
             throws SQLException, StoreUnusable {
         if (decision.reply() instanceof ClaimReply.Held) {
             long until = headOf(decision).untilMillis();
@@ -185,7 +194,7 @@ public final class PostgresLog implements BatchStorage {
                     || run(now, LogSql.SHORTEN, until, config.log(), row.version(), row.rowVersion()) == 1;
         }
         if (decision.reply() instanceof ClaimReply.Claimed) {
-            return grant(now, row, decision, batches);
+            return grant(now, row, decision, batches, keyId);
         }
         LogState.Settling settling = decision.next().settling();
         if (settling == null || settling.equals(row.settling())) {
@@ -205,7 +214,7 @@ public final class PostgresLog implements BatchStorage {
                 == 1;
     }
 
-    private boolean grant(PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches)
+    private boolean grant(PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches, String keyId)
             throws SQLException {
         LogState.Head head = headOf(decision);
         LogState.Head before = row.head();
@@ -224,6 +233,7 @@ public final class PostgresLog implements BatchStorage {
                 head.term(),
                 head.server(),
                 head.address(),
+                keyId,
                 head.untilMillis(),
                 row.presentInstance(),
                 head.generation(),
@@ -393,7 +403,8 @@ public final class PostgresLog implements BatchStorage {
                 append.before().first(),
                 append.after().first(),
                 append.after().next(),
-                append.after().count())) {
+                append.after().count(),
+                append.keyId())) {
             if (isOne(stores)) {
                 return null;
             }

@@ -136,6 +136,7 @@ final class PostgresSession implements AutoCloseable {
         if (!hasTables()) {
             createTables(name);
         }
+        addKeyId(name);
         try (PreparedStatement asks = prepare(LogSql.RIGHTS);
                 ResultSet row = asks.executeQuery()) {
             row.next();
@@ -186,8 +187,30 @@ final class PostgresSession implements AutoCloseable {
         }
     }
 
+    /** To a table of an earlier release. */
+    private void addKeyId(String name) throws SQLException, StoreUnusable {
+        if (!isTrue(LogSql.LACKS_KEY_ID)) {
+            return;
+        }
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(LogSql.ADD_KEY_ID);
+        } catch (SQLException e) {
+            if (!PostgresFailure.isRight(e)) {
+                throw e;
+            }
+            throw new StoreUnusable(
+                    name + " has a table of an earlier release, and this user cannot change it ("
+                            + PostgresFailure.line(e) + "); run as its owner: " + LogSql.ADD_KEY_ID,
+                    e);
+        }
+    }
+
     private boolean hasTables() throws SQLException {
-        try (PreparedStatement asks = prepare(LogSql.HAS_TABLES);
+        return isTrue(LogSql.HAS_TABLES);
+    }
+
+    private boolean isTrue(String question) throws SQLException {
+        try (PreparedStatement asks = prepare(question);
                 ResultSet row = asks.executeQuery()) {
             return row.next() && row.getBoolean(1);
         }

@@ -7,6 +7,7 @@ import dev.palisade.server.ownership.ClaimRequest;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.log.BatchSpan;
+import dev.palisade.server.store.log.OwnerKey;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -28,7 +29,7 @@ final class LogWords {
 
     private LogWords() {}
 
-    static List<byte[]> claim(ClaimRequest request, long claimMillis, long settleMillis) {
+    static List<byte[]> claim(ClaimRequest request, String keyId, long claimMillis, long settleMillis) {
         List<byte[]> words = new ArrayList<>();
         words.add(Call.bytes(request.writer().toString()));
         words.add(Call.bytes(request.server()));
@@ -43,6 +44,7 @@ final class LogWords {
         add(words, request.past().confirmed());
         add(words, request.past().unconfirmed());
         request.past().earlier().forEach(position -> add(words, position));
+        words.add(Call.bytes(keyId));
         return words;
     }
 
@@ -68,6 +70,18 @@ final class LogWords {
                         number(answer, 8));
             default -> null;
         };
+    }
+
+    /** Of the key with which the server signs that owns the log; empty unless that is another one. */
+    static String ownerKeyId(List<Object> claimed) {
+        return text(claimed, 0).equals("held") ? text(claimed, 4) : "";
+    }
+
+    /** The owner of the log where a check looked, also a former one; empty without a log. */
+    static Optional<OwnerKey> owner(List<Object> checked) {
+        return checked.size() < 6
+                ? Optional.empty()
+                : Optional.of(new OwnerKey(text(checked, 3), text(checked, 4), number(checked, 5) == 1));
     }
 
     /** Whether servers of an earlier release keep locks in functions where a check looked. */
@@ -134,7 +148,7 @@ final class LogWords {
 
     /** @param batch empty for none */
     static List<byte[]> append(
-            AppendRequest request, long claimMillis, BatchSpan before, BatchSpan after, byte[] batch) {
+            AppendRequest request, long claimMillis, BatchSpan before, BatchSpan after, byte[] batch, String keyId) {
         List<byte[]> words = new ArrayList<>();
         words.add(Call.bytes(request.writer().toString()));
         words.add(number(request.seq()));
@@ -148,6 +162,7 @@ final class LogWords {
         words.add(number(after.next()));
         words.add(number(after.count()));
         words.add(batch);
+        words.add(Call.bytes(keyId));
         return words;
     }
 

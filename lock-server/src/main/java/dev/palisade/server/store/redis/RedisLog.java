@@ -5,11 +5,12 @@ import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimRequest;
 import dev.palisade.server.store.StoreUnusable;
-import dev.palisade.server.store.log.BatchSpan;
 import dev.palisade.server.store.log.BatchStorage;
 import dev.palisade.server.store.log.BatchedLog;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
+import dev.palisade.server.store.log.OwnerKey;
+import dev.palisade.server.store.log.SigningKeys;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -53,27 +54,37 @@ public final class RedisLog implements BatchStorage {
     /**
      * Connects. Blocks meanwhile; not for {@code loop}.
      *
+     * @param keys with which this server signs
      * @param loop the link's thread; it outlives the log
      * @param random of good quality: owners are compared by what it draws
-     * @throws StoreUnusable if Redis cannot be reached, may not be used, or has keys that are not this log's
+     * @throws StoreUnusable if Redis cannot be reached, may not be used, or has keys that are not this log's; or by {@code keys}
      */
-    public static FencedLog open(RedisLogConfig config, Loop loop, RandomGenerator random, EventLog events)
+    public static FencedLog open(
+            RedisLogConfig config, SigningKeys keys, Loop loop, RandomGenerator random, EventLog events)
             throws StoreUnusable, InterruptedException {
-        return open(config, Library.load(), loop, random, events);
+        return open(config, keys, Library.load(), loop, random, events);
     }
 
     static FencedLog open(
-            RedisLogConfig config, FunctionLibrary library, Loop loop, RandomGenerator random, EventLog events)
+            RedisLogConfig config,
+            SigningKeys keys,
+            FunctionLibrary library,
+            Loop loop,
+            RandomGenerator random,
+            EventLog events)
             throws StoreUnusable, InterruptedException {
         RedisLink link = RedisLink.open(config.link(), library, loop, events);
         RedisLog log = new RedisLog(config, link, events);
         boolean opened = false;
         try {
-            boolean isKnown = log.refuseUnusable();
+            boolean isKnown = log.refuseUnusable(keys);
             boolean init = config.start() == RedisLogConfig.Start.NEW && !isKnown;
             opened = true;
             return new BatchedLog(
-                    log, new BatchedLog.Candidate(config.address(), init, config.recoveryMillis()), random, events);
+                    log,
+                    new BatchedLog.Candidate(config.address(), init, config.recoveryMillis(), keys),
+                    random,
+                    events);
         } finally {
             if (!opened) {
                 log.close();
@@ -82,9 +93,13 @@ public final class RedisLog implements BatchStorage {
     }
 
     /** Returns whether there is a log already. */
-    private boolean refuseUnusable() throws StoreUnusable, InterruptedException {
+    private boolean refuseUnusable(SigningKeys signs) throws StoreUnusable, InterruptedException {
         boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
         List<Object> answer = check();
+        Optional<OwnerKey> owner = LogWords.owner(answer);
+        if (owner.isPresent()) {
+            signs.check(owner.get());
+        }
         boolean isMoved = LogWords.hasMarkOfFunctions(answer);
         boolean isKnown = LogWords.hasLog(answer);
         if (moves && (isMoved || LogWords.hasLocksOfFunctions(answer))) {
@@ -148,21 +163,23 @@ public final class RedisLog implements BatchStorage {
     // ---- claims
 
     @Override
-    public Claim claim(ClaimRequest request) throws StoreUnusable, LogFailure {
+    public Claim claim(ClaimRequest request, String keyId) throws StoreUnusable, LogFailure {
         locate();
         Reply reply = link.call(
-                LogWords.CLAIM, keys.shared(), LogWords.claim(request, config.claimMillis(), config.settleMillis()));
+                LogWords.CLAIM,
+                keys.shared(),
+                LogWords.claim(request, keyId, config.claimMillis(), config.settleMillis()));
         List<Object> answer = await(reply);
         ClaimReply read = LogWords.reply(request, answer);
         if (read == null) {
             throw unusable(LogWords.text(answer, 1));
         }
         if (!(read instanceof ClaimReply.Claimed)) {
-            return new Claim(read, new BatchSpan(1, 1, 0), 0, 0);
+            return Claim.refused(read, LogWords.ownerKeyId(answer));
         }
         granted = reply;
         replicas = LogWords.replicas(answer);
-        return new Claim(read, LogWords.batches(answer), LogWords.generation(answer), LogWords.rewriting(answer));
+        return new Claim(read, LogWords.batches(answer), LogWords.generation(answer), LogWords.rewriting(answer), "");
     }
 
     /**
@@ -266,8 +283,8 @@ public final class RedisLog implements BatchStorage {
 
     @Override
     public void append(Append append, byte[] bytes, FencedLog.Sent sent) {
-        List<byte[]> words =
-                LogWords.append(append.request(), config.claimMillis(), append.before(), append.after(), bytes);
+        List<byte[]> words = LogWords.append(
+                append.request(), config.claimMillis(), append.before(), append.after(), bytes, append.keyId());
         Reply reply = link.call(
                 append.frees() ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.append(append.generation()), words);
         // What clients asked meanwhile may wait in their sockets still: read first, it is part of the next batch.

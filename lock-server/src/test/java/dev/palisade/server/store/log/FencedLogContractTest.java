@@ -48,6 +48,10 @@ class FencedLogContractTest {
     }
 
     private FencedLog open(Kind kind, String address) throws Exception {
+        return open(kind, address, SharedLogs.ANY_KEYS);
+    }
+
+    private FencedLog open(Kind kind, String address, SigningKeys keys) throws Exception {
         FencedLog log = switch (kind) {
             case MEMORY -> new MemoryLog(memory, address, true, 10_000);
             case FILES -> Journals.open(directory);
@@ -58,7 +62,7 @@ class FencedLogContractTest {
                     opened.add(started);
                     redis = started;
                 }
-                yield started.open(address);
+                yield started.open(address, keys);
             }
             case POSTGRESQL -> {
                 Databases created = postgres;
@@ -67,7 +71,7 @@ class FencedLogContractTest {
                     opened.add(created);
                     postgres = created;
                 }
-                yield created.open(address);
+                yield created.open(address, keys);
             }
         };
         opened.add(log);
@@ -212,6 +216,69 @@ class FencedLogContractTest {
         assertThat(records(b)).isEqualTo(Map.of(kept, List.of("kept")));
         b.sync(128);
         assertThat(b.isBegun()).isTrue();
+    }
+
+    /** What a server learns of the keys of others. */
+    private static final class Keys implements SigningKeys {
+        String keyId;
+        Optional<OwnerKey> opened = Optional.empty();
+        Optional<OwnerKey> active = Optional.empty();
+
+        Keys(String keyId) {
+            this.keyId = keyId;
+        }
+
+        @Override
+        public String keyId() {
+            return keyId;
+        }
+
+        @Override
+        public void check(OwnerKey last) {
+            opened = Optional.of(last);
+        }
+
+        @Override
+        public void replied(Optional<OwnerKey> owner) {
+            active = owner;
+        }
+    }
+
+    /** A log in memory is of tests alone, and one in files has one server. */
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void standbysLearnTheKeyOfTheActiveServer(Kind kind) throws Exception {
+        Keys ofA = new Keys("11");
+        FencedLog a = open(kind, "a:1", ofA);
+        assertThat(ofA.opened).as("a new log").isEmpty();
+        Claimed first = (Claimed) a.claim(Past.NONE);
+        assertThat(ofA.active).isEmpty();
+        Keys ofB = new Keys("22");
+        FencedLog b = open(kind, "b:1", ofB);
+        assertThat(ofB.opened).hasValue(new OwnerKey("a:1", "11", true));
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(ofB.active).as("of a claim").hasValue(new OwnerKey("a:1", "11", true));
+
+        ofA.keyId = "4294967295";
+        a.sync(0);
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(ofB.active).as("of a batch").hasValue(new OwnerKey("a:1", "4294967295", true));
+        ofA.keyId = "12";
+        Position at = new Position(first.writer(), 1);
+        assertThat(a.claim(new Past(1, false, at, Position.NONE, List.of()))).isInstanceOf(Claimed.class);
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(ofB.active).as("of a claim again").hasValue(new OwnerKey("a:1", "12", true));
+
+        ofA.keyId = "13";
+        a.endClaim();
+        Keys ofC = new Keys("33");
+        open(kind, "c:1", ofC);
+        assertThat(ofC.opened).as("of a former owner").hasValue(new OwnerKey("a:1", "13", false));
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(ofB.active).isEmpty();
+        Keys ofD = new Keys("44");
+        open(kind, "d:1", ofD);
+        assertThat(ofD.opened).hasValue(new OwnerKey("b:1", "22", true));
     }
 
     @ParameterizedTest

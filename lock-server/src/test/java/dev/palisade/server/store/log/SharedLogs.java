@@ -1,6 +1,7 @@
 package dev.palisade.server.store.log;
 
 import java.util.List;
+import java.util.Optional;
 
 /** A log in a product of the test's own, shared by any number of clients, whose clock is in the test's hand. */
 public interface SharedLogs extends AutoCloseable {
@@ -8,6 +9,20 @@ public interface SharedLogs extends AutoCloseable {
     long CLAIM_MILLIS = 2_000;
     long SETTLE_MILLIS = 1_000;
     long RECOVERY_MILLIS = 10_000;
+
+    /** Of a server that signs with one key and compares it with no other. */
+    SigningKeys ANY_KEYS = new SigningKeys() {
+        @Override
+        public String keyId() {
+            return "1";
+        }
+
+        @Override
+        public void check(OwnerKey last) {}
+
+        @Override
+        public void replied(Optional<OwnerKey> active) {}
+    };
 
     /** What the product loses at one time. */
     enum Loss {
@@ -19,7 +34,12 @@ public interface SharedLogs extends AutoCloseable {
     }
 
     /** A client for a lock server that clients reach at {@code address}; what is empty is new. */
-    FencedLog open(String address) throws Exception;
+    default FencedLog open(String address) throws Exception {
+        return open(address, ANY_KEYS);
+    }
+
+    /** @param keys with which that server signs */
+    FencedLog open(String address, SigningKeys keys) throws Exception;
 
     void pass(long millis);
 

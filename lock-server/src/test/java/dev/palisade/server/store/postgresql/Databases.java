@@ -4,6 +4,7 @@ import dev.palisade.contract.EventLog;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.SharedLogs;
+import dev.palisade.server.store.log.SigningKeys;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -63,8 +64,8 @@ public final class Databases implements SharedLogs {
     }
 
     @Override
-    public FencedLog open(String address) throws StoreUnusable {
-        return open(address, true);
+    public FencedLog open(String address, SigningKeys keys) throws StoreUnusable {
+        return open(uri("postgres"), address, keys, true, Duration.ofSeconds(2));
     }
 
     FencedLog open(String address, boolean init) throws StoreUnusable {
@@ -72,8 +73,14 @@ public final class Databases implements SharedLogs {
     }
 
     FencedLog open(String uri, String address, boolean init, Duration timeout) throws StoreUnusable {
+        return open(uri, address, ANY_KEYS, init, timeout);
+    }
+
+    private FencedLog open(String uri, String address, SigningKeys keys, boolean init, Duration timeout)
+            throws StoreUnusable {
         return PostgresLog.open(
                 config(uri, address, init, timeout),
+                keys,
                 SQL,
                 random,
                 new EventLog(events::add, warnings::add, System::nanoTime, 1_000));

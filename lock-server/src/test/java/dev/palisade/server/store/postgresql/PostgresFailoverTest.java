@@ -15,6 +15,7 @@ import dev.palisade.server.ownership.Position;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.LogFailure;
+import dev.palisade.server.store.log.SharedLogs;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -123,6 +124,7 @@ class PostgresFailoverTest {
                         10_000,
                         CLAIM_MILLIS,
                         SETTLE_MILLIS),
+                SharedLogs.ANY_KEYS,
                 random,
                 new EventLog(events::add, events::add, System::nanoTime, 1_000));
         opened.add(log);

@@ -249,6 +249,7 @@ class PostgresLogTest {
                         SharedLogs.RECOVERY_MILLIS,
                         SharedLogs.CLAIM_MILLIS,
                         SharedLogs.SETTLE_MILLIS),
+                SharedLogs.ANY_KEYS,
                 new Random(2),
                 EventLog.NONE);
         opened.add(other);

@@ -92,6 +92,26 @@ class PostgresStartTest {
     }
 
     @Test
+    void aTableOfAnEarlierReleaseGetsTheNewColumn() throws Exception {
+        logs.open("a:1").close();
+        logs.ask("ALTER TABLE palisade_log DROP COLUMN key_id; CREATE ROLE poor LOGIN;"
+                + "GRANT SELECT ON test_clock TO poor; GRANT SELECT, INSERT, UPDATE ON palisade_log TO poor;"
+                + "GRANT SELECT, INSERT, UPDATE, DELETE ON palisade_log_batch, palisade_log_standby TO poor");
+        try {
+            assertUnusable(
+                    "poor",
+                    "has a table of an earlier release, and this user cannot change it (must be owner of table"
+                            + " palisade_log); run as its owner: ALTER TABLE palisade_log ADD COLUMN IF NOT EXISTS key_id");
+            try (FencedLog log = logs.open("a:1")) {
+                assertThat(log.claim(Past.NONE)).isInstanceOf(ClaimReply.Claimed.class);
+            }
+            logs.open(logs.uri("poor"), "b:1", true, SHORT).close();
+        } finally {
+            logs.ask("DROP OWNED BY poor; DROP ROLE poor");
+        }
+    }
+
+    @Test
     void aServerThatIsNotThereIsNamed() {
         assertThatThrownBy(() -> logs.open(logs.uri("postgres", 1), "a:1", true, SHORT))
                 .isInstanceOf(StoreUnusable.class)

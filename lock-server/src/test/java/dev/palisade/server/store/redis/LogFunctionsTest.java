@@ -204,6 +204,28 @@ class LogFunctionsTest {
         }
     }
 
+    @Test
+    void serversOfAnEarlierReleaseSendNoKey() throws Exception {
+        try (LogInRedis log = new LogInRedis(redis, TestLibrary.log())) {
+            log.set(START, "a0", true, 0);
+            log.claim(request(writer(1), Past.NONE, true));
+            assertThat(log.keyId()).isEqualTo("1");
+            assertThat(log.appendWithoutKey(new AppendRequest(writer(1), 1, 0, 0, false, false)))
+                    .isTrue();
+            assertThat(log.keyId()).isEqualTo("1");
+            Past past =
+                    new Past(1, false, new Position(writer(8), 1), Position.NONE, List.of(new Position(writer(1), 1)));
+            assertThat(log.claimWithoutKey(request(writer(2), past, false)))
+                    .as("the earlier position is read")
+                    .isInstanceOf(ClaimReply.Settling.class);
+            log.set(START + 2 * SETTLE_MILLIS, "a0", false, 0);
+            assertThat(log.claimWithoutKey(request(writer(3), past, false))).isInstanceOf(Claimed.class);
+            assertThat(log.keyId())
+                    .as("unknown, and not that of the former owner")
+                    .isEmpty();
+        }
+    }
+
     private static WriterId writer(long number) {
         return new WriterId(7, number);
     }

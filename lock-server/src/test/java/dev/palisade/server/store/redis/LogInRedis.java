@@ -27,6 +27,7 @@ final class LogInRedis implements AutoCloseable {
     static final String PREFIX = "p";
     static final long CLAIM_MILLIS = 2_000;
     static final long SETTLE_MILLIS = 1_000;
+    private static final String KEY_ID = "1";
 
     final RedisProcess redis;
     final RedisLogKeys keys = new RedisLogKeys(PREFIX);
@@ -58,7 +59,28 @@ final class LogInRedis implements AutoCloseable {
     }
 
     Future<List<Object>> claiming(ClaimRequest request) {
-        return link.call(LogWords.CLAIM, keys.shared(), LogWords.claim(request, CLAIM_MILLIS, SETTLE_MILLIS));
+        return link.call(LogWords.CLAIM, keys.shared(), LogWords.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS));
+    }
+
+    /** What a server of an earlier release sends: all words but the last, the id of its key. */
+    private List<Object> withoutKey(String function, List<byte[]> on, List<byte[]> words) throws Exception {
+        return get(link.call(function, on, words.subList(0, words.size() - 1)));
+    }
+
+    ClaimReply claimWithoutKey(ClaimRequest request) throws Exception {
+        List<byte[]> words = LogWords.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS);
+        return Objects.requireNonNull(LogWords.reply(request, withoutKey(LogWords.CLAIM, keys.shared(), words)));
+    }
+
+    boolean appendWithoutKey(AppendRequest request) throws Exception {
+        BatchSpan before = batches();
+        List<byte[]> words =
+                LogWords.append(request, CLAIM_MILLIS, before, before.after(true, 1, 0), bytes("batch"), KEY_ID);
+        return LogWords.isStored(withoutKey(LogWords.APPEND, keys.append(1), words));
+    }
+
+    String keyId() {
+        return redis.ask("HGET", keys.head(), "key_id");
     }
 
     boolean append(AppendRequest request, BatchSpan before, long first, String batch) throws Exception {
@@ -69,7 +91,9 @@ final class LogInRedis implements AutoCloseable {
     Future<List<Object>> appending(AppendRequest request, BatchSpan before, long first, String batch) {
         BatchSpan after = before.after(!batch.isEmpty(), first, first - before.first());
         return link.call(
-                LogWords.APPEND, keys.append(1), LogWords.append(request, CLAIM_MILLIS, before, after, bytes(batch)));
+                LogWords.APPEND,
+                keys.append(1),
+                LogWords.append(request, CLAIM_MILLIS, before, after, bytes(batch), KEY_ID));
     }
 
     /** What the head says. */

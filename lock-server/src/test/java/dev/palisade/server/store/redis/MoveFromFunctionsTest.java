@@ -12,6 +12,7 @@ import dev.palisade.server.ownership.ClaimReply.Claimed;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
+import dev.palisade.server.store.log.SharedLogs;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.Random;
@@ -64,6 +65,7 @@ class MoveFromFunctionsTest {
                         RECOVERY_MILLIS,
                         2_000,
                         100),
+                SharedLogs.ANY_KEYS,
                 Linked.LOOP,
                 new Random(),
                 new EventLog(events::add, System::nanoTime, 1_000));

@@ -5,6 +5,7 @@ import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.SharedLogs;
+import dev.palisade.server.store.log.SigningKeys;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
@@ -27,8 +28,8 @@ public final class RedisLogs implements SharedLogs {
     }
 
     @Override
-    public FencedLog open(String address) throws StoreUnusable, InterruptedException {
-        return open(redis.uri(), address, Duration.ofSeconds(2), TestLibrary.log());
+    public FencedLog open(String address, SigningKeys keys) throws StoreUnusable, InterruptedException {
+        return open(redis.uri(), address, keys, Duration.ofSeconds(2), TestLibrary.log(), true);
     }
 
     FencedLog open(String uri, String address, Duration timeout, String code)
@@ -37,6 +38,11 @@ public final class RedisLogs implements SharedLogs {
     }
 
     FencedLog open(String uri, String address, Duration timeout, String code, boolean init)
+            throws StoreUnusable, InterruptedException {
+        return open(uri, address, ANY_KEYS, timeout, code, init);
+    }
+
+    private FencedLog open(String uri, String address, SigningKeys keys, Duration timeout, String code, boolean init)
             throws StoreUnusable, InterruptedException {
         FencedLog log = RedisLog.open(
                 new RedisLogConfig(
@@ -47,6 +53,7 @@ public final class RedisLogs implements SharedLogs {
                         RECOVERY_MILLIS,
                         CLAIM_MILLIS,
                         SETTLE_MILLIS),
+                keys,
                 Library.of("palisade_log", code),
                 Linked.LOOP,
                 random,

@@ -16,6 +16,7 @@ import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.LoggedStore;
 import dev.palisade.server.store.log.LoggedStoreConfig;
+import dev.palisade.server.store.log.SharedLogs;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
@@ -54,6 +55,7 @@ final class SharedLogStore implements AutoCloseable {
                                 GRACE_MILLIS,
                                 CLAIM_MILLIS,
                                 LogRules.SETTLE_MILLIS),
+                        SharedLogs.ANY_KEYS,
                         Linked.LOOP,
                         random,
                         new EventLog(events::add, System::nanoTime, 1_000)),
