@@ -161,6 +161,9 @@ final class RunningServer {
                 .build();
         Rejections.load();
         try {
+            if (config.store != null) {
+                shared.awaitFirstReply(config.storeTimeout);
+            }
             server.start();
             monitoring.open(engine, locks, connections, events, tls, files, authentication);
         } catch (IOException | CannotStart e) {

@@ -1,13 +1,18 @@
 package dev.palisade.server;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.contract.crypto.SequencerKeys.KeyInfo;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.OwnerKey;
 import dev.palisade.server.store.log.SigningKeys;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Keyset that all lock servers of one store must have in common. A server whose keyset lacks the key of the log's owner does not start; one
@@ -16,9 +21,11 @@ import java.util.Optional;
 final class SharedKeyset implements SigningKeys {
     private final KeysetFile keyset;
     private final EventLog events;
+    /** Completed by the reply to the first claim: why this server must not start. */
+    private final CompletableFuture<Optional<String>> firstReply = new CompletableFuture<>();
 
     private volatile Signing signing;
-    /** Key of the last warning; empty while the owner's key is known. Touched by the store's writer only. */
+    /** Key of the last refusal or warning; empty while the owner's key is known. Touched by the store's writer only. */
     private String warnedKeyId = "";
 
     private record Signing(SequencerKeys keys, String keyId) {
@@ -82,6 +89,10 @@ final class SharedKeyset implements SigningKeys {
     @Override
     public void replied(Optional<OwnerKey> active) {
         Optional<OwnerKey> foreign = active.filter(this::lacks);
+        if (firstReply.complete(foreign.map(this::refusal))) {
+            warnedKeyId = foreign.map(OwnerKey::keyId).orElse("");
+            return;
+        }
         if (active.isPresent() && foreign.isEmpty()) {
             warnedKeyId = "";
         }
@@ -98,6 +109,29 @@ final class SharedKeyset implements SigningKeys {
                     "the active lock server signs with a key that signing keyset " + keyset.path()
                             + " does not have: after a takeover guards may refuse what this server signs; copy the keyset of "
                             + owner.address() + " to this file");
+        }
+    }
+
+    /**
+     * Waits for the reply to the first claim: of two servers that start at one time on a new store, only that reply shows to the second one
+     * that it has another keyset.
+     *
+     * @param patience afterwards the start continues without a reply
+     */
+    void awaitFirstReply(Duration patience) throws CannotStart {
+        Optional<String> refusal;
+        try {
+            refusal = firstReply
+                    .completeOnTimeout(Optional.empty(), patience.toMillis(), TimeUnit.MILLISECONDS)
+                    .get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CannotStart("interrupted while the store was claimed");
+        }
+        if (refusal.isPresent()) {
+            throw new CannotStart(refusal.get());
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.palisade.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.EventLog;
@@ -10,6 +11,7 @@ import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.crypto.SequencerKeys;
 import dev.palisade.contract.crypto.SequencerKeys.KeyInfo;
 import dev.palisade.redis.RedisProcess;
+import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.OwnerKey;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +21,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -122,6 +126,27 @@ class SharedKeysetTest {
                 .hasMessageContaining("was active last");
     }
 
+    /** Each finds an empty log, and makes a keyset. */
+    @Test
+    void ofTwoServersThatStartAtOnceOnlyOneStarts() {
+        List<CompletableFuture<Throwable>> starts = Stream.of("a", "b")
+                .map(name -> CompletableFuture.supplyAsync(() -> catchThrowable(() -> {
+                    RunningServer server = RunningServer.start(config(name, true));
+                    synchronized (started) {
+                        started.add(server);
+                    }
+                })))
+                .toList();
+        List<Throwable> failures = new ArrayList<>();
+        starts.forEach(each -> failures.add(each.join()));
+        assertThat(failures)
+                .filteredOn(failure -> failure != null)
+                .singleElement()
+                .isInstanceOfSatisfying(
+                        CannotStart.class,
+                        refused -> assertThat(refused.getMessage()).contains(".example:7600 is active and signs with"));
+    }
+
     @Test
     void rotationInTheOrderOfTheGuideRefusesNoServer() throws Exception {
         start("a");
@@ -180,6 +205,7 @@ class SharedKeysetTest {
         String known = signing(own.keys());
         assertThat(keys.keyId()).isEqualTo(known);
         keys.replied(Optional.of(active(known)));
+        keys.awaitFirstReply(Duration.ZERO);
         keys.replied(Optional.of(active("")));
         assertThat(warnings).isEmpty();
         for (String keyId : List.of("7", "7", "8", "8")) {
@@ -194,5 +220,29 @@ class SharedKeysetTest {
         keys.replied(Optional.of(active(known)));
         keys.replied(Optional.of(active("8")));
         assertThat(warnings).hasSize(3);
+    }
+
+    @Test
+    void theReplyToTheFirstClaimDecidesAboutTheStart() throws Exception {
+        List<String> warnings = new ArrayList<>();
+        SharedKeyset keys = new SharedKeyset(
+                keyset("b"), new EventLog(warnings::add, warnings::add, () -> 0, EventLog.LINES_PER_SECOND));
+        keys.replied(Optional.of(active("7")));
+        keys.replied(Optional.of(active("7")));
+        assertThatThrownBy(() -> keys.awaitFirstReply(Duration.ofMinutes(1)))
+                .isInstanceOf(CannotStart.class)
+                .hasMessageContaining("is active and signs with key 7");
+        assertThat(warnings).as("a refusal is enough").isEmpty();
+        assertThatThrownBy(() -> keys.check(active("7"))).isInstanceOf(StoreUnusable.class);
+    }
+
+    @Test
+    void aStartContinuesWithoutAReplyAndThenWarns() throws Exception {
+        List<String> warnings = new ArrayList<>();
+        SharedKeyset keys = new SharedKeyset(
+                keyset("b"), new EventLog(line -> {}, warnings::add, () -> 0, EventLog.LINES_PER_SECOND));
+        keys.awaitFirstReply(Duration.ofMillis(1));
+        keys.replied(Optional.of(active("7")));
+        assertThat(warnings).hasSize(1);
     }
 }
