@@ -294,6 +294,11 @@ final class RunningServer {
                             + " --keyset. If it is lost, palisade keys add --keyset " + config.keyset
                             + " makes a new one: copy it to all guards, and every holder has to acquire again");
         }
+        if (config.store != null && !config.init && Files.notExists(config.keyset)) {
+            throw new CannotStart("signing keyset " + config.keyset
+                    + " does not exist; lock servers of one store have the same: copy that of another one, or of a guard,"
+                    + " or name it with --keyset. Only the first start on a store, with --init, makes one");
+        }
         try {
             return KeysetFile.openOrCreate(config.keyset);
         } catch (IOException e) {

@@ -32,7 +32,7 @@ import picocli.CommandLine.Spec;
             "Grants leases with rising fencing tokens.",
             "",
             "Locks are kept in the data directory and survive a kill -9, one process per directory; or in Redis, with one active server and standbys. "
-                    + "The signing keyset is shared with the guards; it is made, readable by its owner only, if it does not exist.",
+                    + "The signing keyset is shared with the guards; it is made, readable by its owner only, at the first start.",
             "",
         },
         footer = {
@@ -127,7 +127,8 @@ final class ServerCommand implements Callable<Integer> {
 
     @Option(
             names = "--init",
-            description = "This store is new to Palisade: what it does not know was never there, and needs no grace.")
+            description =
+                    "This store is new to Palisade: what it does not know was never there, and needs no grace; and a missing keyset is made.")
     boolean init;
 
     @Option(

@@ -126,6 +126,18 @@ class SharedKeysetTest {
                 .hasMessageContaining("was active last");
     }
 
+    @Test
+    void onlyTheFirstStartOnAStoreMakesAKeyset() throws Exception {
+        assertThatThrownBy(() -> RunningServer.start(config("b", false)))
+                .isInstanceOf(CannotStart.class)
+                .hasMessage("signing keyset " + file("b")
+                        + " does not exist; lock servers of one store have the same: copy that of another one, or of a"
+                        + " guard, or name it with --keyset. Only the first start on a store, with --init, makes one");
+        assertThat(file("b")).doesNotExist();
+        start("a");
+        assertThat(file("a")).exists();
+    }
+
     /** Each finds an empty log, and makes a keyset. */
     @Test
     void ofTwoServersThatStartAtOnceOnlyOneStarts() {
