@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.client.StoreDescription;
 import dev.palisade.scenario.Installation;
 import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -16,6 +18,8 @@ import org.junit.jupiter.api.Test;
 /** An active lock server and a standby, processes of their own, over a log in one store: the other serves when one ends. */
 abstract class ActiveAndStandby<P extends AutoCloseable> {
     static final long TTL_MILLIS = 30_000;
+    private static final Duration AFTER_KILL = Duration.ofSeconds(3);
+    private static final Duration AFTER_STOP = Duration.ofSeconds(1);
 
     final P product;
     private final Map<String, String> store;
@@ -30,8 +34,6 @@ abstract class ActiveAndStandby<P extends AutoCloseable> {
         store = Map.of(
                 "PALISADE_SERVER_STORE",
                 uri.apply(product),
-                "PALISADE_SERVER_STORE_TIMEOUT",
-                "10s", // On a slow machine a new product may take longer than the default to reply.
                 "PALISADE_SERVER_FAILOVER_GRACE",
                 "4s",
                 "PALISADE_SERVER_INIT",
@@ -55,21 +57,36 @@ abstract class ActiveAndStandby<P extends AutoCloseable> {
         return held.token();
     }
 
+    private String causeOfTakeover() throws InterruptedException {
+        return client.operations()
+                .store()
+                .log()
+                .flatMap(StoreDescription.SharedLog::takeover)
+                .map(StoreDescription.Takeover::why)
+                .orElse("");
+    }
+
     @Test
     void theStandbyServesWhenTheActiveServerIsKilledOrStopped() {
         Watched held = Scene.take(client, "orders/8", TTL_MILLIS);
         long first = token();
         assertThat(first).isGreaterThan(held.token());
 
+        long killed = System.nanoTime();
         scene.server().kill();
         long second = token();
+        assertThat(Scene.since(killed)).isLessThan(AFTER_KILL.plus(Scene.SLACK));
         assertThat(second).isGreaterThan(first);
 
         scene.restartServer(store);
+        long stopped = System.nanoTime();
         CompletableFuture<Integer> exit =
                 CompletableFuture.supplyAsync(() -> other.child().terminate());
         long third = token();
+        assertThat(Scene.since(stopped)).isLessThan(AFTER_STOP.plus(Scene.SLACK));
         assertThat(exit.join()).isZero();
+        // Not because its claim ran out: the next server did not wait for that.
+        Scene.eventually().until(() -> causeOfTakeover().equals("STOPPED"));
         assertThat(third).isGreaterThan(second);
 
         assertThat(held.loss()).isNotDone();

@@ -9,11 +9,10 @@ import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Over a log in Redis. */
-@Execution(ExecutionMode.CONCURRENT)
+@Isolated("A takeover has its time, which other tests would use up")
 class StandbyIT extends ActiveAndStandby<RedisProcess> {
     StandbyIT() throws IOException {
         super(RedisProcess.start(), RedisProcess::uri);
@@ -22,7 +21,7 @@ class StandbyIT extends ActiveAndStandby<RedisProcess> {
     @Test
     void aHolderKeepsItsLeaseAlthoughRedisForgotIt() throws InterruptedException {
         PalisadeClient onlooker = scene.client("onlooker of both", both);
-        Watched held = Scene.take(client, "orders/7", 10_000);
+        Watched held = Scene.take(client, "orders/7", 3_000);
         CompletableFuture<AcquireResult> b = Scene.queue(scene.client("b", both), "orders/7", TTL_MILLIS);
         Scene.eventually().until(() -> onlooker.describe("orders/7").waitersTotal() == 1);
         product.kill9();

@@ -7,11 +7,10 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Over a log in PostgreSQL. */
-@Execution(ExecutionMode.CONCURRENT)
+@Isolated("A takeover has its time, which other tests would use up")
 class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
     StandbyOnPostgresIT() throws IOException {
         super(
@@ -28,7 +27,7 @@ class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
 
     @Test
     void aHolderKeepsItsLeaseAlthoughEveryConnectionBreaks() throws Exception {
-        Watched held = Scene.take(client, "orders/7", 10_000);
+        Watched held = Scene.take(client, "orders/7", 3_000);
         ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'palisade %'");
         Watched next = Scene.take(client, "orders/8", TTL_MILLIS);
         assertThat(next.token()).isGreaterThan(held.token());
@@ -38,7 +37,7 @@ class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
 
     @Test
     void aHolderKeepsItsLeaseAlthoughTheTablesAreEmptied() throws Exception {
-        Watched held = Scene.take(client, "orders/7", 10_000);
+        Watched held = Scene.take(client, "orders/7", 3_000);
         ask("TRUNCATE palisade_log, palisade_log_batch");
         Scene.eventually()
                 .until(() -> client.operations().history("orders/7").stream()

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 /** Rounds of faults at the same gateways, and the judgement over all of them. */
 final class Walk implements AutoCloseable {
     /** On a busy machine something else is withheld now and then, or a call does not stand for long enough. */
-    private static final int TRIES = 20;
+    private static final int TRIES = 8;
 
     private final Lab lab;
     private final Site site;
