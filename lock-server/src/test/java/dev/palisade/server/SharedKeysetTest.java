@@ -29,8 +29,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Lock servers of one store, some of which have another keyset than the others. */
 class SharedKeysetTest {
-    private static final Duration RELOAD = Duration.ofMillis(1_100);
-
     @TempDir
     Path home;
 
@@ -169,7 +167,6 @@ class SharedKeysetTest {
         copyKeyset("a", "b");
         RunningServer b = start("b");
         stop(b);
-        Thread.sleep(RELOAD.toMillis());
         keys.replace(keys.keys().promote(fresh));
         awaitOwnerKey(Integer.toUnsignedString(fresh));
         b = start("b"); // With the copy from before.
