@@ -29,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +41,10 @@ final class RegisterInRedis implements OpenRegister {
     private static final Duration CONNECT_MAX = Duration.ofSeconds(5);
     private static final Duration RECONNECT_DELAY_MAX = Duration.ofMillis(500);
     private static final Duration CLOSING_MAX = Duration.ofSeconds(2);
+    private static final int DIALS_AGAIN = 3;
+
+    /** Lettuce's words. */
+    private static final String CLOSED_EARLY = "Connection closed prematurely";
 
     private final String name;
     private final Duration lease;
@@ -82,8 +87,9 @@ final class RegisterInRedis implements OpenRegister {
                 .sslOptions(ssl)
                 .build());
         try {
-            connection = client.connect(uri(address, user, password));
-            listening = client.connectPubSub(uri(address, user, password));
+            RedisURI uri = uri(address, user, password);
+            connection = dialed(() -> client.connect(uri));
+            listening = dialed(() -> client.connectPubSub(uri));
         } catch (RedisException e) {
             shutDown();
             throw new IOException(
@@ -91,6 +97,23 @@ final class RegisterInRedis implements OpenRegister {
                             + "); is it up, and are redis, user and password-file of register right?",
                     e);
         }
+    }
+
+    /** A connection that was closed during the greeting is dialed again: Lettuce may have lost the error that Redis gave as the reason. */
+    private static <T> T dialed(Supplier<T> connect) {
+        for (int again = DIALS_AGAIN; ; again--) {
+            try {
+                return connect.get();
+            } catch (RedisException e) {
+                if (again == 0 || !CLOSED_EARLY.equals(root(e).getMessage())) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private static Throwable root(Throwable failure) {
+        return failure.getCause() == null ? failure : root(failure.getCause());
     }
 
     private static RedisURI uri(RedisAddress address, String user, String password) {

@@ -1,5 +1,6 @@
 package dev.palisade.gateway;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
@@ -9,6 +10,9 @@ import dev.palisade.pki.TestCertificate;
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.redis.RedisSetup;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -190,6 +194,41 @@ class SeveralGatewaysOnRedisTest {
             assertThat(refusal(uri + ", password-file: right"))
                     .startsWith("cannot connect to the register at " + redis.uri() + " (connection refused")
                     .endsWith(advice);
+        }
+    }
+
+    /** Lettuce reports a close at times where Redis gave a reason. */
+    @Test
+    void reasonBehindAClosedGreetingIsAskedForAgain() throws Exception {
+        Files.writeString(directory.resolve("wrong"), "wrong\n");
+        for (int closed : new int[] {1, 100}) {
+            try (ServerSocket redis = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+                Thread greeter = new Thread(() -> greet(redis, closed), "greeter");
+                greeter.setDaemon(true);
+                greeter.start();
+                String address = "redis://127.0.0.1:" + redis.getLocalPort();
+                assertThat(refusal("redis: '" + address + "', password-file: wrong"))
+                        .startsWith("cannot connect to the register at " + address
+                                + (closed == 1 ? " (WRONGPASS " : " (Connection closed prematurely)"));
+            }
+        }
+    }
+
+    /** @param closed how many connections are closed before one is told that its password is wrong */
+    private static void greet(ServerSocket redis, int closed) {
+        byte[] buffer = new byte[4096];
+        for (int n = 0; ; n++) {
+            try (Socket client = redis.accept()) {
+                int read = client.getInputStream().read(buffer);
+                if (n >= closed && read > 0) {
+                    client.getOutputStream().write("-WRONGPASS of a pretender\r\n".getBytes(US_ASCII));
+                    read = client.getInputStream().read(buffer); // Until the client closes.
+                }
+            } catch (IOException e) {
+                if (redis.isClosed()) {
+                    return;
+                }
+            }
         }
     }
 
