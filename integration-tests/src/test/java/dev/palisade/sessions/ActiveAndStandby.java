@@ -86,7 +86,7 @@ abstract class ActiveAndStandby<P extends AutoCloseable> {
         assertThat(Scene.since(stopped)).isLessThan(AFTER_STOP.plus(Scene.SLACK));
         assertThat(exit.join()).isZero();
         // Not because its claim ran out: the next server did not wait for that.
-        Scene.eventually().until(() -> causeOfTakeover().equals("STOPPED"));
+        Scene.eventually().untilAsserted(() -> assertThat(causeOfTakeover()).isEqualTo("STOPPED"));
         assertThat(third).isGreaterThan(second);
 
         assertThat(held.loss()).isNotDone();

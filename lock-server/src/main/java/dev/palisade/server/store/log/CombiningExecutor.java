@@ -133,8 +133,18 @@ final class CombiningExecutor<T> {
         return processor.isFull(count.get());
     }
 
+    /** Whether nothing is decided any more. Looked at between turns: one of another thread may be about to wait for a reply. */
     private boolean isDone() {
-        return stopping && asked.isEmpty() && !processor.isWaiting() && !processor.isReplied();
+        if (!stopping) {
+            return false;
+        }
+        turn.lock();
+        try {
+            over = asked.isEmpty() && !processor.isWaiting() && !processor.isReplied();
+            return over;
+        } finally {
+            turn.unlock();
+        }
     }
 
     /** Takes back what nobody will decide any more; null when there is nothing. */

@@ -33,6 +33,7 @@ class CombiningExecutorTest {
     private final AtomicBoolean blocks = new AtomicBoolean();
     private final AtomicBoolean waiting = new AtomicBoolean();
     private final AtomicBoolean replied = new AtomicBoolean();
+    private volatile Runnable beforeItSends = () -> {};
     private final AtomicLong lookAgainMillis = new AtomicLong(Long.MAX_VALUE);
     private final CombiningExecutor.BatchProcessor<Integer> processor = new CombiningExecutor.BatchProcessor<>() {
         @Override
@@ -41,6 +42,7 @@ class CombiningExecutorTest {
             taken.add(new Turn(Thread.currentThread(), List.copyOf(asked)));
             replied.set(false);
             if (asked.contains(WAITS)) {
+                beforeItSends.run();
                 waiting.set(true);
             }
             busy.decrementAndGet();
@@ -72,6 +74,9 @@ class CombiningExecutorTest {
             throw failure;
         }
     };
+    /** The executor's own. */
+    private Thread own = Thread.currentThread();
+
     private CombiningExecutor<Integer> executor = new CombiningExecutor<>("unused", 1, 1, processor);
 
     private void start(boolean wherever, int askedMax) throws InterruptedException {
@@ -81,6 +86,7 @@ class CombiningExecutorTest {
         Turn first = taken.take();
         assertThat(first.asked()).as("its first look").isEmpty();
         Awaitility.await().until(() -> first.by().getState() == Thread.State.TIMED_WAITING);
+        own = first.by();
     }
 
     @AfterEach
@@ -336,6 +342,43 @@ class CombiningExecutorTest {
         List<Integer> decided = new ArrayList<>();
         taken.forEach(turn -> decided.addAll(turn.asked()));
         assertThat(decided).containsExactly(1);
+    }
+
+    /** Nothing is asked any more and nothing waits yet: its own thread must not take that for the end. */
+    @Test
+    void aStopWaitsForTheReplyToATurnThatHasBegun() throws Exception {
+        start(true, 10);
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch stops = new CountDownLatch(1);
+        beforeItSends = () -> {
+            begun.countDown();
+            await(stops);
+        };
+        Thread asking = new Thread(() -> executor.together(() -> executor.ask(WAITS)));
+        asking.start();
+        await(begun);
+        AtomicBoolean left = new AtomicBoolean();
+        Thread stopping = new Thread(() -> {
+            executor.stop();
+            left.set(waiting.get());
+        });
+        stopping.start();
+        Awaitility.await()
+                .until(() -> own.getState() == Thread.State.WAITING || own.getState() == Thread.State.TERMINATED);
+        stops.countDown();
+        asking.join();
+        Awaitility.await().until(() -> own.getState() == Thread.State.TIMED_WAITING || !stopping.isAlive());
+        reply();
+        stopping.join();
+        assertThat(left).as("left without its reply").isFalse();
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(1, TimeUnit.MINUTES)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** Replies come on a thread of their own, as of a connection. */
