@@ -62,6 +62,7 @@ final class EventLoop implements Entry {
                 .channelType(socket)
                 .directExecutor()
                 .disableRetry()
+                .intercept(new ReplacedTransport())
                 .keepAliveTime(PING_EVERY_MINUTES, TimeUnit.MINUTES);
         return customize.apply(builder).build();
     }
