@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * One fault of one gateway while several calls through it, each of a lock of its own, stand at different steps. Meanwhile
@@ -51,23 +52,24 @@ final class Round {
         cells.addAll(placement.place(steps));
         // Later than this the gateway may have given up what stands at the service.
         late = System.nanoTime() - firstNanos > Site.DELTA.toNanos();
-        cells.stream()
-                .filter(cell -> cell.placed == Placed.HIT && (late || !cell.stands() || placement.isElsewhere(cell)))
-                .forEach(cell -> cell.placed = Placed.MISSED);
+        repeat(cell -> late || !cell.stands() || placement.isElsewhere(cell));
         String guard = site.guard(victim);
         switch (fault) {
             case KILL -> kill(guard);
             case STOP -> stop(guard);
             case TAKEN_OVER -> takeOver(guard);
             case CUT -> cut();
-            case LATE -> {
-                takeLocks();
-                awaitNewer(guard);
-                go(firstNanos + Site.DELTA.toNanos());
-            }
+            case LATE -> late(guard);
         }
         finish();
         return cells;
+    }
+
+    /** The fault did not hit them as it was meant to. */
+    private void repeat(Predicate<Cell> which) {
+        cells.stream()
+                .filter(cell -> cell.placed == Placed.HIT && which.test(cell))
+                .forEach(cell -> cell.placed = Placed.MISSED);
     }
 
     private void kill(String guard) {
@@ -109,7 +111,7 @@ final class Round {
         if (site.hasMissedRenewals(guard)) {
             // A slow machine made it stand still before, so it was stopped for longer than the promise covers.
             late = true;
-            cells.forEach(cell -> cell.placed = Placed.MISSED);
+            repeat(cell -> true);
         }
         cells.forEach(cell -> lab.backend.go(cell.key, deadline(stopped)));
         takeLocks();
@@ -120,6 +122,17 @@ final class Round {
         cells.forEach(cell -> expect(cell, "MARK_UNAVAILABLE", "shut out", holders.refusal(victim, cell)));
         victim.process().kill();
         back = CompletableFuture.runAsync(() -> site.restart(victim), THREADS);
+    }
+
+    /** What is withheld for longer than the service takes writes is dropped there: then nothing was tried. */
+    private void late(String guard) {
+        takeLocks();
+        awaitNewer(guard);
+        long lost = firstNanos + Site.DELTA.toNanos();
+        if (System.nanoTime() - deadline(lost) > 0) {
+            repeat(cell -> true);
+        }
+        go(lost);
     }
 
     private void cut() {
