@@ -1,11 +1,11 @@
 package dev.palisade.bench;
 
+import dev.palisade.scenario.FreePort;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -81,7 +81,7 @@ final class Nginx implements AutoCloseable {
      * @throws ScenarioFailed when it does not start
      */
     static Nginx start(Path command, Path directory, String service) throws IOException, InterruptedException {
-        int port = freePort();
+        int port = FreePort.any();
         Path config = Files.createDirectories(directory).resolve("nginx.conf");
         Files.writeString(config, CONFIG.replace("SERVICE", service).replace("PORT", Integer.toString(port)));
         Path log = directory.resolve("log");
@@ -100,13 +100,6 @@ final class Nginx implements AutoCloseable {
             }
         }
         return nginx;
-    }
-
-    /** Nginx cannot choose one; another process may take it in between, and then it does not start. */
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private boolean takesConnections() {

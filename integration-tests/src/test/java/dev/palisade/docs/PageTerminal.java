@@ -3,12 +3,10 @@ package dev.palisade.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.FreePort;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.PlainHttpService;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -186,24 +184,16 @@ final class PageTerminal implements AutoCloseable {
     /** Address of the page's gateway. */
     String gateway() {
         if (gateway.isEmpty()) {
-            gateway = "127.0.0.1:" + freePort();
+            gateway = "127.0.0.1:" + FreePort.any();
         }
         return gateway;
     }
 
     private String withAdminPort(String text) {
         if (adminPort.isEmpty() && text.contains(ADMIN_PORT)) {
-            adminPort = Integer.toString(freePort());
+            adminPort = Integer.toString(FreePort.any());
         }
         return text.replace(ADMIN_PORT, adminPort);
-    }
-
-    private static int freePort() {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return free.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /** The keys that the page's servers sign and verify with. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.client.StoreDescription;
+import dev.palisade.scenario.FreePort;
 import dev.palisade.scenario.Installation;
 import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;
@@ -38,8 +39,8 @@ abstract class ActiveAndStandby<P extends AutoCloseable> {
                 "4s",
                 "PALISADE_SERVER_INIT",
                 "true");
-        scene = new Scene(store, "--port", Scene.freePort());
-        other = scene.anotherServer(store, "--port", Scene.freePort());
+        scene = new Scene(store, "--port", String.valueOf(FreePort.any()));
+        other = scene.anotherServer(store, "--port", String.valueOf(FreePort.any()));
         both = scene.address() + "," + other.address();
         client = scene.client("client", both);
     }

@@ -11,9 +11,6 @@ import dev.palisade.contract.LostReason;
 import dev.palisade.faults.Link;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.Installation;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -60,13 +57,6 @@ final class Scene implements AutoCloseable {
         return store == null
                 ? fresh
                 : fresh.onStore(store, "scene-" + fresh.home().getFileName());
-    }
-
-    /** Standbys name the active server by its port, so it is known before. */
-    static String freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return String.valueOf(socket.getLocalPort());
-        }
     }
 
     String address() {
