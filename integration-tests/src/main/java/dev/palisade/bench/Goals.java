@@ -1,5 +1,6 @@
 package dev.palisade.bench;
 
+import dev.palisade.bench.TakeoverPart.End;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,6 +53,7 @@ final class Goals {
         goals.gateway();
         goals.metrics();
         goals.cost();
+        goals.takeover();
         return goals.judged;
     }
 
@@ -119,6 +121,26 @@ final class Goals {
         for (Store store : Store.values()) {
             atMost("seconds until served", StartPart.TITLE, store, StartPart.SECONDS, 1.5);
         }
+    }
+
+    private void takeover() {
+        for (Store store : Store.values()) {
+            if (store.isShared()) {
+                waits("seconds without a grant, one session", End.KILLED, false, store, TakeoverPart.LONGEST, 3);
+                waits("seconds without a grant, one session", End.STOPPED, false, store, TakeoverPart.LONGEST, 0.5);
+                waits("seconds without a grant, many sessions, p99", End.KILLED, true, store, TakeoverPart.P99, 5);
+                waits("seconds without a grant, many sessions, p99", End.STOPPED, true, store, TakeoverPart.P99, 0);
+            }
+        }
+    }
+
+    private void waits(String what, End end, boolean many, Store store, String figure, double most) {
+        atMost(
+                what + ", server " + (end == End.KILLED ? "killed" : "stopped"),
+                TakeoverPart.title(end, many),
+                store,
+                figure,
+                most);
     }
 
     private void guard() {

@@ -9,6 +9,7 @@ import dev.palisade.scenario.ScenarioFailed;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -17,6 +18,10 @@ import java.util.concurrent.atomic.AtomicReference;
 /** Leases that one session holds, each of a lock of its own. */
 final class HeldLeases implements AutoCloseable {
     private static final int IN_FLIGHT = 256;
+
+    /** Of each, by default. */
+    static final Duration TTL = Duration.ofSeconds(10);
+
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final AcquireOptions WAITING = AcquireOptions.waiting(PATIENCE);
 
@@ -29,8 +34,13 @@ final class HeldLeases implements AutoCloseable {
 
     /** A new session that holds {@code prefix/0} and so on, up to {@code count} of them. */
     static HeldLeases take(String address, String prefix, int count) throws InterruptedException {
+        return take(new String[] {address}, prefix, count);
+    }
+
+    /** The same at several lock servers of one log. */
+    static HeldLeases take(String[] addresses, String prefix, int count) throws InterruptedException {
         HeldLeases held = new HeldLeases(PalisadeClient.builder()
-                .servers(address)
+                .servers(addresses)
                 .owner(prefix)
                 .callTimeout(PATIENCE)
                 .callbackExecutor(Runnable::run)
@@ -75,6 +85,16 @@ final class HeldLeases implements AutoCloseable {
 
     int count() {
         return leases.size();
+    }
+
+    /** Takes {@code name} as well, releases it, and returns when that is confirmed. Fails if it is not granted within a minute. */
+    CompletionStage<?> takeOneMore(String name) {
+        return client.acquireAsync(name, WAITING).thenCompose(result -> {
+            if (result instanceof AcquireResult.Granted granted) {
+                return granted.lease().releaseAsync();
+            }
+            throw new ScenarioFailed(name + " was not granted: " + result);
+        });
     }
 
     /** Fails unless all of them hold now. */

@@ -33,11 +33,13 @@ enum Part {
     /** Memory of many names. */
     NAMES,
     /** How soon a lock server serves. */
-    START;
+    START,
+    /** How long callers wait when another lock server takes over. */
+    TAKEOVER;
 
     /** Whether something is done over and over; of the others the figures say all. */
     boolean hasRates() {
-        return this != HAND_OFF && this != IDLE && this != NAMES && this != START;
+        return this != HAND_OFF && this != IDLE && this != NAMES && this != START && this != TAKEOVER;
     }
 
     @Override

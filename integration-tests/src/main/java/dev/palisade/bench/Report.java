@@ -57,6 +57,12 @@ final class Report {
         write(List.of());
     }
 
+    void addAll(List<Comparison> several) throws IOException {
+        for (Comparison each : several) {
+            add(each);
+        }
+    }
+
     /** Holds what was measured against what was meant. */
     void end() throws IOException {
         List<Goals.Judged> goals = Goals.judge(comparisons);

@@ -26,15 +26,25 @@ final class ServerProcess implements AutoCloseable {
 
     private final Installation home;
     private final boolean first;
-    private final Child child;
-    private final String address;
+    private final List<String> what;
+    private final Map<String, String> environment;
+    private final List<String> options;
+    private Child child;
+    private String address = "";
 
     /** @param first whether the home is this one's, and goes with it */
-    private ServerProcess(Installation home, boolean first, Child child, String address) {
+    private ServerProcess(
+            Installation home,
+            boolean first,
+            List<String> what,
+            Map<String, String> environment,
+            List<String> options) {
         this.home = home;
         this.first = first;
-        this.child = child;
-        this.address = address;
+        this.what = what;
+        this.environment = environment;
+        this.options = options;
+        this.child = begin();
     }
 
     /** A lock server with its own data directory; returns when it listens. */
@@ -58,6 +68,11 @@ final class ServerProcess implements AutoCloseable {
                         "PALISADE_SERVER_ADVERTISE",
                         "lock-server:7600"),
                 anyPort(options));
+    }
+
+    /** A lock server with the same store and keyset; returns when it listens. Close it first. */
+    ServerProcess another(String... more) {
+        return start(home, false, what, environment, List.of(more));
     }
 
     /** An object storage that accepts the sequencers of this lock server; returns when it listens. Close it first. */
@@ -88,6 +103,9 @@ final class ServerProcess implements AutoCloseable {
     }
 
     private static List<String> anyPort(List<String> options) {
+        if (options.contains("--port")) {
+            return options;
+        }
         List<String> all = new ArrayList<>(List.of("--port", "0"));
         all.addAll(options);
         return all;
@@ -99,21 +117,33 @@ final class ServerProcess implements AutoCloseable {
             List<String> what,
             Map<String, String> environment,
             List<String> options) {
+        ServerProcess server = new ServerProcess(home, first, what, environment, options);
+        try {
+            server.awaitAddress();
+            return server;
+        } catch (ScenarioFailed e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    private Child begin() {
         Map<String, String> variables = new LinkedHashMap<>(environment);
         variables.put("PALISADE_HOME", home.home().toString());
         List<String> command = command(what);
         command.addAll(options);
-        Child child = Child.start(what.get(0), command, variables);
-        try {
-            String line = child.await(any -> any.contains(LISTENING), PATIENCE);
-            return new ServerProcess(home, first, child, line.substring(line.indexOf(LISTENING) + LISTENING.length()));
-        } catch (ScenarioFailed e) {
-            child.kill();
-            if (first) {
-                home.close();
-            }
-            throw e;
-        }
+        return Child.start(what.get(0), command, variables);
+    }
+
+    private void awaitAddress() {
+        String line = child.await(any -> any.contains(LISTENING), PATIENCE);
+        address = line.substring(line.indexOf(LISTENING) + LISTENING.length());
+    }
+
+    /** Starts one that has ended, with the options of before; returns when it listens. */
+    void restart() {
+        child = begin();
+        awaitAddress();
     }
 
     private static List<String> command(List<String> what) {
@@ -140,6 +170,20 @@ final class ServerProcess implements AutoCloseable {
 
     long pid() {
         return child.pid();
+    }
+
+    boolean isAlive() {
+        return child.isAlive();
+    }
+
+    /** SIGKILL; its files stay. */
+    void kill() {
+        child.kill();
+    }
+
+    /** SIGTERM, and waits for the end; its files stay. */
+    void terminate() {
+        child.terminate();
     }
 
     /** Kills it; a lock server's data, and that of the object storages beside it, is removed. */

@@ -20,4 +20,9 @@ enum Store {
     String contestant() {
         return contestant;
     }
+
+    /** Whether several lock servers can use it. */
+    boolean isShared() {
+        return this == REDIS || this == POSTGRESQL;
+    }
 }

@@ -86,6 +86,7 @@ class BenchIT {
                     expected.add(GatewayPart.NGINX);
                 }
             }
+            case "takeover" -> expected = Set.of("Palisade on Redis", "Palisade on PostgreSQL");
             case "names" -> expected = Set.of("Palisade, synced", "Palisade on Redis", "Palisade on PostgreSQL");
             default -> assertThat(expected).as(title).hasSizeGreaterThan(1);
         }
