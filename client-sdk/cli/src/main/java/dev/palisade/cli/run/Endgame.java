@@ -33,6 +33,7 @@ final class Endgame {
      */
     static Search find(OptionalLong session, String entry, Duration patience) {
         long until = System.nanoTime() + patience.toNanos();
+        boolean nothingBefore = false;
         while (Group.canSearch() && System.nanoTime() - until < 0) {
             // In this order: whatever leaves the session has the entry by then.
             boolean onItsWay = session.isPresent() && Group.inSession(session.getAsLong());
@@ -40,9 +41,12 @@ final class Endgame {
             // A process that was made with a smaller id during the first look was not seen in the session.
             boolean stillThere = session.isPresent()
                     && found.filter(group -> group.isLedBy(session.getAsLong())).isPresent();
-            if (!onItsWay && !stillThere && (found.isPresent() || session.isPresent())) {
+            // Twice: a process shows no environment while it becomes another program.
+            boolean nothing = !onItsWay && found.isEmpty() && session.isPresent();
+            if ((found.isPresent() && !onItsWay && !stillThere) || (nothing && nothingBefore)) {
                 return new Search(found, true);
             }
+            nothingBefore = nothing;
             LockSupport.parkNanos(LOOK_NANOS);
         }
         return new Search(Optional.empty(), false);

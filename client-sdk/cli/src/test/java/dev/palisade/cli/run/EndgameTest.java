@@ -20,6 +20,7 @@ class EndgameTest {
     @Test
     void aCommandThatIsStillBeingMadeIsWaitedFor() throws Exception {
         Process watchdog = session("read go; MARK=" + mark + " exec setsid sleep 600");
+        await().until(() -> Group.inSession(watchdog.pid()));
         AtomicReference<Endgame.Search> found = new AtomicReference<>();
         Thread searching = new Thread(() -> found.set(find(watchdog)));
         searching.start();
