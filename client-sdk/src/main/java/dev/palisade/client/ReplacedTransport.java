@@ -11,8 +11,8 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 
 /**
- * Fails calls that begin right while {@link Connection} makes their channel idle, as calls that broke. gRPC throws an
- * {@link IllegalStateException} then, with words of its own ("Resolution is pending").
+ * Fails a call with UNAVAILABLE that starts while {@link Connection} makes its channel idle. gRPC itself throws an
+ * {@link IllegalStateException} then ("Resolution is pending").
  */
 final class ReplacedTransport implements ClientInterceptor {
     @Override

@@ -6,53 +6,48 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import io.grpc.CallOptions;
-import io.grpc.Channel;
-import io.grpc.ClientCall;
-import io.grpc.ClientInterceptors;
+import io.grpc.ClientStreamTracer;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class ReplacedTransportTest {
-    /** As gRPC's does while it is made idle. */
-    private static final Channel IDLE = new Channel() {
-        @Override
-        public <Q, R> ClientCall<Q, R> newCall(MethodDescriptor<Q, R> method, CallOptions options) {
-            return new ClientCall<>() {
+    /** Throws inside gRPC where a call starts, as a channel does that is made idle just then. */
+    private static final CallOptions THROWING =
+            CallOptions.DEFAULT.withStreamTracerFactory(new ClientStreamTracer.Factory() {
                 @Override
-                public void start(Listener<R> listener, Metadata headers) {
+                public ClientStreamTracer newClientStreamTracer(ClientStreamTracer.StreamInfo info, Metadata headers) {
                     throw new IllegalStateException("Resolution is pending");
                 }
+            });
 
-                @Override
-                public void request(int messages) {}
+    private final EventLoop loop = new EventLoop();
+    private final ManagedChannel channel =
+            loop.channel("127.0.0.1:1", InsecureChannelCredentials.create(), builder -> builder);
 
-                @Override
-                public void cancel(String message, Throwable cause) {}
-
-                @Override
-                public void halfClose() {}
-
-                @Override
-                public void sendMessage(Q message) {}
-            };
-        }
-
-        @Override
-        public String authority() {
-            return "idle";
-        }
-    };
+    @AfterEach
+    void close() {
+        channel.shutdownNow();
+        loop.stop();
+    }
 
     @Test
     void aCallWhoseChannelIsMadeIdleFailsAsOneThatBroke() {
-        Channel channel = ClientInterceptors.intercept(IDLE, new ReplacedTransport());
-        assertThatThrownBy(() -> LocksGrpc.newBlockingStub(channel).describe(DescribeRequest.getDefaultInstance()))
+        call(CallOptions.DEFAULT, "io exception"); // Later calls start at once.
+        call(THROWING, "the connection is being replaced");
+    }
+
+    private void call(CallOptions options, String message) {
+        assertThatThrownBy(() -> ClientCalls.blockingUnaryCall(
+                        channel, LocksGrpc.getDescribeMethod(), options, DescribeRequest.getDefaultInstance()))
                 .isInstanceOfSatisfying(
                         StatusRuntimeException.class,
                         failure -> assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE))
-                .hasMessageContaining("the connection is being replaced");
+                .hasMessageContaining(message);
     }
 }
