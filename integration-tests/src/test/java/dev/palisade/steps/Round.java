@@ -52,7 +52,7 @@ final class Round {
         cells.addAll(placement.place(steps));
         // Later than this the gateway may have given up what stands at the service.
         late = System.nanoTime() - firstNanos > Site.DELTA.toNanos();
-        repeat(cell -> late || !cell.stands() || placement.isElsewhere(cell));
+        countAsMissed(cell -> late || !cell.stands() || placement.isElsewhere(cell));
         String guard = site.guard(victim);
         switch (fault) {
             case KILL -> kill(guard);
@@ -65,8 +65,8 @@ final class Round {
         return cells;
     }
 
-    /** The fault did not hit them as it was meant to. */
-    private void repeat(Predicate<Cell> which) {
+    /** The fault did not hit them as it was meant to: they are placed again. */
+    private void countAsMissed(Predicate<Cell> which) {
         cells.stream()
                 .filter(cell -> cell.placed == Placed.HIT && which.test(cell))
                 .forEach(cell -> cell.placed = Placed.MISSED);
@@ -111,7 +111,7 @@ final class Round {
         if (site.hasMissedRenewals(guard)) {
             // A slow machine made it stand still before, so it was stopped for longer than the promise covers.
             late = true;
-            repeat(cell -> true);
+            countAsMissed(cell -> true);
         }
         cells.forEach(cell -> lab.backend.go(cell.key, deadline(stopped)));
         takeLocks();
@@ -130,7 +130,7 @@ final class Round {
         awaitNewer(guard);
         long lost = firstNanos + Site.DELTA.toNanos();
         if (System.nanoTime() - deadline(lost) > 0) {
-            repeat(cell -> true);
+            countAsMissed(cell -> true);
         }
         go(lost);
     }

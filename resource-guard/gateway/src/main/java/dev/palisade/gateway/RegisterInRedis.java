@@ -41,7 +41,7 @@ final class RegisterInRedis implements OpenRegister {
     private static final Duration CONNECT_MAX = Duration.ofSeconds(5);
     private static final Duration RECONNECT_DELAY_MAX = Duration.ofMillis(500);
     private static final Duration CLOSING_MAX = Duration.ofSeconds(2);
-    private static final int DIALS_AGAIN = 3;
+    private static final int RETRIES = 3;
 
     /** Lettuce's words. */
     private static final String CLOSED_EARLY = "Connection closed prematurely";
@@ -88,8 +88,8 @@ final class RegisterInRedis implements OpenRegister {
                 .build());
         try {
             RedisURI uri = uri(address, user, password);
-            connection = dialed(() -> client.connect(uri));
-            listening = dialed(() -> client.connectPubSub(uri));
+            connection = connected(() -> client.connect(uri));
+            listening = connected(() -> client.connectPubSub(uri));
         } catch (RedisException e) {
             shutDown();
             throw new IOException(
@@ -99,13 +99,13 @@ final class RegisterInRedis implements OpenRegister {
         }
     }
 
-    /** A connection that was closed during the greeting is dialed again: Lettuce may have lost the error that Redis gave as the reason. */
-    private static <T> T dialed(Supplier<T> connect) {
-        for (int again = DIALS_AGAIN; ; again--) {
+    /** Connects again when the greeting was cut short: Lettuce may have lost the error that Redis sent. */
+    private static <T> T connected(Supplier<T> connect) {
+        for (int retries = RETRIES; ; retries--) {
             try {
                 return connect.get();
             } catch (RedisException e) {
-                if (again == 0 || !CLOSED_EARLY.equals(root(e).getMessage())) {
+                if (retries == 0 || !CLOSED_EARLY.equals(root(e).getMessage())) {
                     throw e;
                 }
             }

@@ -197,7 +197,7 @@ class SeveralGatewaysOnRedisTest {
         }
     }
 
-    /** Lettuce reports a close at times where Redis gave a reason. */
+    /** Lettuce sometimes reports that the connection was closed, and loses the error that Redis sent. */
     @Test
     void reasonBehindAClosedGreetingIsAskedForAgain() throws Exception {
         Files.writeString(directory.resolve("wrong"), "wrong\n");
@@ -214,7 +214,7 @@ class SeveralGatewaysOnRedisTest {
         }
     }
 
-    /** @param closed how many connections are closed before one is told that its password is wrong */
+    /** @param closed number of connections that are closed before the first WRONGPASS */
     private static void greet(ServerSocket redis, int closed) {
         byte[] buffer = new byte[4096];
         for (int n = 0; ; n++) {

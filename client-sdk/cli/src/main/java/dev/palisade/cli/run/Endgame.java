@@ -41,12 +41,12 @@ final class Endgame {
             // A process that was made with a smaller id during the first look was not seen in the session.
             boolean stillThere = session.isPresent()
                     && found.filter(group -> group.isLedBy(session.getAsLong())).isPresent();
-            // Twice: a process shows no environment while it becomes another program.
-            boolean nothing = !onItsWay && found.isEmpty() && session.isPresent();
-            if ((found.isPresent() && !onItsWay && !stillThere) || (nothing && nothingBefore)) {
+            boolean ended = !onItsWay && !stillThere && (found.isPresent() || session.isPresent());
+            // Nothing has to be found twice: a process shows no environment while it becomes another program.
+            if (ended && (found.isPresent() || nothingBefore)) {
                 return new Search(found, true);
             }
-            nothingBefore = nothing;
+            nothingBefore = ended;
             LockSupport.parkNanos(LOOK_NANOS);
         }
         return new Search(Optional.empty(), false);
