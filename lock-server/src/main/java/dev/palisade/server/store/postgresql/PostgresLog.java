@@ -15,6 +15,7 @@ import dev.palisade.server.store.log.BatchSpan;
 import dev.palisade.server.store.log.BatchStorage;
 import dev.palisade.server.store.log.BatchedLog;
 import dev.palisade.server.store.log.FencedLog;
+import dev.palisade.server.store.log.LastStatus;
 import dev.palisade.server.store.log.LogFailure;
 import dev.palisade.server.store.log.OwnerKey;
 import dev.palisade.server.store.log.SigningKeys;
@@ -26,12 +27,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLWarning;
@@ -65,10 +66,8 @@ public final class PostgresLog implements BatchStorage {
     private String latestTimeline = "";
     /** Whether the next claim connects anew. Touched on the thread only. */
     private boolean replaced;
-    /** As it was when it was asked last; empty if there was no reply. */
-    private volatile Optional<StoreStatus.SharedLog> status = Optional.empty();
 
-    private final AtomicBoolean asksStatus = new AtomicBoolean();
+    private final LastStatus status = new LastStatus();
 
     private PostgresLog(PostgresLogConfig config, LogSql sql, EventLog events) {
         this.config = config;
@@ -419,17 +418,7 @@ public final class PostgresLog implements BatchStorage {
     /** The last reply; each call asks PostgreSQL again. */
     @Override
     public Optional<StoreStatus.SharedLog> status() {
-        if (asksStatus.compareAndSet(false, true)) {
-            try {
-                thread.execute(() -> {
-                    status = askStatus();
-                    asksStatus.set(false);
-                });
-            } catch (RejectedExecutionException e) {
-                status = Optional.empty();
-            }
-        }
-        return status;
+        return status.look(() -> CompletableFuture.supplyAsync(this::askStatus, thread));
     }
 
     private Optional<StoreStatus.SharedLog> askStatus() {

@@ -8,6 +8,7 @@ import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.BatchStorage;
 import dev.palisade.server.store.log.BatchedLog;
 import dev.palisade.server.store.log.FencedLog;
+import dev.palisade.server.store.log.LastStatus;
 import dev.palisade.server.store.log.LogFailure;
 import dev.palisade.server.store.log.OwnerKey;
 import dev.palisade.server.store.log.SigningKeys;
@@ -17,7 +18,6 @@ import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -33,10 +33,7 @@ public final class RedisLog implements BatchStorage {
     private final RedisLink link;
     private final EventLog events;
     private final RedisLogKeys keys;
-    /** As it was when it was asked last; empty if there was no reply. */
-    private volatile Optional<StoreStatus.SharedLog> status = Optional.empty();
-
-    private final AtomicBoolean asksStatus = new AtomicBoolean();
+    private final LastStatus status = new LastStatus();
     /** Of the last claim that was granted. */
     private @Nullable Reply granted;
     /** Connected when it was. */
@@ -147,13 +144,8 @@ public final class RedisLog implements BatchStorage {
     /** The last reply; each call asks Redis again. */
     @Override
     public Optional<StoreStatus.SharedLog> status() {
-        if (asksStatus.compareAndSet(false, true)) {
-            var unused = link.call(LogWords.STATUS, keys.shared(), List.of()).whenComplete((answer, failure) -> {
-                status = failure == null ? LogWords.status(answer, config.claimMillis()) : Optional.empty();
-                asksStatus.set(false);
-            });
-        }
-        return status;
+        return status.look(() -> link.call(LogWords.STATUS, keys.shared(), List.of())
+                .thenApply(answer -> LogWords.status(answer, config.claimMillis())));
     }
 
     private StoreUnusable unusable(String what) {
