@@ -93,6 +93,7 @@ final class Sessions {
                                     + "; count session_gen up on every reconnect")
                     .asException();
         }
+        // Without counts: its client brings back its leases and places only now.
         tell(attached.gen() == 1 ? "session_opened" : "session_resumed", attached, "generation", attached.gen());
         for (Session session : older) {
             session.endsBy(EndCause.NOT_RESUMED);
@@ -132,9 +133,14 @@ final class Sessions {
             return session.size() == 0 ? forgotten(session) : session;
         });
         if (broke[0] && !freesNothing) {
+            SessionPage.Listed now = session.listed();
             tell(
                     session.size() == 0 ? "session_closed" : "session_broken",
                     session,
+                    "leases",
+                    now.leases(),
+                    "waiting",
+                    now.waiting(),
                     "grace_ms",
                     config.graceMillis(),
                     "cause",
@@ -265,10 +271,12 @@ final class Sessions {
                                 .thenAccept(answer -> count(answer, ended))))
                 .thenAccept(all -> {
                     if (left.get() + ended.get() > 0) {
-                        tellOf(
+                        tell(
                                 "session_abandoned",
                                 session,
+                                "leases",
                                 ended.get(),
+                                "waiting",
                                 left.get(),
                                 "keeps_leases",
                                 session.keepsLeasesOnDisconnect(),
@@ -312,17 +320,11 @@ final class Sessions {
     }
 
     private void tell(String event, Session session, Object... more) {
-        SessionPage.Listed now = session.listed();
-        tellOf(event, session, now.leases(), now.waiting(), more);
-    }
-
-    private void tellOf(String event, Session session, int leases, int waiting, Object... more) {
         List<Object> pairs = new ArrayList<>(List.of(
                 "session", session.id().shortened(), "owner", session.listed().owner()));
         if (!session.principal().isEmpty()) {
             Collections.addAll(pairs, "principal", session.principal());
         }
-        Collections.addAll(pairs, "leases", leases, "waiting", waiting);
         Collections.addAll(pairs, more);
         events.tell(event, pairs.toArray());
     }
