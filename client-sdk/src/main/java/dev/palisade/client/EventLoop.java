@@ -12,41 +12,51 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
 import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
-import io.grpc.netty.shaded.io.netty.util.concurrent.EventExecutor;
 import io.grpc.netty.shaded.io.netty.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread of a client's connections, which its {@link Loop} runs on as well: what many threads ask while it is busy it finds
- * together, and sends in one frame with one write. Safe for use by many threads.
+ * The one thread of a client: its connections are served on it, its {@link Loop} runs on it, with all deadlines and keep-alives. What
+ * many threads ask while it is busy it finds together, and sends in one frame with one write. Safe for use by many threads.
  */
-final class EventLoop implements Entry {
+final class EventLoop implements Entry, Alarm {
     private static final long FAREWELL_MILLIS = 500;
     /** While nothing else is sent. A NAT that forgets idle connections does so after some minutes, and says nothing. */
     private static final long PING_EVERY_MINUTES = 1;
 
-    private final EventLoopGroup group;
-    private final EventExecutor thread;
+    private final io.grpc.netty.shaded.io.netty.channel.EventLoop thread;
+    private final boolean isShared;
     private final Class<? extends Channel> socket;
+    /** Of the loop, which one thread at a time is in. */
+    private @Nullable Future<?> armed;
 
     EventLoop() {
-        boolean epoll = Epoll.isAvailable();
-        DefaultThreadFactory threads = new DefaultThreadFactory("palisade-client", true);
-        group = group(epoll, threads);
-        thread = group.next();
-        socket = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
+        this(threads(1), false);
+    }
+
+    private EventLoop(EventLoopGroup threads, boolean isShared) {
+        this.thread = threads.next();
+        this.isShared = isShared;
+        this.socket = Epoll.isAvailable() ? EpollSocketChannel.class : NioSocketChannel.class;
+    }
+
+    /** One of {@code threads}, which others may have as well: it is not stopped with this. */
+    static EventLoop of(EventLoopGroup threads) {
+        return new EventLoop(threads, true);
     }
 
     // Netty 4.2 deprecates these groups for a class that Netty 4.1, inside older grpc-netty-shaded, does not have. Both
     // extend that class in 4.2, so a newer javac names it in the verified type of "epoll ? a : b".
     @SuppressWarnings("deprecation")
-    private static EventLoopGroup group(boolean epoll, DefaultThreadFactory threads) {
-        if (epoll) {
-            return new EpollEventLoopGroup(1, threads);
+    static EventLoopGroup threads(int count) {
+        DefaultThreadFactory threads = new DefaultThreadFactory("palisade-client", true);
+        if (Epoll.isAvailable()) {
+            return new EpollEventLoopGroup(count, threads);
         }
-        return new NioEventLoopGroup(1, threads);
+        return new NioEventLoopGroup(count, threads);
     }
 
     /**
@@ -58,7 +68,7 @@ final class EventLoop implements Entry {
             String target, ChannelCredentials credentials, UnaryOperator<ManagedChannelBuilder<?>> customize) {
         // The loop does no blocking work, so the thread of the connection may run it; and it does its own retries.
         NettyChannelBuilder builder = NettyChannelBuilder.forTarget(target, credentials)
-                .eventLoopGroup(group)
+                .eventLoopGroup(thread)
                 .channelType(socket)
                 .directExecutor()
                 .disableRetry()
@@ -85,9 +95,25 @@ final class EventLoop implements Entry {
         }
     }
 
+    @Override
+    public void wakeIn(long delayNanos, Runnable wake) {
+        try {
+            if (armed != null) {
+                boolean unused = armed.cancel(false);
+            }
+            armed = thread.schedule(wake, delayNanos, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            armed = null; // Stopped.
+        }
+    }
+
     /** Blocks until the thread has ended. Later tasks run on the thread that submits them. */
-    void stop() {
-        Future<?> end = group.shutdownGracefully(0, FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
+    @Override
+    public void stop() {
+        if (isShared) {
+            return;
+        }
+        Future<?> end = thread.parent().shutdownGracefully(0, FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
         if (!thread.inEventLoop()) {
             // A JVM that exits waits 0.3 s for a thread that is still in epoll.
             boolean unused = end.awaitUninterruptibly(FAREWELL_MILLIS);

@@ -27,6 +27,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -48,14 +49,15 @@ public final class PalisadeClient implements AutoCloseable {
     private PalisadeClient(Builder builder) {
         Settings settings = builder.settings();
         Function<String, ManagedChannel> forTests = builder.channelFactory;
-        this.eventLoop = forTests == null ? Optional.of(new EventLoop()) : Optional.empty();
+        this.eventLoop =
+                forTests == null || builder.alarm == null ? Optional.of(builder.eventLoop.get()) : Optional.empty();
         this.channels = opened(builder, forTests, eventLoop);
-        this.alarm = builder.alarm == null ? new DaemonAlarm() : builder.alarm;
+        this.alarm = builder.alarm == null ? eventLoop.orElseThrow() : builder.alarm;
         this.callbacks = new Callbacks(builder.callbackExecutor);
         this.session = new Session(
                 builder.clocks,
                 alarm,
-                eventLoop.map(loop -> (Entry) loop).orElseGet(() -> Entry.of(builder.entry)),
+                forTests == null ? eventLoop.orElseThrow() : Entry.of(builder.entry),
                 new Waiting(builder.meanwhile, builder.clocks),
                 settings,
                 callbacks,
@@ -346,6 +348,7 @@ public final class PalisadeClient implements AutoCloseable {
         @Nullable
         private Alarm alarm;
 
+        private Supplier<EventLoop> eventLoop = EventLoop::new;
         private Executor entry = Runnable::run;
         private Waiting.Meanwhile meanwhile = Waiting.IDLE;
         private DoubleSupplier jitter = () -> ThreadLocalRandom.current().nextDouble();
@@ -457,6 +460,12 @@ public final class PalisadeClient implements AutoCloseable {
         /** For tests. */
         Builder channelFactory(Function<String, ManagedChannel> factory) {
             channelFactory = factory;
+            return this;
+        }
+
+        /** For tests and benchmarks. */
+        Builder eventLoop(Supplier<EventLoop> newEventLoop) {
+            eventLoop = newEventLoop;
             return this;
         }
 
