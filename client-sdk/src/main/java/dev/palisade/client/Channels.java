@@ -7,19 +7,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** The servers a client may talk to, tried in turn, and one channel to each. */
 final class Channels {
     private static final int PORT_MAX = 65_535;
     private static final long FAREWELL_MILLIS = 200;
 
+    private final List<Target> targets;
     private final List<ManagedChannel> channels;
-    private final List<String> servers;
     private int next;
 
-    private Channels(List<ManagedChannel> channels, List<String> servers) {
-        this.channels = List.copyOf(channels);
-        this.servers = List.copyOf(servers);
+    private Channels(List<Target> targets) {
+        this.targets = List.copyOf(targets);
+        this.channels = targets.stream().map(Target::channel).toList();
     }
 
     /** @throws IllegalArgumentException when it is not {@code host:port} */
@@ -41,27 +42,49 @@ final class Channels {
 
     /** @param servers one or more, each what {@code factory} makes a channel to */
     static Channels open(List<String> servers, Function<String, ManagedChannel> factory) {
-        List<ManagedChannel> opened = new ArrayList<>();
+        List<Target> opened = new ArrayList<>();
         try {
-            servers.forEach(server -> opened.add(factory.apply(server)));
+            servers.forEach(server -> opened.add(new Target(server, factory.apply(server))));
         } catch (RuntimeException e) {
-            opened.forEach(ManagedChannel::shutdownNow);
+            opened.forEach(target -> target.channel().shutdownNow());
             throw e;
         }
-        return new Channels(opened, servers);
+        return new Channels(opened);
     }
 
-    ManagedChannel next() {
-        ManagedChannel channel = channels.get(next);
-        next = (next + 1) % channels.size();
-        return channel;
+    /** The next one in turn that may be asked by now; if there is none, the one that may be first. */
+    Target next(long nowNanos) {
+        int chosen = next;
+        for (int i = 0; i < targets.size(); i++) {
+            int other = (next + i) % targets.size();
+            if (targets.get(other).leftAloneNanos(nowNanos)
+                    < targets.get(chosen).leftAloneNanos(nowNanos)) {
+                chosen = other;
+            }
+        }
+        next = (chosen + 1) % targets.size();
+        return targets.get(chosen);
     }
 
-    /** The next attempt goes to {@code server}, if it is one of these: a client trusts no address that it was not given. */
-    void prefer(String server) {
-        int known = servers.indexOf(server);
-        if (known >= 0) {
-            next = known;
+    /** How long all of them are still to be left alone, nanoseconds. */
+    long leftAloneNanos(long nowNanos) {
+        return targets.stream()
+                .mapToLong(target -> target.leftAloneNanos(nowNanos))
+                .min()
+                .orElse(0);
+    }
+
+    /**
+     * The next attempt goes to {@code server}, if it is one of these: a client trusts no address that it was not given.
+     *
+     * @param speaker who named it; nobody is preferred for naming itself
+     */
+    void prefer(String server, Target speaker) {
+        for (int i = 0; i < targets.size(); i++) {
+            if (targets.get(i) != speaker && targets.get(i).address().equals(server)) {
+                next = i;
+                targets.get(i).askNow();
+            }
         }
     }
 
@@ -106,6 +129,6 @@ final class Channels {
 
     @Override
     public String toString() {
-        return String.join(",", servers);
+        return targets.stream().map(Target::address).collect(Collectors.joining(","));
     }
 }

@@ -8,7 +8,6 @@ import dev.palisade.contract.SessionId;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.contract.grpc.TransportFailures;
 import dev.palisade.proto.v1.Hello;
-import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
@@ -16,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps one stream open as long as the client is: when it breaks, the next attempt goes to the next address, with a backoff
- * of our own (gRPC's comes back seconds after the server does). In the loop only. Knows nothing of locks.
+ * of our own. In the loop only. Knows nothing of locks.
  */
 final class Connection {
     /** A stream that lived shorter than this has not ended a series of failures. */
@@ -37,7 +36,7 @@ final class Connection {
     private final AtomicLong sessions = new AtomicLong();
 
     @Nullable
-    private ManagedChannel channel;
+    private Target target;
 
     private Timeline.@Nullable Entry connectTimer;
     private long generation;
@@ -90,12 +89,12 @@ final class Connection {
             return;
         }
         generation++;
-        ManagedChannel target = channels.next();
-        // A fresh transport and no backoff of gRPC's own: the old connection may be the frozen one.
-        target.enterIdle();
+        long now = loop.now().nanos();
+        Target next = channels.next(now);
+        next.attempt(now, settings.connectTimeout().toNanos());
         SessionStream opening =
                 new SessionStream(loop, session, this, settings.callTimeout().toNanos());
-        channel = target;
+        target = next;
         stream = opening;
         connectTimer = loop.in(
                 settings.connectTimeout().toNanos(),
@@ -104,7 +103,7 @@ final class Connection {
                         new IllegalStateException(
                                 "no welcome within " + settings.connectTimeout().toMillis() + " ms")));
         opening.open(
-                target,
+                next.channel(),
                 Hello.newBuilder()
                         .setSessionId(ByteString.copyFrom(id.toBytes()))
                         .setSessionGen(generation)
@@ -119,14 +118,14 @@ final class Connection {
             connected = true;
             sessions.incrementAndGet();
             welcomedNanos = loop.now().nanos();
-            outages.connected(welcomedNanos, channel == null ? "" : channel.authority());
+            outages.connected(welcomedNanos, authority());
             session.connected(which);
         }
     }
 
     /** The stream ended, or is as good as ended. Of an earlier stream: nothing happens. */
     void broken(SessionStream which, @Nullable Throwable failure) {
-        if (which != stream || stopped) {
+        if (which != stream || target == null || stopped) {
             return;
         }
         boolean worked = which.welcomed();
@@ -134,7 +133,7 @@ final class Connection {
         which.end(false);
         stream = null;
         connected = false;
-        lastFailure = (channel == null ? "" : channel.authority() + ": ") + reason(failure);
+        lastFailure = authority() + ": " + reason(failure);
         if (worked && loop.now().nanos() - welcomedNanos >= SETTLED_NANOS) {
             backoff.reset();
         }
@@ -146,14 +145,19 @@ final class Connection {
         Optional<Rejection> rejection = failure == null ? Optional.empty() : Rejections.ofThrowable(failure);
         boolean isStandby =
                 rejection.filter(why -> why.reason() == Reason.NOT_ACTIVE).isPresent();
+        long now = loop.now().nanos();
         if (isStandby) {
-            channels.prefer(rejection.get().metadata().getOrDefault(Rejection.ACTIVE, ""));
+            long retryAfter = Retry.toldNanos(rejection.get()).orElse(0);
+            target.isStandby(now, retryAfter, channels.several());
+            channels.prefer(rejection.get().metadata().getOrDefault(Rejection.ACTIVE, ""), target);
+            backoff.told(retryAfter);
         }
-        loop.in(backoff.nextDelayNanos(isStandby, channels.count(), loop.now().nanos()), this::connect);
+        long delay = backoff.nextDelayNanos(isStandby, channels.count(), now);
+        loop.in(Math.max(delay, channels.leftAloneNanos(now)), this::connect);
         if (worked) {
             session.disconnected();
         } else {
-            outages.failed(loop.now().nanos(), lastFailure);
+            outages.failed(now, lastFailure);
         }
         rejection.ifPresent(session::refused);
     }
@@ -180,6 +184,10 @@ final class Connection {
             stream = null;
         }
         loop.cancel(connectTimer);
+    }
+
+    private String authority() {
+        return target == null ? "" : target.channel().authority();
     }
 
     /** Why the stream ended, in plain words. */

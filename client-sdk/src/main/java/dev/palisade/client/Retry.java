@@ -1,6 +1,7 @@
 package dev.palisade.client;
 
 import dev.palisade.contract.Rejection;
+import java.util.OptionalLong;
 
 /** When to try again after a refusal that may pass: when the server says, else 50 ms doubling to 1 s. Pure. */
 final class Retry {
@@ -13,15 +14,20 @@ final class Retry {
     private long nextMillis = FIRST_MILLIS;
 
     long delayNanos(Rejection rejection) {
+        OptionalLong told = toldNanos(rejection);
+        return told.isPresent() ? told.getAsLong() : delayNanos();
+    }
+
+    /** When the server says, from now; empty if it says nothing of use. */
+    static OptionalLong toldNanos(Rejection rejection) {
         String told = rejection.metadata().get(Rejection.RETRY_AFTER_MILLIS);
-        if (told != null) {
-            try {
-                return Math.max(1, Math.min(TOLD_MILLIS_MAX, Long.parseLong(told))) * NANOS_PER_MILLI;
-            } catch (NumberFormatException e) {
-                // As if it had said nothing.
-            }
+        try {
+            return told == null
+                    ? OptionalLong.empty()
+                    : OptionalLong.of(Math.max(1, Math.min(TOLD_MILLIS_MAX, Long.parseLong(told))) * NANOS_PER_MILLI);
+        } catch (NumberFormatException e) {
+            return OptionalLong.empty();
         }
-        return delayNanos();
     }
 
     long delayNanos() {

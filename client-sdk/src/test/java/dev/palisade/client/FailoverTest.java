@@ -181,6 +181,58 @@ class FailoverTest {
         assertThat(lease.isValid()).isTrue();
     }
 
+    /** Thousands who lost their server would otherwise keep the next one from taking over. */
+    @Test
+    void aStandbyThatAsksForAPauseGetsItAndTheOtherServerIsTriedMeanwhile() {
+        second.refusal = standby("first:1").with(Rejection.RETRY_AFTER_MILLIS, "900");
+        first.refusal = new Rejection(Reason.DRAINING, "scripted", Map.of());
+        first.link().breakOff();
+        time.advanceMillis(890);
+        assertThat(second.links).hasSize(1);
+        assertThat(first.links).hasSizeBetween(5, 12);
+        second.refusal = null;
+        time.advanceMillis(1_010); // The longest wait between two attempts.
+        assertThat(Fixture.leaseOf(client.acquireAsync("wanted", Fixture.TRY)).isValid())
+                .isTrue();
+        assertThat(second.links).hasSize(2);
+    }
+
+    @Test
+    void whereAllAskForAPauseTheFirstThatMayBeAskedIs() {
+        second.refusal = standby("").with(Rejection.RETRY_AFTER_MILLIS, "900");
+        first.refusal = standby("").with(Rejection.RETRY_AFTER_MILLIS, "400");
+        first.link().breakOff();
+        time.advanceMillis(350);
+        assertThat(first.links).hasSize(2);
+        assertThat(second.links).hasSize(1);
+        first.refusal = null;
+        time.advanceMillis(100);
+        assertThat(first.links).hasSize(3);
+    }
+
+    @Test
+    void whatAnotherServerSaysOfAStandbyEndsItsPause() {
+        second.refusal = standby("first:1").with(Rejection.RETRY_AFTER_MILLIS, "2000");
+        first.refusal = standby("second:2");
+        first.link().breakOff();
+        time.advanceMillis(20);
+        second.refusal = null; // It took over.
+        time.advanceMillis(200);
+        assertThat(Fixture.leaseOf(client.acquireAsync("wanted", Fixture.TRY)).isValid())
+                .isTrue();
+    }
+
+    /** One false server could otherwise keep the client for itself. */
+    @Test
+    void aServerThatNamesItselfIsNotPreferred() {
+        first.refusal = standby("first:1");
+        first.link().fail(Rejections.toStatus(standby("first:1")));
+        time.advanceMillis(1);
+        assertThat(second.links).hasSize(1);
+        assertThat(Fixture.leaseOf(client.acquireAsync("wanted", Fixture.TRY)).isValid())
+                .isTrue();
+    }
+
     @Test
     void anOnlyServerThatCannotReachTheStoreIsKept() {
         PalisadeClient alone = PalisadeClient.builder()

@@ -85,6 +85,7 @@ public final class LockEngine implements LockStore.Listener {
     private final RefusalLog refusals = new RefusalLog();
     private final Outage outage;
     private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
+    private final RetrySpacing retries = new RetrySpacing();
     private final LockUsage usage;
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
     private volatile Runnable refusedAcquires = () -> {};
@@ -192,7 +193,10 @@ public final class LockEngine implements LockStore.Listener {
     private void requireActive() {
         Optional<StoreFailure> standby = store.standby();
         if (standby.isPresent()) {
-            throw notActive(standby.get(), "no").asException();
+            Rejection refused = notActive(standby.get(), "no");
+            long millis = retries.takeMillis(store.nowMillis());
+            throw (millis == 0 ? refused : refused.with(Rejection.RETRY_AFTER_MILLIS, Long.toString(millis)))
+                    .asException();
         }
     }
 

@@ -1,0 +1,144 @@
+package dev.palisade.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class TargetTest {
+    private static final long MS = 1_000_000;
+    private static final long TIMEOUT = 2_000 * MS;
+    private static final long START = Long.MAX_VALUE - 3_000 * MS; // The clock of a machine may wrap.
+
+    private final Transport transport = new Transport();
+    private final Target target = new Target("one:1", transport);
+    private long now = START;
+
+    private static final class Transport extends ManagedChannel {
+        private int replaced;
+        private @Nullable ConnectivityState state = ConnectivityState.CONNECTING;
+
+        @Override
+        public void enterIdle() {
+            replaced++;
+        }
+
+        @Override
+        public ConnectivityState getState(boolean requestConnection) {
+            assertThat(requestConnection).isFalse();
+            if (state == null) {
+                throw new UnsupportedOperationException("not told");
+            }
+            return state;
+        }
+
+        @Override
+        public ManagedChannel shutdown() {
+            return this;
+        }
+
+        @Override
+        public ManagedChannel shutdownNow() {
+            return this;
+        }
+
+        @Override
+        public boolean isShutdown() {
+            return false;
+        }
+
+        @Override
+        public boolean isTerminated() {
+            return false;
+        }
+
+        @Override
+        public boolean awaitTermination(long timeout, TimeUnit unit) {
+            return false;
+        }
+
+        @Override
+        public String authority() {
+            return "one:1";
+        }
+
+        @Override
+        public <Q, R> ClientCall<Q, R> newCall(MethodDescriptor<Q, R> method, CallOptions options) {
+            throw new AssertionError("called");
+        }
+    }
+
+    private void standbyAnswers(long retryAfterMillis, boolean several) {
+        target.attempt(now, TIMEOUT);
+        transport.state = ConnectivityState.READY;
+        now += 100 * MS;
+        target.isStandby(now, retryAfterMillis * MS, several);
+    }
+
+    @Test
+    void eachAttemptHasAFreshTransport() {
+        for (int i = 1; i <= 3; i++) {
+            target.attempt(now, TIMEOUT);
+            assertThat(transport.replaced).isEqualTo(i);
+        }
+    }
+
+    @Test
+    void aStandbyIsAskedAgainOnItsTransportForFourConnectTimeouts() {
+        for (int i = 0; i < 80; i++) {
+            standbyAnswers(0, true);
+            assertThat(transport.replaced).isEqualTo(1);
+        }
+        standbyAnswers(0, true);
+        assertThat(transport.replaced).isEqualTo(2);
+    }
+
+    @Test
+    void aTransportIsKeptForOneAttempt() {
+        standbyAnswers(0, true);
+        target.attempt(now, TIMEOUT);
+        target.attempt(now, TIMEOUT);
+        assertThat(transport.replaced).as("it did not answer again").isEqualTo(2);
+    }
+
+    @Test
+    void aTransportThatIsNotReadyAnyMoreIsReplaced() {
+        standbyAnswers(0, true);
+        transport.state = ConnectivityState.TRANSIENT_FAILURE;
+        target.attempt(now, TIMEOUT);
+        assertThat(transport.replaced).isEqualTo(2);
+    }
+
+    /** Behind it another server may be active by now, to which only a new connection leads. */
+    @Test
+    void aSingleAddressIsDialledAgainEachTime() {
+        standbyAnswers(0, false);
+        target.attempt(now, TIMEOUT);
+        assertThat(transport.replaced).isEqualTo(2);
+    }
+
+    @Test
+    void aChannelThatDoesNotTellItsStateIsReplaced() {
+        standbyAnswers(0, true);
+        transport.state = null;
+        target.attempt(now, TIMEOUT);
+        assertThat(transport.replaced).isEqualTo(2);
+    }
+
+    @Test
+    void aStandbyIsLeftAloneForAsLongAsItSaysAndTwoSecondsAtMost() {
+        standbyAnswers(700, true);
+        assertThat(target.leftAloneNanos(now + 300 * MS)).isEqualTo(400 * MS);
+        assertThat(target.leftAloneNanos(now + 800 * MS)).isZero();
+        standbyAnswers(10_000, true);
+        assertThat(target.leftAloneNanos(now)).isEqualTo(2_000 * MS);
+        target.askNow();
+        assertThat(target.leftAloneNanos(now)).isZero();
+    }
+}
