@@ -34,14 +34,12 @@ final class HeldLeases implements AutoCloseable {
 
     /** A new session that holds {@code prefix/0} and so on, up to {@code count} of them. */
     static HeldLeases take(String address, String prefix, int count) throws InterruptedException {
-        return take(new String[] {address}, prefix, count);
+        return take(PalisadeClient.builder().servers(address), prefix, count);
     }
 
-    /** The same at several lock servers of one log. */
-    static HeldLeases take(String[] addresses, String prefix, int count) throws InterruptedException {
-        HeldLeases held = new HeldLeases(PalisadeClient.builder()
-                .servers(addresses)
-                .owner(prefix)
+    /** The same with a client of {@code builder}'s. */
+    static HeldLeases take(PalisadeClient.Builder builder, String prefix, int count) throws InterruptedException {
+        HeldLeases held = new HeldLeases(builder.owner(prefix)
                 .callTimeout(PATIENCE)
                 .callbackExecutor(Runnable::run)
                 .build());

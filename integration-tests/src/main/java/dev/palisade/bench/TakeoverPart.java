@@ -3,6 +3,8 @@ package dev.palisade.bench;
 import dev.palisade.bench.Rounds.Contestant;
 import dev.palisade.bench.Rounds.Measured;
 import dev.palisade.bench.Rounds.Series;
+import dev.palisade.client.FewThreads;
+import dev.palisade.client.PalisadeClient;
 import dev.palisade.scenario.ScenarioFailed;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -58,11 +60,13 @@ final class TakeoverPart {
     private Map<End, Series> measure(Store store, int sessions, int leases) throws InterruptedException {
         Map<End, Series> series = new EnumMap<>(End.class);
         List<HeldLeases> held = new ArrayList<>();
-        try (LockServers servers = new LockServers(services, store)) {
+        try (LockServers servers = new LockServers(services, store);
+                FewThreads threads = new FewThreads()) {
             try {
                 System.err.println("taking leases: " + store.contestant());
                 for (int i = 0; i < sessions; i++) {
-                    held.add(HeldLeases.take(servers.addresses(), "bench/takeover/" + i, leases));
+                    PalisadeClient.Builder client = PalisadeClient.builder().servers(servers.addresses());
+                    held.add(HeldLeases.take(threads.run(client), "bench/takeover/" + i, leases));
                 }
                 for (End end : End.values()) {
                     System.err.println(title(end, sessions > 1));
