@@ -13,6 +13,7 @@ import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.log.BatchSpan;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,8 @@ final class LogInRedis implements AutoCloseable {
     static final long CLAIM_MILLIS = 2_000;
     static final long SETTLE_MILLIS = 1_000;
     private static final String KEY_ID = "1";
+    /** No test here is about a slow Redis. */
+    private static final Duration TIMEOUT = Duration.ofMinutes(1);
 
     final RedisProcess redis;
     final RedisLogKeys keys = new RedisLogKeys(PREFIX);
@@ -38,7 +41,7 @@ final class LogInRedis implements AutoCloseable {
         redis.ask("FUNCTION", "FLUSH");
         redis.ask("FLUSHALL");
         link = RedisLink.open(
-                new RedisLinkConfig(StoreUri.parse(redis.uri()), Linked.TIMEOUT),
+                new RedisLinkConfig(StoreUri.parse(redis.uri()), TIMEOUT),
                 Library.of("palisade_log", code),
                 Linked.LOOP,
                 EventLog.NONE);
