@@ -328,11 +328,14 @@ public final class PostgresLog implements BatchStorage {
                 warnOfReplicas(now);
                 List<HostAndPort> others = new ArrayList<>(config.uri().servers());
                 others.remove(now.server());
-                if (!others.isEmpty() && PrimarySearch.isReplaced(now, config, sql, others)) {
-                    replaced = true;
-                    return Optional.of("is not the primary any more: another server is on a later timeline");
+                Optional<String> later =
+                        others.isEmpty() ? Optional.empty() : PrimarySearch.laterTimeline(now, config, sql, others);
+                if (later.isEmpty()) {
+                    return Optional.<String>empty();
                 }
-                return Optional.<String>empty();
+                replaced = true;
+                latestTimeline = later.get(); // This one stays refused also while the later one does not reply.
+                return Optional.of("is not the primary any more: another server is on a later timeline");
             });
         } catch (StoreUnusable e) {
             throw LogFailure.unknown(String.valueOf(e.getMessage()));

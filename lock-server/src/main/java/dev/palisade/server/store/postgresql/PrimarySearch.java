@@ -5,6 +5,7 @@ import dev.palisade.server.store.StoreUnusable;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -58,14 +59,15 @@ final class PrimarySearch {
                 "PostgreSQL " + config.uri() + " is a standby; name the primary, or all servers: HOST,HOST");
     }
 
-    /** Whether one of {@code others} is a primary on a later timeline than {@code session}, as far as they reply. */
-    static boolean isReplaced(PostgresSession session, PostgresLogConfig config, LogSql sql, List<HostAndPort> others) {
+    /** The timeline of a primary among {@code others} that is later than that of {@code session}, as far as they reply. */
+    static Optional<String> laterTimeline(
+            PostgresSession session, PostgresLogConfig config, LogSql sql, List<HostAndPort> others) {
         PostgresSession found = new PrimarySearch(config, sql, others).await(patience(config));
         if (found == null) {
-            return false;
+            return Optional.empty();
         }
         found.close();
-        return found.isLaterThan(session);
+        return found.isLaterThan(session) ? Optional.of(found.timeline()) : Optional.empty();
     }
 
     private static long patience(PostgresLogConfig config) {

@@ -205,6 +205,22 @@ class PostgresFailoverTest {
         assertThat(ask(standby, "SELECT address FROM palisade_log")).isEqualTo("late:1");
     }
 
+    /** Its successor may not reply for a moment, or have stopped. */
+    @Test
+    void aReplacedPrimaryIsNotTakenOverWhileItsSuccessorIsSilent() throws Exception {
+        FencedLog late = open("late:1", primary, standby);
+        ask(standby, "SELECT pg_promote()");
+        await().until(() -> ask(standby, "SELECT pg_is_in_recovery()").equals("f"));
+        await().untilAsserted(() -> assertThatThrownBy(() -> late.claim(Past.NONE))
+                .isInstanceOf(LogFailure.class)
+                .hasMessageContaining("another server is on a later timeline"));
+        opened.remove(standby);
+        standby.close();
+        assertThatThrownBy(() -> late.claim(Past.NONE))
+                .isInstanceOf(LogFailure.class)
+                .hasMessageContaining("on an earlier timeline than a server that was seen before");
+    }
+
     @Test
     void aCommitThatDidNotWaitForItsReplicaIsOfUnknownOutcome() throws Exception {
         FencedLog log = open("a:1", primary);
