@@ -4,8 +4,8 @@ import java.util.function.DoubleSupplier;
 
 /**
  * How long to wait before the next attempt to connect. Pure: at once, then 20 ms doubling to 1 s, less up to half. While a standby
- * takes over, which it does within seconds, at most 100 ms, and no wait before each server was tried once; not so where a standby has
- * to spread those who ask.
+ * takes over, which it does within seconds, at most 100 ms, and no wait before each server was tried once. That limit ends when a
+ * standby asks for a longer pause.
  */
 final class Backoff {
     private static final long FIRST_NANOS = 20_000_000;
@@ -50,7 +50,7 @@ final class Backoff {
         return isTakeover ? Math.min(delay, TAKEOVER_DELAY_NANOS) : delay;
     }
 
-    /** A standby asked for a pause. */
+    /** A standby asked for a pause: of more than 100 ms where many clients retry. */
     void told(long retryAfterNanos) {
         isCrowded |= retryAfterNanos > TAKEOVER_DELAY_NANOS;
     }

@@ -52,13 +52,12 @@ final class Channels {
         return new Channels(opened);
     }
 
-    /** The next one in turn that may be asked by now; if there is none, the one that may be first. */
+    /** The next server in turn without a pause; if each has one, the server whose pause ends first. */
     Target next(long nowNanos) {
         int chosen = next;
         for (int i = 0; i < targets.size(); i++) {
             int other = (next + i) % targets.size();
-            if (targets.get(other).leftAloneNanos(nowNanos)
-                    < targets.get(chosen).leftAloneNanos(nowNanos)) {
+            if (targets.get(other).pauseNanos(nowNanos) < targets.get(chosen).pauseNanos(nowNanos)) {
                 chosen = other;
             }
         }
@@ -66,10 +65,10 @@ final class Channels {
         return targets.get(chosen);
     }
 
-    /** How long all of them are still to be left alone, nanoseconds. */
-    long leftAloneNanos(long nowNanos) {
+    /** Until the first pause of a server ends, nanoseconds; 0 if a server has none. */
+    long pauseNanos(long nowNanos) {
         return targets.stream()
-                .mapToLong(target -> target.leftAloneNanos(nowNanos))
+                .mapToLong(target -> target.pauseNanos(nowNanos))
                 .min()
                 .orElse(0);
     }
@@ -77,13 +76,13 @@ final class Channels {
     /**
      * The next attempt goes to {@code server}, if it is one of these: a client trusts no address that it was not given.
      *
-     * @param speaker who named it; nobody is preferred for naming itself
+     * @param speaker the server that named it; a server that names itself is not preferred
      */
     void prefer(String server, Target speaker) {
         for (int i = 0; i < targets.size(); i++) {
             if (targets.get(i) != speaker && targets.get(i).address().equals(server)) {
                 next = i;
-                targets.get(i).askNow();
+                targets.get(i).endPause();
             }
         }
     }

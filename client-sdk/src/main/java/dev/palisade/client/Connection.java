@@ -153,7 +153,7 @@ final class Connection {
             backoff.told(retryAfter);
         }
         long delay = backoff.nextDelayNanos(isStandby, channels.count(), now);
-        loop.in(Math.max(delay, channels.leftAloneNanos(now)), this::connect);
+        loop.in(Math.max(delay, channels.pauseNanos(now)), this::connect);
         if (worked) {
             session.disconnected();
         } else {

@@ -314,7 +314,7 @@ public final class PalisadeClient implements AutoCloseable {
         session.waiting().settle(session.close(), limit);
         session.waiting().settle(session.stop(), limit);
         channels.close();
-        eventLoop.ifPresent(EventLoop::stop);
+        eventLoop.filter(loop -> loop != alarm).ifPresent(EventLoop::stop);
         alarm.stop();
         callbacks.close();
     }

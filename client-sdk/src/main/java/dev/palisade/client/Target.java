@@ -4,22 +4,22 @@ import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 
 /**
- * One of the servers that a client may talk to: its channel, and what it answered. Each attempt has a fresh transport, as the old one
- * may be frozen; but a standby is asked again on the one that it has just answered on, which costs it far less where thousands ask. In
- * the loop only, but the channel.
+ * One of the servers of a client: its channel, and the pause that it asked for. Each attempt has a fresh transport, because the old one
+ * may be frozen. A standby is asked again on the transport of its last reply: a new one costs the standby far more. In the loop only,
+ * except for the channel.
  */
 final class Target {
-    /** So many connect timeouts a transport is used for more than one attempt: a load balancer may know another server by then. */
+    /** Age in connect timeouts at which a transport is replaced: a proxy may lead to another server by then. */
     private static final int KEPT_MAX = 4;
-    /** No standby may be left alone for longer. */
-    private static final long TOLD_NANOS_MAX = 2_000_000_000;
+    /** The longest pause. */
+    private static final long PAUSE_NANOS_MAX = 2_000_000_000;
 
     private final ManagedChannel channel;
     private final String address;
     private boolean isKept;
     private long bornNanos;
-    private boolean isTold;
-    private long notBeforeNanos;
+    private boolean pauses;
+    private long pauseEndNanos;
 
     Target(String address, ManagedChannel channel) {
         this.address = address;
@@ -34,14 +34,14 @@ final class Target {
         return address;
     }
 
-    /** Begins an attempt. gRPC's own backoff is left out, as it comes back seconds after the server does. */
+    /** Begins an attempt. gRPC's own backoff is too long: seconds after the server is back. */
     void attempt(long nowNanos, long connectTimeoutNanos) {
         if (!isKept || nowNanos - bornNanos >= KEPT_MAX * connectTimeoutNanos || !isReady()) {
             channel.enterIdle();
             bornNanos = nowNanos;
         }
         isKept = false;
-        isTold = false;
+        pauses = false;
     }
 
     private boolean isReady() {
@@ -55,23 +55,22 @@ final class Target {
     /**
      * It answered that it is a standby.
      *
-     * @param retryAfterNanos when it is to be asked again, from now, at the earliest
-     * @param several whether there are other servers; a single address may be a load balancer's, so the next attempt gets a fresh
-     *     transport
+     * @param retryAfterNanos the pause that it asked for
+     * @param several whether there are other servers; a single address may be a load balancer's, so its transport is not kept
      */
     void isStandby(long nowNanos, long retryAfterNanos, boolean several) {
         isKept = several;
-        isTold = true;
-        notBeforeNanos = nowNanos + Math.min(TOLD_NANOS_MAX, retryAfterNanos);
+        pauses = true;
+        pauseEndNanos = nowNanos + Math.min(PAUSE_NANOS_MAX, retryAfterNanos);
     }
 
-    /** There is newer news of it than what it said itself. */
-    void askNow() {
-        isTold = false;
+    /** Ends the pause: another server has named this one since. */
+    void endPause() {
+        pauses = false;
     }
 
-    /** How long it is still to be left alone, nanoseconds. */
-    long leftAloneNanos(long nowNanos) {
-        return isTold ? Math.max(0, notBeforeNanos - nowNanos) : 0;
+    /** The rest of the pause, nanoseconds; 0 if there is none. */
+    long pauseNanos(long nowNanos) {
+        return pauses ? Math.max(0, pauseEndNanos - nowNanos) : 0;
     }
 }

@@ -181,7 +181,7 @@ class FailoverTest {
         assertThat(lease.isValid()).isTrue();
     }
 
-    /** Thousands who lost their server would otherwise keep the next one from taking over. */
+    /** Retries of thousands of clients delay a takeover. */
     @Test
     void aStandbyThatAsksForAPauseGetsItAndTheOtherServerIsTriedMeanwhile() {
         second.refusal = standby("first:1").with(Rejection.RETRY_AFTER_MILLIS, "900");

@@ -132,13 +132,13 @@ class TargetTest {
     }
 
     @Test
-    void aStandbyIsLeftAloneForAsLongAsItSaysAndTwoSecondsAtMost() {
+    void aPauseLastsForAsLongAsAStandbyAsksButTwoSecondsAtMost() {
         standbyAnswers(700, true);
-        assertThat(target.leftAloneNanos(now + 300 * MS)).isEqualTo(400 * MS);
-        assertThat(target.leftAloneNanos(now + 800 * MS)).isZero();
+        assertThat(target.pauseNanos(now + 300 * MS)).isEqualTo(400 * MS);
+        assertThat(target.pauseNanos(now + 800 * MS)).isZero();
         standbyAnswers(10_000, true);
-        assertThat(target.leftAloneNanos(now)).isEqualTo(2_000 * MS);
-        target.askNow();
-        assertThat(target.leftAloneNanos(now)).isZero();
+        assertThat(target.pauseNanos(now)).isEqualTo(2_000 * MS);
+        target.endPause();
+        assertThat(target.pauseNanos(now)).isZero();
     }
 }

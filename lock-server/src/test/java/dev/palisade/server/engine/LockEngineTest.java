@@ -599,6 +599,20 @@ class LockEngineTest {
     }
 
     @Test
+    void aStandbySpreadsTheRetriesOfClientsThatComeAtOnce() {
+        depose();
+        List<String> pauses = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            assertThatThrownBy(() -> engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE))
+                    .isInstanceOfSatisfying(
+                            RejectedException.class,
+                            refused -> pauses.add(
+                                    refused.rejection().metadata().getOrDefault(Rejection.RETRY_AFTER_MILLIS, "none")));
+        }
+        assertThat(pauses).containsExactly("none", "1", "2");
+    }
+
+    @Test
     void aCallThatWaitsAtADeposedServerIsToAskTheActiveOne() {
         CompletableFuture<Answer> call = engine.acquireParked(asked(1), LockQuota.NONE, Optional::empty);
         depose();
