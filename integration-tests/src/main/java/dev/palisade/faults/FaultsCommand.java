@@ -112,7 +112,8 @@ public final class FaultsCommand implements Callable<Integer> {
             return verdict(directory, history, chosen);
         } catch (ScenarioFailed e) {
             Histories.merge(directory.resolve("histories"), directory.resolve("history.jsonl"));
-            throw new CannotStart("the run was aborted: " + e.getMessage() + again(directory, chosen));
+            System.out.println(again(directory, chosen));
+            throw new CannotStart("the run was aborted: " + e.getMessage());
         }
     }
 
@@ -163,12 +164,12 @@ public final class FaultsCommand implements Callable<Integer> {
                     "No violations. Timeline: file://" + picture.toUri().getRawPath());
             return 0;
         }
-        System.out.println(again(directory, chosen).strip());
+        System.out.println(again(directory, chosen));
         return 1;
     }
 
     private String again(Path directory, long chosen) {
-        return System.lineSeparator() + "  again:   " + Installation.launcher() + " chaos run --seed " + chosen
+        return "  again:   " + Installation.launcher() + " chaos run --seed " + chosen
                 + " --seconds " + seconds
                 + " --clients " + clients + " --guard " + guard
                 + (store == null ? "" : " --store " + (store.equals(OWN) ? OWN : "URI"))

@@ -7,6 +7,7 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ final class LockRedis implements AutoCloseable {
     static final long FAILOVER_GRACE_MILLIS = 3_000;
 
     private static final int PORT = 6379;
+    private static final Duration COUNTER_PATIENCE = Duration.ofMinutes(1);
 
     private final @Nullable RedisProcess own;
     private final URI uri;
@@ -120,10 +122,15 @@ final class LockRedis implements AutoCloseable {
         process().ask("FUNCTION", "FLUSH");
     }
 
+    /** Waits for it where an emptied Redis has none yet: until a lock server has claimed the log. */
     void deleteCounter() {
-        String deleted = process().ask("DEL", prefix + ":{0}:log:token");
-        if (!deleted.equals("1")) {
-            throw new ScenarioFailed("the count of tokens was not deleted; DEL replied " + deleted);
+        long deadline = System.nanoTime() + COUNTER_PATIENCE.toNanos();
+        Stopping never = new Stopping();
+        while (!process().ask("DEL", prefix + ":{0}:log:token").equals("1")) {
+            if (System.nanoTime() > deadline) {
+                throw new ScenarioFailed("no lock server has begun to count tokens within " + COUNTER_PATIENCE);
+            }
+            never.within(50);
         }
     }
 

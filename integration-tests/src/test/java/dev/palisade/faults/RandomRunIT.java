@@ -33,11 +33,12 @@ class RandomRunIT {
     /** What it said, the last line of which is its exit code. */
     static List<String> faults(String... options) {
         String root = System.getProperty(Installation.ROOT_PROPERTY);
-        List<String> command = Child.java(
+        List<String> command = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
+        command.addAll(Child.java(
                 "-D" + Installation.ROOT_PROPERTY + "=" + root,
                 "-cp",
                 root + "/integration-tests/target/palisade-demo.jar",
-                Main.class.getName());
+                Main.class.getName()));
         command.addAll(List.of(options));
         List<String> said = new ArrayList<>();
         try (Child run = Child.start("palisade chaos", command, Map.of())) {
