@@ -7,6 +7,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.NewerJdk;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
@@ -39,9 +40,8 @@ class BenchIT {
     void theShortestRunMeasuresEveryContestantOfEveryPart() throws Exception {
         JsonObject results;
         // The library does not wait for the disk, and a register refuses to keep marks so.
-        try (EmbeddedPostgres postgres = EmbeddedPostgres.builder()
+        try (EmbeddedPostgres postgres = PatientPostgres.builder()
                 .setServerConfig("synchronous_commit", "on")
-                .setPGStartupWait(Duration.ofMinutes(1))
                 .start()) {
             results = run("--peers", "--postgres", postgres.getJdbcUrl("postgres", "postgres"));
         }

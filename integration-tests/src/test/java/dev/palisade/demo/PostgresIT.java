@@ -3,6 +3,7 @@ package dev.palisade.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.demo.PauseRace.Outcome;
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.scenario.Installation;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.sql.Connection;
@@ -17,7 +18,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class PostgresIT {
     @Test
     void theLateWriteIsRefusedOnPostgresToo() throws Exception {
-        try (EmbeddedPostgres postgres = EmbeddedPostgres.start();
+        try (EmbeddedPostgres postgres = PatientPostgres.builder().start();
                 Installation installation = Installation.fresh()) {
             String url = postgres.getJdbcUrl("postgres", "postgres");
 

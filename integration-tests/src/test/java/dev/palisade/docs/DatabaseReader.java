@@ -16,6 +16,7 @@ import dev.palisade.guard.Guard;
 import dev.palisade.guard.MarkStore;
 import dev.palisade.guard.redis.RedisRegister;
 import dev.palisade.mariadb.MariaDbServer;
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.redis.RedisProcess;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -59,7 +60,7 @@ final class DatabaseReader implements ReaderProgram {
     }
 
     static DatabaseReader onPostgres() throws IOException, SQLException {
-        EmbeddedPostgres postgres = EmbeddedPostgres.builder()
+        EmbeddedPostgres postgres = PatientPostgres.builder()
                 .setServerConfig("synchronous_commit", "on")
                 .start();
         return new DatabaseReader(postgres.getPostgresDatabase(), postgres);

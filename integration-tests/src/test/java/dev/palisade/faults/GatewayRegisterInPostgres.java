@@ -1,6 +1,7 @@
 package dev.palisade.faults;
 
 import dev.palisade.check.Marks.Mark;
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +17,7 @@ final class GatewayRegisterInPostgres implements GatewayRegister {
     private final EmbeddedPostgres postgres;
 
     GatewayRegisterInPostgres() throws IOException {
-        postgres = EmbeddedPostgres.builder()
+        postgres = PatientPostgres.builder()
                 .setServerConfig("synchronous_commit", "on")
                 .start();
     }

@@ -1,5 +1,6 @@
 package dev.palisade.incidents;
 
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -14,7 +15,7 @@ final class BundledPostgres {
 
     /** The directory into which they are unpacked. */
     static Path programs() throws IOException, SQLException {
-        try (EmbeddedPostgres unpacked = EmbeddedPostgres.start();
+        try (EmbeddedPostgres unpacked = PatientPostgres.builder().start();
                 Connection connection = unpacked.getPostgresDatabase().getConnection();
                 Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("SELECT setting FROM pg_config WHERE name = 'BINDIR'")) {

@@ -3,6 +3,7 @@ package dev.palisade.replicas;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.guard.MarkStore;
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.scenario.Child;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.BufferedReader;
@@ -40,7 +41,7 @@ class SharedRegisterIT {
     private final List<Child> replicas = new ArrayList<>();
 
     SharedRegisterIT() throws IOException {
-        postgres = EmbeddedPostgres.builder()
+        postgres = PatientPostgres.builder()
                 .setServerConfig("synchronous_commit", "on")
                 .start();
         backend = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());

@@ -2,6 +2,7 @@ package dev.palisade.sessions;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.sessions.Scene.Watched;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
@@ -14,7 +15,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
     StandbyOnPostgresIT() throws IOException {
         super(
-                EmbeddedPostgres.builder().setServerConfig("fsync", "on").start(),
+                PatientPostgres.builder().setServerConfig("fsync", "on").start(),
                 postgres -> "postgresql://postgres@127.0.0.1:" + postgres.getPort() + "/postgres");
     }
 

@@ -12,6 +12,7 @@ import dev.palisade.client.AcquireOptions;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
@@ -38,7 +39,7 @@ final class Lab implements AutoCloseable {
 
     Lab() {
         try {
-            postgres = EmbeddedPostgres.builder()
+            postgres = PatientPostgres.builder()
                     .setServerConfig("synchronous_commit", "on")
                     .setServerConfig("fsync", "off") // The database is not killed here.
                     .start();

@@ -7,6 +7,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.Rejection;
 import dev.palisade.grants.Grants;
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.Connection;
@@ -33,7 +34,7 @@ class FencedJdbcOnPostgresTest extends FencedJdbcContract {
 
     @BeforeAll
     static void start() throws IOException {
-        postgres = EmbeddedPostgres.start();
+        postgres = PatientPostgres.builder().start();
     }
 
     @AfterAll

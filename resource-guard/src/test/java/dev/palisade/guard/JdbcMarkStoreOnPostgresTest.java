@@ -2,6 +2,7 @@ package dev.palisade.guard;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import javax.sql.DataSource;
@@ -17,7 +18,7 @@ class JdbcMarkStoreOnPostgresTest extends JdbcMarkStoreContract {
 
     @BeforeAll
     static void start() throws IOException {
-        postgres = EmbeddedPostgres.start();
+        postgres = PatientPostgres.builder().start();
     }
 
     @AfterAll

@@ -3,6 +3,7 @@ package dev.palisade.guard;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.Connection;
@@ -21,7 +22,7 @@ class JoinedCheckOnPostgresTest extends JoinedCheckContract {
 
     @BeforeAll
     static void start() throws IOException {
-        postgres = EmbeddedPostgres.start();
+        postgres = PatientPostgres.builder().start();
     }
 
     @AfterAll

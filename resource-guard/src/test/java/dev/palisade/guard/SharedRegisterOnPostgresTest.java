@@ -3,6 +3,7 @@ package dev.palisade.guard;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
@@ -31,7 +32,7 @@ class SharedRegisterOnPostgresTest extends SharedRegisterOnSqlContract {
 
     @BeforeAll
     static void start() throws IOException {
-        postgres = EmbeddedPostgres.builder()
+        postgres = PatientPostgres.builder()
                 .setServerConfig("synchronous_commit", "on")
                 .start();
     }

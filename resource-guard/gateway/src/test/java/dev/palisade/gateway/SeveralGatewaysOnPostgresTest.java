@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.ResponseHeaders;
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -48,7 +49,7 @@ class SeveralGatewaysOnPostgresTest {
     @BeforeAll
     static void startDatabase() throws IOException {
         // Marks rest on commits; the library's own default is to lose them.
-        postgres = EmbeddedPostgres.builder()
+        postgres = PatientPostgres.builder()
                 .setServerConfig("synchronous_commit", "on")
                 .start();
     }

@@ -1,5 +1,6 @@
 package dev.palisade.objects;
 
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import javax.sql.DataSource;
@@ -14,7 +15,7 @@ class ObjectsServiceOnPostgresTest extends ObjectsServiceContract {
 
     @BeforeAll
     static void startPostgres() throws IOException {
-        postgres = EmbeddedPostgres.start();
+        postgres = PatientPostgres.builder().start();
     }
 
     @AfterAll

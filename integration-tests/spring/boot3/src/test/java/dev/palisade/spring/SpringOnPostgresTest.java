@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.palisade.guard.Access;
 import dev.palisade.guard.Binding;
 import dev.palisade.guard.Mark;
+import dev.palisade.patience.PatientPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import org.jspecify.annotations.NullUnmarked;
@@ -21,7 +22,7 @@ class SpringOnPostgresTest extends SpringTransactionsContract {
 
     @Override
     String url() throws IOException {
-        postgres = EmbeddedPostgres.start();
+        postgres = PatientPostgres.builder().start();
         return postgres.getJdbcUrl("postgres", "postgres");
     }
 

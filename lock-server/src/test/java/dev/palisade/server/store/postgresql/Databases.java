@@ -1,6 +1,7 @@
 package dev.palisade.server.store.postgresql;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.log.FencedLog;
 import dev.palisade.server.store.log.SharedLogs;
@@ -45,7 +46,7 @@ public final class Databases implements SharedLogs {
 
         private static EmbeddedPostgres start() {
             try {
-                return EmbeddedPostgres.builder()
+                return PatientPostgres.builder()
                         .setServerConfig("synchronous_commit", "on")
                         .setServerConfig("fsync", "on")
                         .setServerConfig("full_page_writes", "on")

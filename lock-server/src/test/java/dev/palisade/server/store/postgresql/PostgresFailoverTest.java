@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.EventLog;
+import dev.palisade.patience.PatientPostgres;
 import dev.palisade.server.ownership.AppendFailure;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimReply.Claimed;
@@ -71,7 +72,7 @@ class PostgresFailoverTest {
     }
 
     private static EmbeddedPostgres start(Path data, int port) throws IOException {
-        return EmbeddedPostgres.builder()
+        return PatientPostgres.builder()
                 .setDataDirectory(data)
                 .setCleanDataDirectory(false)
                 .setPort(port)
