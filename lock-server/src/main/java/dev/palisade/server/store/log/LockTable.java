@@ -37,6 +37,9 @@ import java.util.TreeSet;
  * lock machine, and never syncs: a decision may be told only after the log was synced. Touched by one thread at a time.
  */
 final class LockTable {
+    /** Locks that are looked at in one batch because time has passed: all leases of a fleet may end at once, and a claim must be kept. */
+    private static final int EXPIRED_MAX = 2_000;
+
     private final LoggedStoreConfig config;
     private final Limits limits;
     private final FencedLog log;
@@ -152,7 +155,7 @@ final class LockTable {
         return Math.max(0, recoveringUntilMillis - now);
     }
 
-    /** Decides what time alone has changed. */
+    /** Decides what time alone has changed; of very much at one time a part, and the rest with the next batches. */
     void expire(CommandBatch batch) {
         if (recoveringUntilMillis != 0 && recoveringUntilMillis <= batch.now) {
             recoveringUntilMillis = 0;
@@ -160,7 +163,11 @@ final class LockTable {
                 take(slot, step(slot, new Expire(slot.state.name()), batch.now), batch);
             }
         }
-        for (Slot slot = deadlines.poll(batch.now); slot != null; slot = deadlines.poll(batch.now)) {
+        for (int left = EXPIRED_MAX; left > 0; left--) {
+            Slot slot = deadlines.poll(batch.now);
+            if (slot == null) {
+                return;
+            }
             take(slot, step(slot, new Expire(slot.state.name()), batch.now), batch);
             deadlines.schedule(slot, batch.now);
         }

@@ -108,6 +108,27 @@ class SharedStoreTest {
         assertThat(servers.log.appends() - before).isEqualTo(4);
     }
 
+    /** A batch of all of them takes a log longer than a claim lasts. */
+    @Test
+    void leasesThatEndAtOnceEndInSeveralBatches() {
+        for (int i = 0; i < 5_000; i++) {
+            var unused = a.send(acquire("l" + i, 1, i + 1, TRY));
+        }
+        while (a.told.size() < 5_000) {
+            a.store.takeTurn();
+        }
+        a.live(9_950);
+        a.told.clear();
+        servers.pass(100);
+        List<Integer> ended = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            a.store.takeTurn();
+            ended.add(a.told.size());
+        }
+        assertThat(a.told).allMatch(event -> event instanceof LockEvent.Ended);
+        assertThat(ended).containsExactly(2_000, 4_000, 5_000, 5_000);
+    }
+
     @Test
     void anIdleOwnerKeepsItsClaim() {
         b.store.takeTurn();
