@@ -4,8 +4,7 @@ import java.util.function.DoubleSupplier;
 
 /**
  * How long to wait before the next attempt to connect. Pure: at once, then 20 ms doubling to 1 s, less up to half. While a standby
- * takes over, which it does within seconds, at most 100 ms, and no wait before each server was tried once. That limit ends when a
- * standby asks for a longer pause.
+ * takes over, which it does within seconds, at most 100 ms, and no wait before each server was tried once.
  */
 final class Backoff {
     private static final long FIRST_NANOS = 20_000_000;
@@ -19,7 +18,6 @@ final class Backoff {
     private int standbys;
 
     private long standbySinceNanos;
-    private boolean isCrowded;
 
     /** @param jitter 0.0 (inclusive) to 1.0: spreads clients that lost the same server */
     Backoff(DoubleSupplier jitter) {
@@ -46,18 +44,12 @@ final class Backoff {
             return 0;
         }
         long delay = nextDelayNanos();
-        boolean isTakeover = standbys > 0 && !isCrowded && nowNanos - standbySinceNanos < TAKEOVER_NANOS;
+        boolean isTakeover = standbys > 0 && nowNanos - standbySinceNanos < TAKEOVER_NANOS;
         return isTakeover ? Math.min(delay, TAKEOVER_DELAY_NANOS) : delay;
-    }
-
-    /** A standby asked for a pause: of more than 100 ms where many clients retry. */
-    void told(long retryAfterNanos) {
-        isCrowded |= retryAfterNanos > TAKEOVER_DELAY_NANOS;
     }
 
     /** A stream worked: the next failure is a new one. */
     void reset() {
-        isCrowded = false;
         nextNanos = 0;
         standbys = 0;
     }

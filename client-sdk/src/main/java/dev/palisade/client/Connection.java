@@ -91,17 +91,12 @@ final class Connection {
         generation++;
         long now = loop.now().nanos();
         Target next = channels.next(now);
-        next.attempt(now, settings.connectTimeout().toNanos());
+        next.attempt(now);
         SessionStream opening =
                 new SessionStream(loop, session, this, settings.callTimeout().toNanos());
         target = next;
         stream = opening;
-        connectTimer = loop.in(
-                settings.connectTimeout().toNanos(),
-                () -> broken(
-                        opening,
-                        new IllegalStateException(
-                                "no welcome within " + settings.connectTimeout().toMillis() + " ms")));
+        connectTimer = loop.in(connectTimeoutNanos(), () -> silent(opening, next, 1));
         opening.open(
                 next.channel(),
                 Hello.newBuilder()
@@ -112,9 +107,29 @@ final class Connection {
                         .build());
     }
 
+    /** No welcome yet. One of several servers that has taken the connection may be busy with a fleet: it gets the same time once more. */
+    private void silent(SessionStream which, Target from, int timeouts) {
+        if (channels.several() && from.isReady() && timeouts == 1) {
+            connectTimer = loop.in(connectTimeoutNanos(), () -> silent(which, from, 2));
+            return;
+        }
+        if (channels.several()) {
+            from.isSilent(connectTimeoutNanos());
+        }
+        broken(
+                which,
+                new IllegalStateException("no welcome within "
+                        + timeouts * settings.connectTimeout().toMillis() + " ms"));
+    }
+
+    private long connectTimeoutNanos() {
+        return settings.connectTimeout().toNanos();
+    }
+
     void welcomed(SessionStream which) {
-        if (which == stream) {
+        if (which == stream && target != null) {
             loop.cancel(connectTimer);
+            target.welcomed();
             connected = true;
             sessions.incrementAndGet();
             welcomedNanos = loop.now().nanos();
@@ -148,9 +163,10 @@ final class Connection {
         long now = loop.now().nanos();
         if (isStandby) {
             long retryAfter = Retry.toldNanos(rejection.get()).orElse(0);
-            target.isStandby(now, retryAfter, channels.several());
+            target.isStandby(now, retryAfter, channels.several(), connectTimeoutNanos());
             channels.prefer(rejection.get().metadata().getOrDefault(Rejection.ACTIVE, ""), target);
-            backoff.told(retryAfter);
+        } else if (!worked && channels.several()) {
+            target.failed(now);
         }
         long delay = backoff.nextDelayNanos(isStandby, channels.count(), now);
         loop.in(Math.max(delay, channels.pauseNanos(now)), this::connect);
@@ -162,8 +178,15 @@ final class Connection {
         rejection.ifPresent(session::refused);
     }
 
-    /** Drops the present stream and opens another. */
+    /** Drops what was asked on the present stream, and opens another. An attempt goes on: nothing was asked on it yet. */
     void renew(String why) {
+        if (live() != null) {
+            replace(why);
+        }
+    }
+
+    /** Drops the present stream or attempt, and opens another. */
+    void replace(String why) {
         if (stream != null) {
             broken(stream, new IllegalStateException(why));
         }

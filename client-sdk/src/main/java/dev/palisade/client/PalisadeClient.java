@@ -428,7 +428,10 @@ public final class PalisadeClient implements AutoCloseable {
             return this;
         }
 
-        /** From opening a stream to the server's welcome; then the next address is tried. Default: 2 s. */
+        /**
+         * From opening a stream to the server's welcome; then the next address is tried. One of several servers that has taken the
+         * connection, and may be busy, gets the same time once more. Default: 2 s.
+         */
         public Builder connectTimeout(Duration newConnectTimeout) {
             connectTimeout = positive("connectTimeout", newConnectTimeout);
             return this;

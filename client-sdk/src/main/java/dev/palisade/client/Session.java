@@ -314,7 +314,7 @@ final class Session {
 
     private void bug(Throwable failure) {
         LinkageErrors.in(failure)
-                .ifPresentOrElse(this::unusable, () -> renewConnection("the client met a bug: " + failure));
+                .ifPresentOrElse(this::unusable, () -> connection.replace("the client met a bug: " + failure));
     }
 
     /** Ends everything at once: all that is asked and held, and every later call, fails with the reason. */

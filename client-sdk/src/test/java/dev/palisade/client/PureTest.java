@@ -56,24 +56,6 @@ class PureTest {
             assertThat(standby(backoff, 60_000)).as("another takeover").isZero();
         }
 
-        @Test
-        void aPauseOfMoreThanATenthOfASecondEndsTheShortWaits() {
-            Backoff backoff = new Backoff(() -> 0);
-            for (int i = 0; i < 9; i++) {
-                standby(backoff, 0);
-            }
-            backoff.told(100 * MS);
-            assertThat(failed(backoff, 500)).isEqualTo(100);
-            backoff.told(101 * MS);
-            assertThat(failed(backoff, 500)).isEqualTo(1_000);
-            backoff.reset();
-            standby(backoff, 60_000);
-            for (int i = 0; i < 9; i++) {
-                failed(backoff, 60_500);
-            }
-            assertThat(failed(backoff, 60_500)).as("another takeover").isEqualTo(100);
-        }
-
         private long failed(Backoff backoff, long atMillis) {
             return backoff.nextDelayNanos(false, 3, atMillis * MS) / MS;
         }

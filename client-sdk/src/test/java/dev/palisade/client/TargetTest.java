@@ -75,16 +75,16 @@ class TargetTest {
     }
 
     private void standbyAnswers(long retryAfterMillis, boolean several) {
-        target.attempt(now, TIMEOUT);
+        target.attempt(now);
         transport.state = ConnectivityState.READY;
         now += 100 * MS;
-        target.isStandby(now, retryAfterMillis * MS, several);
+        target.isStandby(now, retryAfterMillis * MS, several, TIMEOUT);
     }
 
     @Test
     void eachAttemptHasAFreshTransport() {
         for (int i = 1; i <= 3; i++) {
-            target.attempt(now, TIMEOUT);
+            target.attempt(now);
             assertThat(transport.replaced).isEqualTo(i);
         }
     }
@@ -102,8 +102,8 @@ class TargetTest {
     @Test
     void aTransportIsKeptForOneAttempt() {
         standbyAnswers(0, true);
-        target.attempt(now, TIMEOUT);
-        target.attempt(now, TIMEOUT);
+        target.attempt(now);
+        target.attempt(now);
         assertThat(transport.replaced).as("it did not answer again").isEqualTo(2);
     }
 
@@ -111,15 +111,49 @@ class TargetTest {
     void aTransportThatIsNotReadyAnyMoreIsReplaced() {
         standbyAnswers(0, true);
         transport.state = ConnectivityState.TRANSIENT_FAILURE;
-        target.attempt(now, TIMEOUT);
+        target.attempt(now);
         assertThat(transport.replaced).isEqualTo(2);
+    }
+
+    /** It may be busy with a fleet: a new transport would be one more connection to take. */
+    @Test
+    void aSilentServerIsAskedAgainOnItsTransportForTwoConnectTimeouts() {
+        target.attempt(now);
+        now += TIMEOUT;
+        target.isSilent(TIMEOUT);
+        target.attempt(now);
+        assertThat(transport.replaced).isEqualTo(1);
+        now += TIMEOUT;
+        target.isSilent(TIMEOUT);
+        target.attempt(now);
+        assertThat(transport.replaced).isEqualTo(2);
+        transport.state = ConnectivityState.TRANSIENT_FAILURE;
+        target.isSilent(TIMEOUT);
+        target.attempt(now);
+        assertThat(transport.replaced).isEqualTo(3);
+    }
+
+    @Test
+    void failuresPauseForUpToASecondUntilTheServerAnswers() {
+        for (long pause : new long[] {250, 500, 1_000, 1_000}) {
+            target.attempt(now);
+            assertThat(target.pauseNanos(now)).isZero();
+            target.failed(now);
+            assertThat(target.pauseNanos(now)).isEqualTo(pause * MS);
+        }
+        target.welcomed();
+        target.failed(now);
+        assertThat(target.pauseNanos(now)).isEqualTo(250 * MS);
+        standbyAnswers(0, true);
+        target.failed(now);
+        assertThat(target.pauseNanos(now)).isEqualTo(250 * MS);
     }
 
     /** Behind it another server may be active by now, to which only a new connection leads. */
     @Test
     void aSingleAddressIsDialledAgainEachTime() {
         standbyAnswers(0, false);
-        target.attempt(now, TIMEOUT);
+        target.attempt(now);
         assertThat(transport.replaced).isEqualTo(2);
     }
 
@@ -127,7 +161,7 @@ class TargetTest {
     void aChannelThatDoesNotTellItsStateIsReplaced() {
         standbyAnswers(0, true);
         transport.state = null;
-        target.attempt(now, TIMEOUT);
+        target.attempt(now);
         assertThat(transport.replaced).isEqualTo(2);
     }
 
