@@ -24,8 +24,8 @@ import java.util.List;
  * and what to do. Used by the driver of a shared log. An input that does not fit the phase changes nothing: it is late.
  */
 public class OwnershipMachine {
-    /** How often a standby claims. */
-    static final long POLL_MILLIS = 250;
+    /** How often a standby claims: a server that stops is followed by the next one as soon. */
+    static final long POLL_MILLIS = 100;
     /** Pause after a claim without a reply, and between two tries of a refused batch. */
     static final long RETRY_MILLIS = 100;
     /** How much longer a standby waits that had no contact: another one, or the last owner, comes first. */

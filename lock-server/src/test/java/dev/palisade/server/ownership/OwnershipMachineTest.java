@@ -32,13 +32,13 @@ class OwnershipMachineTest {
     private Ownership server = MACHINE.started(0);
 
     @Test
-    void standbyClaimsFourTimesASecond() {
+    void standbyClaimsTenTimesASecond() {
         assertThat(tick(0)).containsExactly(CLAIM);
         claimReplied(new ClaimReply.Held("s", "a:1", 1_900), 10);
-        assertThat(tick(259)).isEmpty();
-        assertThat(tick(260)).containsExactly(CLAIM);
-        claimReplied(new ClaimReply.Held("s", "a:1", 20), 270);
-        assertThat(server.wakeMillis()).isEqualTo(290);
+        assertThat(tick(109)).isEmpty();
+        assertThat(tick(110)).containsExactly(CLAIM);
+        claimReplied(new ClaimReply.Held("s", "a:1", 20), 120);
+        assertThat(server.wakeMillis()).isEqualTo(140);
     }
 
     @Test
@@ -66,7 +66,7 @@ class OwnershipMachineTest {
         tick(100);
         assertThat(claimReplied(new ClaimReply.Settling(1_000), 110)).isEmpty();
         assertThat(server.phase()).isEqualTo(Phase.SUSPENDED);
-        assertThat(server.wakeMillis()).isEqualTo(360);
+        assertThat(server.wakeMillis()).isEqualTo(210);
     }
 
     @Test

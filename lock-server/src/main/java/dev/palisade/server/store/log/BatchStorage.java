@@ -59,12 +59,22 @@ public interface BatchStorage extends AutoCloseable {
     }
 
     /**
-     * Reads batches where the last claim was granted, and nowhere else.
+     * Reads batches where the last claim was asked for, and nowhere else.
      *
      * @param end number after the last one
      * @return one for each number; null for one that is not there
      */
     List<byte @Nullable []> read(long generation, long first, long end) throws StoreUnusable, LogFailure;
+
+    /** What the log holds, whoever owns it; empty where the last claim found none. Decides nothing. */
+    Optional<Contents> look() throws StoreUnusable, LogFailure;
+
+    /**
+     * Batches of a log.
+     *
+     * @param generation of those that count
+     */
+    record Contents(long generation, BatchSpan batches) {}
 
     /** Where a batch is, for people. */
     String pathOf(long generation, long number);

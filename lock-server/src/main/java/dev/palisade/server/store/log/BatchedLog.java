@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BatchedLog implements FencedLog {
     /** Batches that are read at one time. */
-    private static final int READS = 64;
+    static final int READS = 64;
     /** Records handed over between two looks at the claim. */
     private static final int RECORDS_PER_PROGRESS = 10_000;
 
@@ -62,6 +63,7 @@ public final class BatchedLog implements FencedLog {
     private final Deque<SentBatch> sent = new ArrayDeque<>();
 
     private String lastTold = "";
+    private final Rehearsal rehearsal;
 
     /**
      * The lock server that asks for the log.
@@ -99,6 +101,7 @@ public final class BatchedLog implements FencedLog {
         this.random = random;
         this.events = events;
         this.server = freshId().toString();
+        this.rehearsal = new Rehearsal(storage, events);
     }
 
     /** What was seen once and is gone was lost: a standby that was started with {@code --init} takes no loss for a new log. */
@@ -288,6 +291,7 @@ public final class BatchedLog implements FencedLog {
 
     @Override
     public void load(Loader loader) throws StoreUnusable, LogFailure {
+        rehearsal.end();
         takeBack();
         nextId = 1;
         forget();
@@ -317,16 +321,7 @@ public final class BatchedLog implements FencedLog {
 
     /** Returns how many records were handed over since the last look at the claim. */
     private int take(long number, byte[] bytes, Loader loader, int before) throws StoreUnusable, LogFailure {
-        RecordBatch.Contents contents;
-        try {
-            contents = RecordBatch.read(ByteBuffer.wrap(bytes), loader);
-        } catch (InvalidProtocolBufferException e) {
-            String path = storage.pathOf(generation, number);
-            throw new StoreUnusable(
-                    storage.name() + " has a " + path
-                            + " that is no batch of records; restore the data from a copy, or delete it, which is a loss of data",
-                    e);
-        }
+        RecordBatch.Contents contents = contents(storage, generation, number, bytes, loader);
         nextId = Math.max(nextId, contents.lastId() + 1);
         int records = before + contents.records();
         if (records < RECORDS_PER_PROGRESS) {
@@ -334,6 +329,24 @@ public final class BatchedLog implements FencedLog {
         }
         loader.progress();
         return 0;
+    }
+
+    static RecordBatch.Contents contents(
+            BatchStorage storage, long generation, long number, byte[] bytes, Loader loader) throws StoreUnusable {
+        try {
+            return RecordBatch.read(ByteBuffer.wrap(bytes), loader);
+        } catch (InvalidProtocolBufferException e) {
+            String path = storage.pathOf(generation, number);
+            throw new StoreUnusable(
+                    storage.name() + " has a " + path
+                            + " that is no batch of records; restore the data from a copy, or delete it, which is a loss of data",
+                    e);
+        }
+    }
+
+    @Override
+    public boolean rehearse(Supplier<? extends Loader> loaders) {
+        return rehearsal.goOn(loaders);
     }
 
     // ---- writing

@@ -6,6 +6,7 @@ import dev.palisade.server.ownership.Past;
 import dev.palisade.server.store.StoreUnusable;
 import java.nio.ByteBuffer;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,6 +63,16 @@ public interface FencedLog extends AutoCloseable {
      * @throws StoreUnusable when the records cannot be read; nothing was changed
      */
     void load(Loader loader) throws StoreUnusable, LogFailure;
+
+    /**
+     * Reads the next part of a log that another server owns, for practice: it may change meanwhile. Reads it again once it has doubled.
+     *
+     * @param loaders makes one for each time that the log is read
+     * @return whether there is more
+     */
+    default boolean rehearse(Supplier<? extends Loader> loaders) {
+        return false;
+    }
 
     /** Begins a record and returns its id; larger than that of every earlier record, and never 0. */
     long add(byte[] body);

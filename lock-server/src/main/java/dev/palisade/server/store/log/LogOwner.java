@@ -23,6 +23,8 @@ final class LogOwner {
     static final long IDLE_MILLIS = 400;
     /** Batches that are sent before the oldest of them is known to be stored: while one travels, the next is decided. */
     static final int IN_FLIGHT_MAX = 2;
+    /** Part of the time between two claims of a standby that it may spend on reading the log. */
+    private static final long REHEARSAL_MILLIS = 50;
     /** A log that cannot be read is claimed again after this time. */
     private static final long UNUSABLE_MILLIS = 10_000;
 
@@ -281,6 +283,14 @@ final class LogOwner {
             standsBy();
         }
         run(machine.claimReplied(state, reply, millis.getAsLong()));
+        if (reply instanceof ClaimReply.Held && state.past().isNone()) {
+            rehearse();
+        }
+    }
+
+    private void rehearse() {
+        long until = millis.getAsLong() + REHEARSAL_MILLIS;
+        while (log.rehearse(Restored::new) && millis.getAsLong() < until) {}
     }
 
     /** Callers learn why there is no claim, and not only what began it. */

@@ -67,6 +67,9 @@ public final class PostgresLog implements BatchStorage {
     /** Whether the next claim connects anew. Touched on the thread only. */
     private boolean replaced;
 
+    /** When this server was last written down as a standby, in PostgreSQL's time. Touched on the thread only. */
+    private long standbyFromMillis;
+
     private final LastStatus status = new LastStatus();
 
     private PostgresLog(PostgresLogConfig config, LogSql sql, EventLog events) {
@@ -166,7 +169,7 @@ public final class PostgresLog implements BatchStorage {
         }
         boolean written = write(now, row, decision, batches, keyId);
         if (!(decision.reply() instanceof ClaimReply.Claimed)) {
-            standBy(now, request);
+            standBy(now, request, row.nowMillis());
             return written ? Claim.refused(decision.reply(), row.keyId()) : null;
         }
         if (!written) {
@@ -296,8 +299,12 @@ public final class PostgresLog implements BatchStorage {
         }
     }
 
-    /** Only for the status, so a failure does not fail the claim. */
-    private void standBy(PostgresSession now, ClaimRequest request) {
+    /** Only for the status, so a failure does not fail the claim, and not each claim writes. */
+    private void standBy(PostgresSession now, ClaimRequest request, long nowMillis) {
+        if (nowMillis >= standbyFromMillis && nowMillis - standbyFromMillis < STANDBY_MILLIS / 3) {
+            return;
+        }
+        standbyFromMillis = nowMillis;
         try {
             run(
                     now,
@@ -358,6 +365,17 @@ public final class PostgresLog implements BatchStorage {
     }
 
     // ---- batches
+
+    @Override
+    public Optional<Contents> look() throws StoreUnusable, LogFailure {
+        return await(() -> {
+            LogRow row = readRow(owned());
+            LogState.Head head = row == null ? null : row.head();
+            return row == null || head == null
+                    ? Optional.empty()
+                    : Optional.of(new Contents(head.generation(), row.batches()));
+        });
+    }
 
     @Override
     public List<byte @Nullable []> read(long generation, long first, long end) throws StoreUnusable, LogFailure {
@@ -521,7 +539,7 @@ public final class PostgresLog implements BatchStorage {
         return now;
     }
 
-    /** The one over which the log was claimed: what another server has is another log. */
+    /** The one over which the log was asked for: what another server has is another log. */
     private PostgresSession owned() throws LogFailure {
         PostgresSession now = session;
         if (now == null) {

@@ -7,6 +7,7 @@ import dev.palisade.server.ownership.ClaimRequest;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.log.BatchSpan;
+import dev.palisade.server.store.log.BatchStorage;
 import dev.palisade.server.store.log.OwnerKey;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -14,6 +15,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Arguments and answers of the functions of a log, in the order of their headers in {@code resources/redis}. */
@@ -26,6 +28,9 @@ final class LogWords {
 
     /** In place of init, which says nothing of a log that lacks records: a server of an earlier release sends the same number of words. */
     private static final byte[] DAMAGED = Call.bytes("2");
+
+    /** Fields of the head that say what the log holds. */
+    static final List<String> CONTENTS = List.of("generation", "first", "next", "count");
 
     private LogWords() {}
 
@@ -144,6 +149,18 @@ final class LogWords {
 
     static BatchSpan batches(List<Object> claimed) {
         return new BatchSpan(number(claimed, 11), number(claimed, 12), number(claimed, 13));
+    }
+
+    /** Values of {@link #CONTENTS}; empty if there is no log. */
+    static Optional<BatchStorage.Contents> contents(List<Object> fields) {
+        if (fields.contains(null)) {
+            return Optional.empty();
+        }
+        List<Long> numbers = IntStream.range(0, CONTENTS.size())
+                .mapToObj(i -> Long.valueOf(text(fields, i)))
+                .toList();
+        return Optional.of(new BatchStorage.Contents(
+                numbers.get(0), new BatchSpan(numbers.get(1), numbers.get(2), numbers.get(3))));
     }
 
     /** @param batch empty for none */

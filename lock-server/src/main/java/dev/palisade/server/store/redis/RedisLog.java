@@ -34,9 +34,9 @@ public final class RedisLog implements BatchStorage {
     private final EventLog events;
     private final RedisLogKeys keys;
     private final LastStatus status = new LastStatus();
-    /** Of the last claim that was granted. */
-    private @Nullable Reply granted;
-    /** Connected when it was. */
+    /** To the last claim. */
+    private @Nullable Reply claimed;
+    /** Connected when it was granted. */
     private long replicas;
     /** Of a call after which the primary has to be located again. */
     private volatile @Nullable Reply suspected;
@@ -166,10 +166,10 @@ public final class RedisLog implements BatchStorage {
         if (read == null) {
             throw unusable(LogWords.text(answer, 1));
         }
+        claimed = reply;
         if (!(read instanceof ClaimReply.Claimed)) {
             return Claim.refused(read, LogWords.ownerKeyId(answer));
         }
-        granted = reply;
         replicas = LogWords.replicas(answer);
         return new Claim(read, LogWords.batches(answer), LogWords.generation(answer), LogWords.rewriting(answer), "");
     }
@@ -180,10 +180,10 @@ public final class RedisLog implements BatchStorage {
      */
     @Override
     public Optional<String> doubt(ClaimReply.Claimed claimed, boolean isFirst) throws LogFailure {
-        Reply claim = granted;
-        if (claimed.mine() || claim == null) {
+        if (claimed.mine()) {
             return Optional.empty();
         }
+        Reply claim = claim();
         if (!isFirst && !isStillPrimary(claim)) {
             return Optional.of("may not be the primary any more: too few of those that know confirm it;"
                     + " see that a majority of them can be reached");
@@ -245,20 +245,36 @@ public final class RedisLog implements BatchStorage {
 
     // ---- batches
 
+    private Reply claim() {
+        Reply last = claimed;
+        if (last == null) {
+            throw new IllegalStateException("nothing was claimed");
+        }
+        return last;
+    }
+
+    @Override
+    public Optional<Contents> look() throws StoreUnusable, LogFailure {
+        List<String> words = new ArrayList<>(List.of("HMGET", keys.head()));
+        words.addAll(LogWords.CONTENTS);
+        return LogWords.contents(ask(keys.head(), words));
+    }
+
     /** Over the connection that claimed: what another primary has is another log. */
     @Override
     public List<byte @Nullable []> read(long generation, long first, long end) throws StoreUnusable, LogFailure {
-        Reply claim = granted;
-        if (claim == null) {
-            throw new IllegalStateException("no claim was granted");
-        }
         String key = keys.batches(generation);
         List<String> words = new ArrayList<>(List.of("HMGET", key));
         LongStream.range(first, end).mapToObj(Long::toString).forEach(words::add);
+        List<byte @Nullable []> batches = new ArrayList<>();
+        ask(key, words).forEach(batch -> batches.add((byte[]) batch));
+        return batches;
+    }
+
+    private List<Object> ask(String key, List<String> words) throws StoreUnusable, LogFailure {
+        Reply claim = claim();
         try {
-            List<byte @Nullable []> batches = new ArrayList<>();
-            link.ask(claim, words.toArray(String[]::new)).get().forEach(batch -> batches.add((byte[]) batch));
-            return batches;
+            return link.ask(claim, words.toArray(String[]::new)).get();
         } catch (ExecutionException e) {
             String error = Refusal.of(e).error();
             if (error != null && error.startsWith("WRONGTYPE")) {

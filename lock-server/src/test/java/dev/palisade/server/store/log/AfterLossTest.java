@@ -113,7 +113,7 @@ class AfterLossTest {
         assertThat(a.deposed).isEmpty();
 
         a.store.close();
-        b.live(300); // It looks each 250 ms.
+        b.live(300); // It looks each 100 ms.
         assertThat(b.isActive()).as("the log is whole again").isTrue();
         assertThat(described(b, "l").holders()).extracting(Grant::id).containsExactly(held.id());
         assertThat(described(b, "l").waiters())

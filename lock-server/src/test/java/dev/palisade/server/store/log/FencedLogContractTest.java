@@ -8,6 +8,7 @@ import dev.palisade.server.ownership.ClaimReply.Claimed;
 import dev.palisade.server.ownership.ClaimReply.Held;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.ownership.Position;
+import dev.palisade.server.store.StoreUnusable;
 import dev.palisade.server.store.embedded.Journals;
 import dev.palisade.server.store.postgresql.Databases;
 import dev.palisade.server.store.redis.RedisLogs;
@@ -17,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -279,6 +281,84 @@ class FencedLogContractTest {
         Keys ofD = new Keys("44");
         open(kind, "d:1", ofD);
         assertThat(ofD.opened).hasValue(new OwnerKey("b:1", "22", true));
+    }
+
+    /** Records that a rehearsal handed over. */
+    private static final class Counter implements FencedLog.Loader {
+        private int records;
+
+        @Override
+        public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
+            if (StandardCharsets.UTF_8.decode(body).toString().equals("of a later release")) {
+                throw new StoreUnusable("the record is of a later release");
+            }
+            records++;
+        }
+
+        @Override
+        public void deleted(long id) {}
+    }
+
+    private static void store(FencedLog log, int batches) throws LogFailure {
+        for (int i = 0; i < batches; i++) {
+            log.add(body("r"));
+            log.sync(0);
+        }
+    }
+
+    /** Calls of {@code rehearse} until it says that there is no more. */
+    private static int rehearse(FencedLog log, List<Counter> loaders) {
+        int calls = 1;
+        while (log.rehearse(() -> {
+            loaders.add(new Counter());
+            return loaders.get(loaders.size() - 1);
+        })) {
+            calls++;
+        }
+        return calls;
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void aStandbyReadsTheLogInPartsAndAgainOnceItHasDoubled(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        FencedLog b = open(kind, "b:1");
+        List<Counter> loaders = new ArrayList<>();
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(rehearse(b, loaders)).isEqualTo(1);
+        assertThat(loaders).as("it is empty").isEmpty();
+        store(a, 129);
+        assertThat(rehearse(b, loaders)).isEqualTo(3);
+        assertThat(loaders).extracting(counter -> counter.records).containsExactly(129);
+        store(a, 128);
+        assertThat(rehearse(b, loaders)).isEqualTo(1);
+        store(a, 1);
+        rehearse(b, loaders);
+        assertThat(loaders).extracting(counter -> counter.records).containsExactly(129, 258);
+        pass(2_000);
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(records(b)).as("read for good").hasSize(258);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void aStandbyWarnsOnceOfALogThatItCannotRead(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        FencedLog b = open(kind, "b:1");
+        a.add(body("of a later release"));
+        store(a, 64);
+        List<Counter> loaders = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+            rehearse(b, loaders);
+            store(a, 64 << i);
+        }
+        SharedLogs logs = Objects.requireNonNull(kind == Kind.REDIS ? redis : postgres);
+        assertThat(logs.warnings())
+                .filteredOn(line -> line.contains("cannot take over"))
+                .singleElement()
+                .asString()
+                .contains("event=store_warning", "the record is of a later release");
     }
 
     @ParameterizedTest

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
 /** One lock server's client of a {@link MemoryLogServer}. */
 final class MemoryLog implements FencedLog {
@@ -39,6 +40,7 @@ final class MemoryLog implements FencedLog {
     /** Sent and not known to be stored, the oldest first. */
     private final Deque<Batch> sent = new ArrayDeque<>();
 
+    private int rehearsed;
     private boolean cut;
     private Runnable whileLoading = () -> {};
     private boolean holdsReplies;
@@ -173,6 +175,16 @@ final class MemoryLog implements FencedLog {
             nextId = record.getKey() + 1;
             loader.progress();
         }
+    }
+
+    /** Three parts each time. */
+    @Override
+    public boolean rehearse(Supplier<? extends Loader> loaders) {
+        return ++rehearsed % 3 != 0;
+    }
+
+    int rehearsed() {
+        return rehearsed;
     }
 
     @Override

@@ -89,6 +89,21 @@ class SharedStoreTest {
     }
 
     @Test
+    void aStandbyRehearsesItsTakeoverAtEachClaim() {
+        b.store.takeTurn();
+        assertThat(b.client.rehearsed()).isEqualTo(3);
+        b.live(50);
+        assertThat(b.client.rehearsed()).isEqualTo(3);
+        b.live(50);
+        assertThat(b.client.rehearsed()).isEqualTo(6);
+        assertThat(a.client.rehearsed()).as("the active server").isZero();
+        takesOver(b);
+        int before = b.client.rehearsed();
+        b.live(1_000);
+        assertThat(b.client.rehearsed()).isEqualTo(before);
+    }
+
+    @Test
     void aDeposedServerReportsItOnce() {
         Grant held = granted(a, "l", 1, 1);
         takesOver(b);
