@@ -21,7 +21,9 @@ import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.store.log.format.Entry;
 import dev.palisade.server.store.log.format.Epoch;
 import dev.palisade.server.store.log.format.Record;
+import java.util.ArrayDeque;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,7 +39,7 @@ import java.util.TreeSet;
  * lock machine, and never syncs: a decision may be told only after the log was synced. Touched by one thread at a time.
  */
 final class LockTable {
-    /** Locks that are looked at in one batch because time has passed: all leases of a fleet may end at once, and a claim must be kept. */
+    /** What one batch decides because time has passed, or little more: all leases of a fleet may end at once, and a claim must be kept. */
     private static final int EXPIRED_MAX = 2_000;
 
     private final LoggedStoreConfig config;
@@ -56,6 +58,9 @@ final class LockTable {
 
     private final Names names = new Names();
     private final History history;
+    /** Locks in which nothing new was granted in the recovery window, and that are not decided since its end. */
+    private final Deque<Slot> recovered = new ArrayDeque<>();
+
     private int waiters;
     private long epochRecordId;
     private long forgottenUntilMillis;
@@ -144,6 +149,7 @@ final class LockTable {
      */
     void resume(long now, long recoveringUntil) {
         recoveringUntilMillis = recoveringUntil;
+        recovered.clear();
         for (Slot slot : slots.values()) {
             slot.state = slot.state.restarted(now);
             deadlines.schedule(slot, now);
@@ -159,17 +165,17 @@ final class LockTable {
     void expire(CommandBatch batch) {
         if (recoveringUntilMillis != 0 && recoveringUntilMillis <= batch.now) {
             recoveringUntilMillis = 0;
-            for (Slot slot : List.copyOf(slots.values())) {
-                take(slot, step(slot, new Expire(slot.state.name()), batch.now), batch);
-            }
+            recovered.addAll(slots.values());
         }
-        for (int left = EXPIRED_MAX; left > 0; left--) {
-            Slot slot = deadlines.poll(batch.now);
+        for (int left = EXPIRED_MAX; left > 0; ) {
+            Slot slot = recovered.isEmpty() ? deadlines.poll(batch.now) : recovered.remove();
             if (slot == null) {
                 return;
             }
-            take(slot, step(slot, new Expire(slot.state.name()), batch.now), batch);
+            Decision decision = step(slot, new Expire(slot.state.name()), batch.now);
+            take(slot, decision, batch);
             deadlines.schedule(slot, batch.now);
+            left -= Math.max(1, decision.events().size());
         }
     }
 
@@ -314,8 +320,11 @@ final class LockTable {
 
     /** When time alone has something to decide or to forget; {@link Long#MAX_VALUE} for never. */
     long nextDueMillis() {
-        long recovered = recoveringUntilMillis == 0 ? Long.MAX_VALUE : recoveringUntilMillis;
-        return Math.min(recovered, Math.min(deadlines.nextMillis(), nextForgettableMillis()));
+        if (!recovered.isEmpty()) {
+            return 0;
+        }
+        long windowEnd = recoveringUntilMillis == 0 ? Long.MAX_VALUE : recoveringUntilMillis;
+        return Math.min(windowEnd, Math.min(deadlines.nextMillis(), nextForgettableMillis()));
     }
 
     private long nextForgettableMillis() {

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
+import dev.palisade.contract.Mode;
 import dev.palisade.contract.Reason;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.CheckSequencer;
@@ -142,6 +143,45 @@ class SharedStoreTest {
         }
         assertThat(a.told).allMatch(event -> event instanceof LockEvent.Ended);
         assertThat(ended).containsExactly(2_000, 4_000, 5_000, 5_000);
+    }
+
+    @Test
+    void manyHoldersOfOneLockCountEach() {
+        for (int i = 0; i < 4_500; i++) {
+            var unused = a.send(acquire("l" + i / 1_500, i + 1, 1, TRY, Mode.SHARED, Duration.ZERO, Duration.ZERO));
+        }
+        while (a.told.size() < 4_500) {
+            a.store.takeTurn();
+        }
+        a.live(9_950);
+        a.told.clear();
+        servers.pass(100);
+        a.store.takeTurn();
+        assertThat(a.told).hasSize(3_000);
+        a.store.takeTurn();
+        assertThat(a.told).hasSize(4_500);
+    }
+
+    @Test
+    void offersAfterTheRecoveryWindowAreMadeInSeveralBatches() {
+        servers.log.flush();
+        a.live(4_000);
+        for (int i = 0; i < 5_000; i++) {
+            var unused = a.send(acquire("l" + i, 1, i + 1, MINUTE));
+        }
+        while (a.told.size() < 5_000) {
+            a.store.takeTurn();
+        }
+        a.told.clear();
+        List<Integer> offered = new ArrayList<>();
+        for (int millis = 0; offered.size() < 4 && millis < 20_000; millis += 100) {
+            servers.pass(100);
+            a.store.takeTurn();
+            if (!a.told.isEmpty()) {
+                offered.add(a.told.size());
+            }
+        }
+        assertThat(offered).containsExactly(2_000, 4_000, 5_000, 5_000);
     }
 
     @Test
