@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BatchedLog implements FencedLog {
     /** Batches that are read at one time. */
-    static final int READS = 64;
+    private static final int READS = 64;
     /** Records handed over between two looks at the claim. */
     private static final int RECORDS_PER_PROGRESS = 10_000;
 
@@ -153,6 +153,7 @@ public final class BatchedLog implements FencedLog {
         candidate.keys().replied(owner(claim));
         if (reply instanceof ClaimReply.Held held) {
             tellOnce("standby", "active", held.address());
+            rehearsal.ownedBy(held.server());
         } else if (reply instanceof ClaimReply.Settling) {
             tellOnce("log_settles");
         } else if (reply instanceof ClaimReply.Claimed claimed) {

@@ -25,6 +25,8 @@ final class LogOwner {
     static final int IN_FLIGHT_MAX = 2;
     /** Part of the time between two claims of a standby that it may spend on reading the log. */
     private static final long REHEARSAL_MILLIS = 50;
+    /** Where less is left of the claim of the active server, that may have ended: then only claims count. */
+    private static final long REHEARSED_REMAINING_MILLIS = 500;
     /** A log that cannot be read is claimed again after this time. */
     private static final long UNUSABLE_MILLIS = 10_000;
 
@@ -283,7 +285,9 @@ final class LogOwner {
             standsBy();
         }
         run(machine.claimReplied(state, reply, millis.getAsLong()));
-        if (reply instanceof ClaimReply.Held && state.past().isNone()) {
+        if (reply instanceof ClaimReply.Held held
+                && state.past().isNone()
+                && held.remainingMillis() >= REHEARSED_REMAINING_MILLIS) {
             rehearse();
         }
     }

@@ -12,9 +12,13 @@ import org.jspecify.annotations.Nullable;
  * that this server cannot read is reported before it matters. The log is read again once it has doubled. Used by one thread at a time.
  */
 final class Rehearsal {
+    /** Batches that are read at one time: few, so that the next claim is not late. */
+    private static final int READS = 8;
+
     private final BatchStorage storage;
     private final EventLog events;
     private @Nullable Pass pass;
+    private String owner = "";
     private long beginsAt = 1;
 
     /** The log is read from its first to its last batch. */
@@ -44,8 +48,20 @@ final class Rehearsal {
             pass = now != null && read(now) ? now : null;
         } catch (StoreUnusable | LogFailure e) {
             pass = null; // The next claim says so.
+        } catch (RuntimeException e) {
+            pass = null;
+            cannotTakeOver(e);
         }
         return pass != null;
+    }
+
+    /** Reads the log of another owner anew: it may be of another release. */
+    void ownedBy(String server) {
+        if (!server.equals(owner)) {
+            owner = server;
+            pass = null;
+            beginsAt = 1;
+        }
     }
 
     /** Keeps no memory that a takeover needs. */
@@ -68,7 +84,7 @@ final class Rehearsal {
     }
 
     private boolean read(Pass now) throws StoreUnusable, LogFailure {
-        long end = Math.min(now.end, now.from + BatchedLog.READS);
+        long end = Math.min(now.end, now.from + READS);
         List<byte @Nullable []> batches = storage.read(now.generation, now.from, end);
         for (long number = now.from; number < end; number++) {
             byte[] bytes = batches.get((int) (number - now.from));
@@ -85,9 +101,13 @@ final class Rehearsal {
             var unused = BatchedLog.contents(storage, now.generation, number, bytes, now.loader);
             return true;
         } catch (StoreUnusable e) {
-            beginsAt = Long.MAX_VALUE; // Said once.
-            events.warn("store_warning", "message", "this standby cannot take over: " + e.getMessage());
+            cannotTakeOver(e);
             return false;
         }
+    }
+
+    private void cannotTakeOver(Exception why) {
+        beginsAt = Long.MAX_VALUE; // Said once, of each owner.
+        events.warn("store_warning", "message", "this standby cannot take over: " + why.getMessage());
     }
 }

@@ -61,6 +61,17 @@ final class Restored implements FencedLog.Loader {
     @Override
     public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
         Record record = parse(id, body);
+        try {
+            take(id, index, record);
+        } catch (RuntimeException e) { // Such as of an event that this release does not know.
+            throw new StoreUnusable(
+                    "journal record " + id + " cannot be used (" + e.getMessage()
+                            + "): use the release that wrote it, or restore the data from a copy",
+                    e);
+        }
+    }
+
+    private void take(long id, int index, Record record) {
         if (record.hasEpoch()) {
             epochIds.add(id);
             highToken = Math.max(highToken, record.getEpoch().getReservedToken());

@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What every log of records does, whatever it is made of. */
@@ -289,8 +290,12 @@ class FencedLogContractTest {
 
         @Override
         public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
-            if (StandardCharsets.UTF_8.decode(body).toString().equals("of a later release")) {
+            String text = StandardCharsets.UTF_8.decode(body).toString();
+            if (text.equals("of a later release")) {
                 throw new StoreUnusable("the record is of a later release");
+            }
+            if (text.equals("bug")) {
+                throw new IllegalStateException("the record is of a later release");
             }
             records++;
         }
@@ -328,24 +333,32 @@ class FencedLogContractTest {
         assertThat(rehearse(b, loaders)).isEqualTo(1);
         assertThat(loaders).as("it is empty").isEmpty();
         store(a, 129);
-        assertThat(rehearse(b, loaders)).isEqualTo(3);
+        assertThat(rehearse(b, loaders)).as("eight batches each time").isEqualTo(17);
         assertThat(loaders).extracting(counter -> counter.records).containsExactly(129);
         store(a, 128);
         assertThat(rehearse(b, loaders)).isEqualTo(1);
         store(a, 1);
         rehearse(b, loaders);
         assertThat(loaders).extracting(counter -> counter.records).containsExactly(129, 258);
+        a.endClaim();
+        FencedLog c = open(kind, "c:1");
+        assertThat(c.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(records(c)).hasSize(258);
+        c.sync(0);
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+        rehearse(b, loaders);
+        assertThat(loaders).as("of another owner").hasSize(3);
         pass(2_000);
         assertThat(b.claim(Past.NONE)).isInstanceOf(Claimed.class);
         assertThat(records(b)).as("read for good").hasSize(258);
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"REDIS", "POSTGRESQL"})
-    void aStandbyWarnsOnceOfALogThatItCannotRead(Kind kind) throws Exception {
+    @CsvSource({"REDIS, of a later release", "POSTGRESQL, of a later release", "REDIS, bug"})
+    void aStandbyWarnsOnceOfALogThatItCannotRead(Kind kind, String record) throws Exception {
         FencedLog a = owned(kind, "a:1");
         FencedLog b = open(kind, "b:1");
-        a.add(body("of a later release"));
+        a.add(body(record));
         store(a, 64);
         List<Counter> loaders = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
