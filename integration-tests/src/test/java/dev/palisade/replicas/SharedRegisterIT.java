@@ -108,6 +108,18 @@ class SharedRegisterIT {
         return reply;
     }
 
+    /** Until the call is inside, for the reason above. */
+    private static void hold(Child replica, long token) {
+        long end = System.nanoTime() + PATIENCE.toNanos();
+        String inside = "in " + token;
+        String reply = "";
+        while (!reply.equals(inside) && System.nanoTime() < end) {
+            replica.send("hold " + token);
+            reply = replica.await(line -> line.equals(inside) || line.startsWith("refused " + token), PATIENCE);
+        }
+        assertThat(reply).isEqualTo(inside);
+    }
+
     private long number(String sql) throws SQLException {
         try (Connection connection = postgres.getPostgresDatabase().getConnection();
                 Statement statement = connection.createStatement();
@@ -126,16 +138,14 @@ class SharedRegisterIT {
         assertThat(askUntilApplied(b, "write 34")).isEqualTo("applied 34");
         replicas.forEach(each -> assertThat(ask(each, "write 33")).startsWith("refused 33 TOKEN_STALE"));
 
-        c.send("hold 35");
-        c.await("in 35"::equals, PATIENCE);
+        hold(c, 35);
         c.kill();
         assertThat(number("SELECT COUNT(*) FROM palisade_register_calls")).isEqualTo(1);
         assertThat(askUntilApplied(b, "write 36"))
                 .as("after the lease of c and Δ")
                 .isEqualTo("applied 36");
 
-        a.send("hold 37");
-        a.await("in 37"::equals, PATIENCE);
+        hold(a, 37);
         a.pause();
         assertThat(askUntilApplied(b, "write 38"))
                 .as("after the lease of a and Δ")
@@ -153,8 +163,7 @@ class SharedRegisterIT {
     void replicaThatWasStoppedBeforeItsCallStartsDoesNotStartItLate() {
         Child a = replicas.get(0);
         Child b = replicas.get(1);
-        b.send("hold 33");
-        b.await("in 33"::equals, PATIENCE);
+        hold(b, 33);
         a.send("write 34"); // Waits for 33.
         Awaitility.await()
                 .atMost(PATIENCE)
