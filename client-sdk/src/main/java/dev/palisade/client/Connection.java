@@ -178,7 +178,7 @@ final class Connection {
         rejection.ifPresent(session::refused);
     }
 
-    /** Drops what was asked on the present stream, and opens another. An attempt goes on: nothing was asked on it yet. */
+    /** Drops the present stream and opens another. An attempt without a welcome continues: it has carried no calls. */
     void renew(String why) {
         if (live() != null) {
             replace(why);

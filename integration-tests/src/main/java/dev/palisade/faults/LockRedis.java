@@ -122,7 +122,7 @@ final class LockRedis implements AutoCloseable {
         process().ask("FUNCTION", "FLUSH");
     }
 
-    /** Waits for it where an emptied Redis has none yet: until a lock server has claimed the log. */
+    /** Waits until there is one: an emptied Redis has none until a lock server has claimed the log. */
     void deleteCounter() {
         long deadline = System.nanoTime() + COUNTER_PATIENCE.toNanos();
         Stopping never = new Stopping();

@@ -98,25 +98,29 @@ class SharedRegisterIT {
         return replica.await(line -> line.startsWith("applied") || line.startsWith("refused"), PATIENCE);
     }
 
+    private static boolean isOutOfTouch(String reply) {
+        return reply.contains("MARK_UNAVAILABLE") || reply.contains("DRAINING");
+    }
+
     /** On a busy machine a replica may be out of touch with its database for a moment, and then refuses. */
     private static String askUntilApplied(Child replica, String call) {
         long end = System.nanoTime() + PATIENCE.toNanos();
         String reply = ask(replica, call);
-        while ((reply.contains("MARK_UNAVAILABLE") || reply.contains("DRAINING")) && System.nanoTime() < end) {
+        while (isOutOfTouch(reply) && System.nanoTime() < end) {
             reply = ask(replica, call);
         }
         return reply;
     }
 
-    /** Until the call is inside, for the reason above. */
+    /** Begins a call that stays inside; a replica that is out of touch is asked again. */
     private static void hold(Child replica, long token) {
         long end = System.nanoTime() + PATIENCE.toNanos();
         String inside = "in " + token;
-        String reply = "";
-        while (!reply.equals(inside) && System.nanoTime() < end) {
+        String reply;
+        do {
             replica.send("hold " + token);
             reply = replica.await(line -> line.equals(inside) || line.startsWith("refused " + token), PATIENCE);
-        }
+        } while (isOutOfTouch(reply) && System.nanoTime() < end);
         assertThat(reply).isEqualTo(inside);
     }
 

@@ -66,7 +66,7 @@ public interface BatchStorage extends AutoCloseable {
      */
     List<byte @Nullable []> read(long generation, long first, long end) throws StoreUnusable, LogFailure;
 
-    /** What the log holds, whoever owns it; empty where the last claim found none. Decides nothing. */
+    /** The batches of the log, whichever server owns it; empty if there is no log. Changes nothing. */
     Optional<Contents> look() throws StoreUnusable, LogFailure;
 
     /**

@@ -39,7 +39,7 @@ import java.util.TreeSet;
  * lock machine, and never syncs: a decision may be told only after the log was synced. Touched by one thread at a time.
  */
 final class LockTable {
-    /** What one batch decides because time has passed, or little more: all leases of a fleet may end at once, and a claim must be kept. */
+    /** Limit of the events that time causes in one batch; the last lock may exceed it. A larger batch could outlast the claim. */
     private static final int EXPIRED_MAX = 2_000;
 
     private final LoggedStoreConfig config;
@@ -58,7 +58,7 @@ final class LockTable {
 
     private final Names names = new Names();
     private final History history;
-    /** Locks in which nothing new was granted in the recovery window, and that are not decided since its end. */
+    /** Locks that are still to be decided after the end of the recovery window. */
     private final Deque<Slot> recovered = new ArrayDeque<>();
 
     private int waiters;
@@ -161,7 +161,7 @@ final class LockTable {
         return Math.max(0, recoveringUntilMillis - now);
     }
 
-    /** Decides what time alone has changed; of very much at one time a part, and the rest with the next batches. */
+    /** Decides what time alone has changed. What is beyond the limit follows in the next batches. */
     void expire(CommandBatch batch) {
         if (recoveringUntilMillis != 0 && recoveringUntilMillis <= batch.now) {
             recoveringUntilMillis = 0;

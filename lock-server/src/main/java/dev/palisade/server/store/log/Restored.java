@@ -63,7 +63,7 @@ final class Restored implements FencedLog.Loader {
         Record record = parse(id, body);
         try {
             take(id, index, record);
-        } catch (RuntimeException e) { // Such as of an event that this release does not know.
+        } catch (RuntimeException e) { // Such as an unknown event of a later release.
             throw new StoreUnusable(
                     "journal record " + id + " cannot be used (" + e.getMessage()
                             + "): use the release that wrote it, or restore the data from a copy",

@@ -67,8 +67,8 @@ public final class PostgresLog implements BatchStorage {
     /** Whether the next claim connects anew. Touched on the thread only. */
     private boolean replaced;
 
-    /** When this server was last written down as a standby, in PostgreSQL's time. Touched on the thread only. */
-    private long standbyFromMillis;
+    /** When this server's standby row was last written, in PostgreSQL's time. Touched on the thread only. */
+    private long standbyWrittenMillis;
 
     private final LastStatus status = new LastStatus();
 
@@ -299,12 +299,12 @@ public final class PostgresLog implements BatchStorage {
         }
     }
 
-    /** Only for the status, so a failure does not fail the claim, and not each claim writes. */
+    /** Writes the standby row, which only the status needs: at most once a second, and a failure does not fail the claim. */
     private void standBy(PostgresSession now, ClaimRequest request, long nowMillis) {
-        if (nowMillis >= standbyFromMillis && nowMillis - standbyFromMillis < STANDBY_MILLIS / 3) {
+        if (nowMillis >= standbyWrittenMillis && nowMillis - standbyWrittenMillis < STANDBY_MILLIS / 3) {
             return;
         }
-        standbyFromMillis = nowMillis;
+        standbyWrittenMillis = nowMillis;
         try {
             run(
                     now,
@@ -539,7 +539,7 @@ public final class PostgresLog implements BatchStorage {
         return now;
     }
 
-    /** The one over which the log was asked for: what another server has is another log. */
+    /** The connection of the last claim: what another server has is another log. */
     private PostgresSession owned() throws LogFailure {
         PostgresSession now = session;
         if (now == null) {

@@ -34,7 +34,7 @@ public final class RedisLog implements BatchStorage {
     private final EventLog events;
     private final RedisLogKeys keys;
     private final LastStatus status = new LastStatus();
-    /** To the last claim. */
+    /** Reply to the last claim. */
     private @Nullable Reply claimed;
     /** Connected when it was granted. */
     private long replicas;
