@@ -77,18 +77,23 @@ final class Channels {
      * The next attempt goes to {@code server}, if it is one of these: a client trusts no address that it was not given.
      *
      * @param speaker the server that named it; a server that names itself is not preferred
+     * @param ofFleet whether the speaker asked for a pause
      */
-    void prefer(String server, Target speaker) {
+    void prefer(String server, Target speaker, boolean ofFleet) {
         for (int i = 0; i < targets.size(); i++) {
             if (targets.get(i) != speaker && targets.get(i).address().equals(server)) {
                 next = i;
-                targets.get(i).endPause();
+                targets.get(i).named(ofFleet);
             }
         }
     }
 
     int count() {
         return channels.size();
+    }
+
+    List<Target> targets() {
+        return targets;
     }
 
     boolean several() {
@@ -105,9 +110,11 @@ final class Channels {
      * next. The flag is kept.
      */
     void close() {
+        List<ManagedChannel> ready =
+                targets.stream().filter(Target::mayBeReady).map(Target::channel).toList();
         channels.forEach(ManagedChannel::shutdown);
         boolean interrupted = false;
-        for (ManagedChannel channel : channels) {
+        for (ManagedChannel channel : ready) {
             Deadline limit = Deadline.after(FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
             boolean waited = false;
             while (!waited) {
@@ -119,8 +126,8 @@ final class Channels {
                     interrupted = true;
                 }
             }
-            channel.shutdownNow();
         }
+        channels.forEach(ManagedChannel::shutdownNow); // gRPC keeps a channel that was replaced for some seconds.
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

@@ -11,6 +11,7 @@ import dev.palisade.proto.v1.Hello;
 import io.grpc.Status;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,7 @@ final class Connection {
     private final Settings settings;
     private final Channels channels;
     private final Backoff backoff;
+    private final SpareConnections spares;
     private final SessionId id;
     private final OutageLog outages;
 
@@ -44,12 +46,15 @@ final class Connection {
     private boolean stopped;
     private String lastFailure = "no attempt has ended yet";
 
-    Connection(Loop loop, Session session, Settings settings, Channels channels, Backoff backoff, SessionId id) {
+    /** @param jitter 0.0 (inclusive) to 1.0: spreads the attempts of a fleet */
+    Connection(Loop loop, Session session, Settings settings, Channels channels, DoubleSupplier jitter, SessionId id) {
         this.loop = loop;
         this.session = session;
         this.settings = settings;
         this.channels = channels;
-        this.backoff = backoff;
+        this.backoff = new Backoff(jitter);
+        this.spares = new SpareConnections(
+                loop, channels, jitter, settings.connectTimeout().toNanos());
         this.id = id;
         this.outages = new OutageLog(channels.toString(), channels.count());
     }
@@ -96,7 +101,7 @@ final class Connection {
                 new SessionStream(loop, session, this, settings.callTimeout().toNanos());
         target = next;
         stream = opening;
-        connectTimer = loop.in(connectTimeoutNanos(), () -> silent(opening, next, 1));
+        awaitFrame(opening, next, 1);
         opening.open(
                 next.channel(),
                 Hello.newBuilder()
@@ -104,13 +109,27 @@ final class Connection {
                         .setSessionGen(generation)
                         .setOwner(settings.owner())
                         .setKeepLeasesOnDisconnect(settings.keepLeasesOnDisconnect())
+                        .setPatienceMillis(
+                                connectTimeouts() * settings.connectTimeout().toMillis())
                         .build());
+    }
+
+    /** The server is about to take over, and says so again and again until it has. */
+    void waits(SessionStream which) {
+        if (which == stream && target != null) {
+            loop.cancel(connectTimer);
+            awaitFrame(which, target, 1);
+        }
+    }
+
+    private void awaitFrame(SessionStream which, Target from, int timeouts) {
+        connectTimer = loop.in(connectTimeoutNanos(), () -> silent(which, from, timeouts));
     }
 
     /** No welcome yet. One of several servers that has taken the connection may be busy with a fleet: it gets the same time once more. */
     private void silent(SessionStream which, Target from, int timeouts) {
-        if (channels.several() && from.isReady() && timeouts == 1) {
-            connectTimer = loop.in(connectTimeoutNanos(), () -> silent(which, from, 2));
+        if (timeouts < connectTimeouts() && from.isReady()) {
+            awaitFrame(which, from, timeouts + 1);
             return;
         }
         if (channels.several()) {
@@ -120,6 +139,11 @@ final class Connection {
                 which,
                 new IllegalStateException("no welcome within "
                         + timeouts * settings.connectTimeout().toMillis() + " ms"));
+    }
+
+    /** For a server that has taken the connection. */
+    private int connectTimeouts() {
+        return channels.several() ? 2 : 1;
     }
 
     private long connectTimeoutNanos() {
@@ -134,6 +158,7 @@ final class Connection {
             sessions.incrementAndGet();
             welcomedNanos = loop.now().nanos();
             outages.connected(welcomedNanos, authority());
+            spares.sessionIsWith(target);
             session.connected(which);
         }
     }
@@ -164,13 +189,14 @@ final class Connection {
         if (isStandby) {
             long retryAfter = Retry.toldNanos(rejection.get()).orElse(0);
             target.isStandby(now, retryAfter, channels.several(), connectTimeoutNanos());
-            channels.prefer(rejection.get().metadata().getOrDefault(Rejection.ACTIVE, ""), target);
+            channels.prefer(rejection.get().metadata().getOrDefault(Rejection.ACTIVE, ""), target, retryAfter > 0);
         } else if (!worked && channels.several()) {
             target.failed(now);
         }
         long delay = backoff.nextDelayNanos(isStandby, channels.count(), now);
         loop.in(Math.max(delay, channels.pauseNanos(now)), this::connect);
         if (worked) {
+            spares.sessionIsWith(null);
             session.disconnected();
         } else {
             outages.failed(now, lastFailure);
@@ -201,6 +227,7 @@ final class Connection {
 
     void stop() {
         stopped = true;
+        spares.stop();
         connected = false;
         if (stream != null) {
             stream.end(true);

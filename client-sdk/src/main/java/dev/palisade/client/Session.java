@@ -73,7 +73,7 @@ final class Session {
         this.callbacks = callbacks;
         this.waiting = waiting;
         this.channels = channels;
-        this.connection = new Connection(loop, this, settings, channels, new Backoff(jitter), id);
+        this.connection = new Connection(loop, this, settings, channels, jitter, id);
     }
 
     // ---- any thread

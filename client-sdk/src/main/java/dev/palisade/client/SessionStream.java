@@ -140,6 +140,10 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             return;
         }
         if (!welcomed()) {
+            if (frame.equals(ServerFrame.getDefaultInstance())) {
+                connection.waits(this);
+                return;
+            }
             if (!frame.hasWelcome()) {
                 connection.broken(this, new IllegalStateException("the first frame has no welcome"));
                 return;

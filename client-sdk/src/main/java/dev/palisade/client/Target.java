@@ -2,6 +2,7 @@ package dev.palisade.client;
 
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One of the servers of a client: its channel, and for how long it is not tried. A stream that worked and broke is followed by one on a
@@ -13,6 +14,8 @@ final class Target {
     private static final int STANDBY_KEPT = 4;
     /** Age in connect timeouts at which a silent transport is replaced: that of a server that answers late, or a frozen one. */
     private static final int SILENT_KEPT = 2;
+    /** Age at which a spare connection counts as unknown: longer than from one check to the next. */
+    private static final long SPARE_KEPT_NANOS = 30_000_000_000L;
     /** The longest pause. */
     private static final long PAUSE_NANOS_MAX = 2_000_000_000;
     /** After a failure, doubling with each that follows. */
@@ -25,8 +28,13 @@ final class Target {
     private long bornNanos;
     /** Age at which the transport is replaced by the next attempt. */
     private long keptNanos;
+    /** Whether the transport has only had health checks. Its age is that of the last answer, and then of the first attempt. */
+    private boolean isSpare;
 
     private boolean pauses;
+    /** Whether the server asked for the pause. */
+    private boolean isAsked;
+
     private long pauseEndNanos;
     private int failures;
 
@@ -45,12 +53,39 @@ final class Target {
 
     /** Begins an attempt. gRPC's own backoff is too long: seconds after the server is back. */
     void attempt(long nowNanos) {
-        if (nowNanos - bornNanos >= keptNanos || !(isReady() || is(ConnectivityState.CONNECTING))) {
+        boolean isKept = nowNanos - bornNanos < keptNanos && isConnected();
+        if (!isKept) {
             channel.enterIdle();
+        }
+        if (!isKept || isSpare) {
             bornNanos = nowNanos;
         }
         keptNanos = 0;
+        isSpare = false;
         pauses = false;
+    }
+
+    /** A spare connection is checked next. gRPC's own backoff is too long here as well. */
+    void checkSpare() {
+        if (!isConnected()) {
+            channel.enterIdle();
+        }
+    }
+
+    /** Only one that has just answered is used by the next attempt. */
+    void spareChecked(boolean answered, long nowNanos) {
+        isSpare = answered;
+        if (answered) {
+            bornNanos = nowNanos;
+            keptNanos = SPARE_KEPT_NANOS;
+        } else {
+            keptNanos = 0;
+            channel.enterIdle();
+        }
+    }
+
+    private boolean isConnected() {
+        return isReady() || is(ConnectivityState.CONNECTING);
     }
 
     /** Whether the server has taken the connection: a frozen process does not. */
@@ -58,11 +93,21 @@ final class Target {
         return is(ConnectivityState.READY);
     }
 
+    /** Whether a server may have to hear of the end of the client. */
+    boolean mayBeReady() {
+        ConnectivityState state = state();
+        return state == null || state == ConnectivityState.READY;
+    }
+
     private boolean is(ConnectivityState state) {
+        return state() == state;
+    }
+
+    private @Nullable ConnectivityState state() {
         try {
-            return channel.getState(false) == state;
+            return channel.getState(false);
         } catch (UnsupportedOperationException e) {
-            return false; // A channel of the user's own.
+            return null; // A channel of the user's own.
         }
     }
 
@@ -80,7 +125,7 @@ final class Target {
     void isStandby(long nowNanos, long retryAfterNanos, boolean several, long connectTimeoutNanos) {
         failures = 0;
         keptNanos = several ? STANDBY_KEPT * connectTimeoutNanos : 0;
-        pause(nowNanos, Math.min(PAUSE_NANOS_MAX, retryAfterNanos));
+        pause(nowNanos, Math.min(PAUSE_NANOS_MAX, retryAfterNanos), true);
     }
 
     /** It did not answer in time. */
@@ -93,17 +138,26 @@ final class Target {
      * server take time from it.
      */
     void failed(long nowNanos) {
-        pause(nowNanos, FAILURE_PAUSE_NANOS << Math.min(DOUBLINGS_MAX, failures++));
+        if (!isConnected()) {
+            channel.enterIdle(); // Else gRPC dials it again and again by itself.
+        }
+        pause(nowNanos, FAILURE_PAUSE_NANOS << Math.min(DOUBLINGS_MAX, failures++), false);
     }
 
-    private void pause(long nowNanos, long nanos) {
+    private void pause(long nowNanos, long nanos, boolean asked) {
         pauses = true;
+        isAsked = asked;
         pauseEndNanos = nowNanos + nanos;
     }
 
-    /** Ends the pause: another server has named this one since. */
-    void endPause() {
-        pauses = false;
+    /**
+     * Another server has named this one since: a pause that this one asked for is over.
+     *
+     * @param ofFleet whether the other server has asked for a pause itself; then this one is not dialled again at once after a failure: the
+     *     one that was active is named for as long as its claim lasts, also when it is dead
+     */
+    void named(boolean ofFleet) {
+        pauses = pauses && ofFleet && !isAsked;
     }
 
     /** The rest of the pause, nanoseconds; 0 if there is none. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import java.util.ArrayList;
@@ -15,7 +16,7 @@ class ChannelsTest {
     private final List<String> happened = new ArrayList<>();
 
     /** Ends as soon as somebody waits for it. */
-    private final class Recorded extends ManagedChannel {
+    private class Recorded extends ManagedChannel {
         private final String name;
 
         private Recorded(String name) {
@@ -69,6 +70,18 @@ class ChannelsTest {
         Thread.currentThread().interrupt();
         channels.close();
         assertThat(Thread.interrupted()).as("the flag").isTrue();
-        assertThat(happened).containsExactly("one ended", "one cut off", "two ended", "two cut off");
+        assertThat(happened).containsExactly("one ended", "two ended", "one cut off", "two cut off");
+    }
+
+    @Test
+    void aServerThatHasNoConnectionIsNotWaitedFor() {
+        Channels channels = Channels.open(List.of("one", "two"), name -> new Recorded(name) {
+            @Override
+            public ConnectivityState getState(boolean requestConnection) {
+                return name.equals("one") ? ConnectivityState.TRANSIENT_FAILURE : ConnectivityState.READY;
+            }
+        });
+        channels.close();
+        assertThat(happened).containsExactly("two ended", "one cut off", "two cut off");
     }
 }

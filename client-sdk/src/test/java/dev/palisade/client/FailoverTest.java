@@ -8,6 +8,7 @@ import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.ServerFrame;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,6 +98,37 @@ class FailoverTest {
         time.advanceMillis(200);
         assertThat(first.links).hasSize(2);
         assertThat(lease.validFor()).isGreaterThan(Duration.ofMillis(8_800));
+    }
+
+    @Test
+    void aServerThatIsAboutToTakeOverIsWaitedForWhileItSaysSo() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        second.welcoming = false;
+        first.link().breakOff();
+        time.advanceMillis(50);
+        assertThat(second.link().frames.get(0).getHello().getPatienceMillis()).isEqualTo(4_000);
+        for (int i = 0; i < 8; i++) {
+            second.link().push(ServerFrame.newBuilder());
+            time.advanceMillis(1_000);
+        }
+        assertThat(first.links).hasSize(1);
+        second.welcoming = true;
+        second.link().welcome();
+        assertThat(second.link().calls(CallCase.RESUME)).hasSize(1);
+        assertThat(lease.isValid()).isTrue();
+    }
+
+    @Test
+    void aServerThatFallsSilentWhileItTakesOverIsLeft() {
+        var unused = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        second.welcoming = false;
+        first.link().breakOff();
+        time.advanceMillis(1_900);
+        second.link().push(ServerFrame.newBuilder());
+        time.advanceMillis(3_900);
+        assertThat(first.links).hasSize(1);
+        time.advanceMillis(200);
+        assertThat(first.links).hasSize(2);
     }
 
     /** With many leases it would never come to an end. */

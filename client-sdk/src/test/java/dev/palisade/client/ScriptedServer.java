@@ -1,6 +1,7 @@
 package dev.palisade.client;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Empty;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Rejection;
@@ -21,12 +22,16 @@ import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.TimedOut;
 import dev.palisade.proto.v1.Welcome;
+import io.grpc.Attributes;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServerTransportFilter;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -34,6 +39,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -45,7 +51,11 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
 
     final List<Link> links = new CopyOnWriteArrayList<>();
     private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
+    /** How many connections it has taken. */
+    final AtomicInteger connections = new AtomicInteger();
+
     volatile boolean welcoming = true;
+    volatile boolean answersHealthChecks = true;
     volatile boolean answersKeepAlives = true;
     /** Ends each stream at its hello. */
     volatile @Nullable Rejection refusal;
@@ -64,6 +74,16 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
             server = InProcessServerBuilder.forName(name)
                     .directExecutor()
                     .addService(this)
+                    .addService(ServerServiceDefinition.builder("grpc.health.v1.Health")
+                            .addMethod(SpareConnections.CHECK, ServerCalls.asyncUnaryCall(this::health))
+                            .build())
+                    .addTransportFilter(new ServerTransportFilter() {
+                        @Override
+                        public Attributes transportReady(Attributes attributes) {
+                            connections.incrementAndGet();
+                            return attributes;
+                        }
+                    })
                     .build()
                     .start();
         } catch (IOException e) {
@@ -76,6 +96,13 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                 InProcessChannelBuilder.forName(name).directExecutor().build();
         channels.add(channel);
         return channel;
+    }
+
+    private void health(Empty check, StreamObserver<Empty> out) {
+        if (answersHealthChecks) {
+            out.onNext(check);
+            out.onCompleted();
+        }
     }
 
     @Override
@@ -220,11 +247,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                 return;
             }
             if (frame.hasHello() && welcoming) {
-                push(ServerFrame.newBuilder()
-                        .setWelcome(Welcome.newBuilder()
-                                .setIssuer("scripted")
-                                .setGraceMillis(1_000)
-                                .setCallsInFlightMax(callsInFlightMax)));
+                welcome();
             }
             if (frame.hasKeepAlive() && answersKeepAlives) {
                 push(ServerFrame.newBuilder()
@@ -258,6 +281,14 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
             if (!cancelled) {
                 out.onNext(frame.build());
             }
+        }
+
+        void welcome() {
+            push(ServerFrame.newBuilder()
+                    .setWelcome(Welcome.newBuilder()
+                            .setIssuer("scripted")
+                            .setGraceMillis(1_000)
+                            .setCallsInFlightMax(callsInFlightMax)));
         }
 
         void answer(Call call, Reply.Builder reply) {

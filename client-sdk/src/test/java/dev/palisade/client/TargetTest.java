@@ -149,6 +149,45 @@ class TargetTest {
         assertThat(target.pauseNanos(now)).isEqualTo(250 * MS);
     }
 
+    @Test
+    void thePauseAfterAFailureEndsWhenAServerOfFewClientsNamesThisOne() {
+        target.failed(now);
+        target.named(true);
+        assertThat(target.pauseNanos(now)).isEqualTo(250 * MS);
+        target.named(false);
+        assertThat(target.pauseNanos(now)).isZero();
+    }
+
+    @Test
+    void aSpareTransportThatAnsweredIsUsedByTheNextAttempt() {
+        transport.state = ConnectivityState.READY;
+        target.spareChecked(true, now);
+        now += 29_000 * MS;
+        target.attempt(now);
+        assertThat(transport.replaced).isZero();
+        now += 2_000 * MS;
+        target.spareChecked(true, now - 31_000 * MS);
+        target.attempt(now);
+        assertThat(transport.replaced).isEqualTo(1);
+        target.spareChecked(false, now);
+        target.attempt(now);
+        assertThat(transport.replaced).isEqualTo(3);
+    }
+
+    /** Its age counts from the first attempt: a fleet would make its new connections after the first answer otherwise. */
+    @Test
+    void aSpareTransportIsKeptForAsLongAsAFreshOne() {
+        transport.state = ConnectivityState.READY;
+        target.spareChecked(true, now);
+        now += 20_000 * MS;
+        for (int i = 0; i < 80; i++) {
+            standbyAnswers(0, true);
+        }
+        assertThat(transport.replaced).isZero();
+        standbyAnswers(0, true);
+        assertThat(transport.replaced).isEqualTo(1);
+    }
+
     /** Behind it another server may be active by now, to which only a new connection leads. */
     @Test
     void aSingleAddressIsDialledAgainEachTime() {
@@ -172,7 +211,7 @@ class TargetTest {
         assertThat(target.pauseNanos(now + 800 * MS)).isZero();
         standbyAnswers(10_000, true);
         assertThat(target.pauseNanos(now)).isEqualTo(2_000 * MS);
-        target.endPause();
+        target.named(true);
         assertThat(target.pauseNanos(now)).isZero();
     }
 }

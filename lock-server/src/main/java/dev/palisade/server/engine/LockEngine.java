@@ -86,6 +86,7 @@ public final class LockEngine implements LockStore.Listener {
     private final Outage outage;
     private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
     private final RetrySpacing retries = new RetrySpacing();
+    private final WaitingHellos hellos;
     private final LockUsage usage;
     private final Set<Peer> unflushed = ConcurrentHashMap.newKeySet();
     private volatile Runnable refusedAcquires = () -> {};
@@ -109,6 +110,8 @@ public final class LockEngine implements LockStore.Listener {
         this.usage = new LockUsage(this::isPending);
         this.sessions = new Sessions(store, config, timer, events, usage);
         this.events = events;
+        this.hellos = new WaitingHellos(
+                () -> store.standby().filter(StoreFailure::isTakeover).isPresent(), timer);
         this.outage = new Outage(store::nowMillis, timer, events);
         this.grantIds = new GrantIds(serverRandom);
         store.listen(this);
@@ -183,6 +186,16 @@ public final class LockEngine implements LockStore.Listener {
             requireActive();
         }
         return attached;
+    }
+
+    /**
+     * While this server is about to take over: has the client wait until that is over, for 10 s at most.
+     *
+     * @param patienceMillis after so long without a sign of life it waits no more; 0 or less: it does not wait at all
+     * @return false: there is nothing to wait for, and {@code hello} is not notified
+     */
+    public boolean awaitTakeover(long patienceMillis, WaitingHello hello) {
+        return hellos.await(patienceMillis, hello);
     }
 
     /** Why this server serves no sessions, if another one is active. */
@@ -823,6 +836,11 @@ public final class LockEngine implements LockStore.Listener {
         for (ParkedCall call : parked.values()) {
             call.result().complete(new Answer.Refused(notActive(why, "unknown")));
         }
+    }
+
+    @Override
+    public void takenOver() {
+        hellos.over();
     }
 
     @Override

@@ -82,6 +82,14 @@ final class Outbox {
         room(0).frame.setWelcome(welcome);
     }
 
+    /** Before the welcome: sends an empty frame as a sign of life. Returns whether the stream is open. */
+    synchronized boolean waits() {
+        if (!ended && out.isReady()) {
+            out.onNext(ServerFrame.getDefaultInstance());
+        }
+        return !ended && !halfClosed;
+    }
+
     synchronized void reply(Reply reply) {
         Gathered into = room(reply.getSerializedSize());
         into.frame.addReplies(reply);

@@ -33,6 +33,7 @@ import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
 import dev.palisade.server.engine.SessionHolder;
+import dev.palisade.server.engine.WaitingHello;
 import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -65,8 +66,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final AcquireTraces traces;
     private final Context context = Context.current();
     private final Caller caller = Caller.KEY.get();
-    // Only set by the transport's thread of this stream.
+    // Set once, while the transport hands over no other frame of this stream.
     private volatile @Nullable Session session;
+    /** Whether the hello has waited for a takeover. */
+    private boolean hasWaited;
     /** The first that comes stays: to end the call closes it, too. */
     private final AtomicReference<@Nullable EndCause> endCause = new AtomicReference<>();
 
@@ -106,6 +109,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         try {
             Session attached = session;
             if (attached == null) {
+                if (waits(frame)) {
+                    return; // No frame is asked for meanwhile.
+                }
                 attached = attach(frame);
             } else if (frame.hasHello()) {
                 throw RejectedException.malformed("hello came twice; it belongs in the first frame only");
@@ -138,6 +144,24 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         }
     }
 
+    private boolean waits(ClientFrame frame) {
+        if (hasWaited || !frame.hasHello()) {
+            return false;
+        }
+        hasWaited = true;
+        return engine.awaitTakeover(frame.getHello().getPatienceMillis(), new WaitingHello() {
+            @Override
+            public boolean waits() {
+                return outbox.waits();
+            }
+
+            @Override
+            public void goesOn() {
+                onNext(frame);
+            }
+        });
+    }
+
     private Session attach(ClientFrame frame) {
         if (!frame.hasHello()) {
             throw RejectedException.malformed("the first frame has no hello; send one");
@@ -162,7 +186,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                         caller.principal(), caller.sessionsMax(engine.config().sessionsMax())));
         session = attached;
         streams.isNotNobodys(this);
-        if (outbox.isEnded()) {
+        if (outbox.isEnded() || endCause.get() != null) {
             detach(EndCause.CONNECTION_BROKE); // Ended meanwhile, by somebody who saw no session to detach.
         }
         return attached;

@@ -91,5 +91,8 @@ public interface LockStore extends AutoCloseable {
          * This server is no longer active: {@link #standby} says so already. Whatever it was asked to free, another server decides.
          */
         default void deposed(StoreFailure why) {}
+
+        /** A takeover is over, by this server or another one, or failed: {@link #standby} says so already. */
+        default void takenOver() {}
     }
 }

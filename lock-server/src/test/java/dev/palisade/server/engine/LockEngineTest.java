@@ -548,7 +548,7 @@ class LockEngineTest {
     }
 
     private void depose() {
-        StoreFailure why = StoreFailure.notActive("lock server b:1 is active", "b:1");
+        StoreFailure why = StoreFailure.notActive("lock server b:1 is active", "b:1", false);
         store.standby = Optional.of(why);
         engine.deposed(why);
     }

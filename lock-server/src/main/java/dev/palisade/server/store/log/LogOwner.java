@@ -27,6 +27,8 @@ final class LogOwner {
     private static final long REHEARSAL_MILLIS = 50;
     /** Where less is left of the claim of the active server, that may have ended: then only claims count. */
     private static final long REHEARSED_REMAINING_MILLIS = 500;
+    /** Without any batch of the active server for so long, it may have ended. */
+    private static final long SILENT_MILLIS = 2 * IDLE_MILLIS;
     /** A log that cannot be read is claimed again after this time. */
     private static final long UNUSABLE_MILLIS = 10_000;
 
@@ -36,6 +38,8 @@ final class LogOwner {
     private final OwnershipMachine machine;
     private final LongSupplier millis;
     private final Duties duties;
+    /** Where less is left of the claim of the active server, that is silent. */
+    private final long heardMillis;
     /** Changed in turns. */
     private volatile Ownership state;
 
@@ -95,13 +99,21 @@ final class LogOwner {
          */
         void drop(String why, String activeAddress);
 
-        /** A claim was not granted, and there is no memory. */
-        void standBy(String why, String activeAddress);
+        /**
+         * A claim was not granted, and there is no memory.
+         *
+         * @param isTakeover whether the server that owns the log is silent, or none does
+         */
+        void standBy(String why, String activeAddress, boolean isTakeover);
     }
 
-    /** @param millis a clock that never goes back */
-    LogOwner(FencedLog log, OwnershipMachine machine, LongSupplier millis, Duties duties) {
+    /**
+     * @param claimMillis how long a claim lasts
+     * @param millis a clock that never goes back
+     */
+    LogOwner(FencedLog log, OwnershipMachine machine, long claimMillis, LongSupplier millis, Duties duties) {
         this.log = log;
+        this.heardMillis = claimMillis - SILENT_MILLIS;
         this.machine = machine;
         this.millis = millis;
         this.duties = duties;
@@ -268,7 +280,7 @@ final class LogOwner {
         } catch (LogFailure e) {
             why = e.line();
             activeAddress = "";
-            standsBy();
+            standsBy(false);
             run(machine.claimFailed(state, millis.getAsLong()));
             return;
         }
@@ -278,11 +290,11 @@ final class LogOwner {
         } else if (reply instanceof ClaimReply.Held held) {
             activeAddress = held.address();
             why = "lock server " + held.address() + " is active";
-            standsBy();
+            standsBy(held.remainingMillis() < heardMillis);
         } else {
             activeAddress = "";
             why = "the log lost data and waits for its last owner";
-            standsBy();
+            standsBy(true);
         }
         run(machine.claimReplied(state, reply, millis.getAsLong()));
         if (reply instanceof ClaimReply.Held held
@@ -298,9 +310,9 @@ final class LogOwner {
     }
 
     /** Callers learn why there is no claim, and not only what began it. */
-    private void standsBy() {
+    private void standsBy(boolean isTakeover) {
         if (state.past().isNone()) {
-            duties.standBy(why, activeAddress);
+            duties.standBy(why, activeAddress, isTakeover);
         } else {
             duties.suspend(why);
         }

@@ -174,8 +174,13 @@ public final class LoggedStore implements LockStore {
         this.storeTimeoutMillis = settings == null ? 0 : settings.storeTimeoutMillis();
         this.owner = settings == null
                 ? null
-                : new LogOwner(log, new OwnershipMachine(settings), this::monotonicMillis, new Tenure());
-        this.refusal = settings == null ? null : notActive("it has not claimed the log yet", "");
+                : new LogOwner(
+                        log,
+                        new OwnershipMachine(settings),
+                        settings.claimMillis(),
+                        this::monotonicMillis,
+                        new Tenure());
+        this.refusal = settings == null ? null : notActive("it has not claimed the log yet", "", false);
     }
 
     private long monotonicMillis() {
@@ -531,14 +536,25 @@ public final class LoggedStore implements LockStore {
         return StoreFailure.unavailable("the lock server is stopping; try another or later");
     }
 
-    private static StoreFailure notActive(String why, String activeAddress) {
-        return StoreFailure.notActive("this lock server is a standby: " + why, activeAddress);
+    private static StoreFailure notActive(String why, String activeAddress, boolean isTakeover) {
+        return StoreFailure.notActive("this lock server is a standby: " + why, activeAddress, isTakeover);
+    }
+
+    /** @param why null: commands are decided from now on */
+    private void refuses(@Nullable StoreFailure why) {
+        StoreFailure before = refusal;
+        refusal = why;
+        Listener hears = listener;
+        if (hears != null && before != null && before.isTakeover() && (why == null || !why.isTakeover())) {
+            safely(hears::takenOver);
+        }
     }
 
     /** What this server does while it owns the log, and when it does no more. */
     private final class Tenure implements LogOwner.Duties {
         @Override
         public long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
+            refuses(notActive("it reads the log to take over", "", true));
             forget("the log did not take the batch");
             return LoggedStore.this.load(claimed);
         }
@@ -570,7 +586,7 @@ public final class LoggedStore implements LockStore {
             long kept = keptRecoveringMillis == 0 ? 0 : sinceMillis + keptRecoveringMillis;
             keptRecoveringMillis = 0;
             locks.resume(sinceMillis, Math.max(claimed.recoveringUntilMillis(), kept));
-            refusal = null;
+            refuses(null);
         }
 
         @Override
@@ -578,7 +594,7 @@ public final class LoggedStore implements LockStore {
             if (refusal == null) {
                 sinceMillis = clock.nowMillis();
             }
-            refusal = StoreFailure.unavailable(why);
+            refuses(StoreFailure.unavailable(why));
         }
 
         @Override
@@ -588,14 +604,14 @@ public final class LoggedStore implements LockStore {
         }
 
         @Override
-        public void standBy(String why, String activeAddress) {
-            refusal = notActive(why, activeAddress);
+        public void standBy(String why, String activeAddress, boolean isTakeover) {
+            refuses(notActive(why, activeAddress, isTakeover));
         }
 
         @Override
         public void drop(String why, String activeAddress) {
-            StoreFailure refused = notActive(why, activeAddress);
-            refusal = refused;
+            StoreFailure refused = notActive(why, activeAddress, false);
+            refuses(refused);
             sinceMillis = clock.nowMillis();
             LockTable dropped = table;
             issuedBefore = Math.max(

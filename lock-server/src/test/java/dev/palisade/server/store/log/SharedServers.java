@@ -45,6 +45,7 @@ final class SharedServers {
         final LoggedStore store;
         final List<LockEvent> told = new ArrayList<>();
         final List<StoreFailure> deposed = new ArrayList<>();
+        int takeoversEnded;
 
         Server(String address, boolean init) {
             client = new MemoryLog(log, address, init, RECOVERY_MILLIS);
@@ -72,6 +73,16 @@ final class SharedServers {
         @Override
         public void deposed(StoreFailure why) {
             deposed.add(why);
+        }
+
+        @Override
+        public void takenOver() {
+            takeoversEnded++;
+        }
+
+        /** Whether clients that come now are to wait. */
+        boolean takesOver() {
+            return store.standby().filter(StoreFailure::isTakeover).isPresent();
         }
 
         boolean isActive() {

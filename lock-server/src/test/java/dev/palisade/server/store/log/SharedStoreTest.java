@@ -104,6 +104,45 @@ class SharedStoreTest {
         assertThat(b.client.rehearsed()).isEqualTo(before);
     }
 
+    /** The active server renews its claim each 400 ms. */
+    @Test
+    void aStandbyKnowsThatItMaySoonTakeOver() {
+        b.live(100);
+        for (int i = 0; i < 20; i++) {
+            a.live(100);
+            b.live(100);
+            assertThat(b.takesOver()).isFalse();
+        }
+        b.live(1_000);
+        assertThat(b.takesOver()).isTrue();
+        assertThat(b.isActive()).isFalse();
+        assertThat(b.takeoversEnded).isZero();
+        takesOver(b);
+        assertThat(b.takesOver()).isFalse();
+        assertThat(b.takeoversEnded).isEqualTo(1);
+        assertThat(a.takeoversEnded).isLessThanOrEqualTo(1);
+    }
+
+    @Test
+    void anActiveServerThatIsHeardAgainEndsTheWait() {
+        b.live(1_000);
+        assertThat(b.takesOver()).isTrue();
+        a.store.takeTurn();
+        b.live(100);
+        assertThat(b.takesOver()).isFalse();
+        assertThat(b.takeoversEnded).isEqualTo(1);
+    }
+
+    @Test
+    void aStandbyThatHasNoLogDoesNotTakeOver() {
+        b.live(1_000);
+        assertThat(b.takesOver()).isTrue();
+        b.client.cut(true);
+        b.live(100);
+        assertThat(b.takesOver()).isFalse();
+        assertThat(b.takeoversEnded).isEqualTo(1);
+    }
+
     @Test
     void aDeposedServerReportsItOnce() {
         Grant held = granted(a, "l", 1, 1);

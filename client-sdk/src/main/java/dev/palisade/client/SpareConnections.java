@@ -1,0 +1,128 @@
+package dev.palisade.client;
+
+import com.google.protobuf.Empty;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.Status;
+import io.grpc.protobuf.ProtoUtils;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import java.util.function.DoubleSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connections to the servers that the session is not with. After a takeover no client needs a new one: those of a whole fleet take longer
+ * than a lease lasts. A health check now and then makes such a connection, keeps it open, and shows whether it still works. In the loop
+ * only.
+ */
+final class SpareConnections {
+    /** A client that ends before needs none. */
+    private static final long FIRST_NANOS = 1_000_000_000;
+    /** Lock servers close a connection that has no calls for a minute. */
+    private static final long ANSWERED_NANOS = 20_000_000_000L;
+    /** Longest time without a connection to a server that is back. */
+    private static final long FAILED_NANOS = 5_000_000_000L;
+
+    static final MethodDescriptor<Empty, Empty> CHECK = MethodDescriptor.newBuilder(
+                    ProtoUtils.marshaller(Empty.getDefaultInstance()),
+                    ProtoUtils.marshaller(Empty.getDefaultInstance()))
+            .setType(MethodType.UNARY)
+            .setFullMethodName("grpc.health.v1.Health/Check")
+            .build();
+
+    private final Loop loop;
+    private final Channels channels;
+    private final DoubleSupplier jitter;
+    private final long timeoutNanos;
+
+    @Nullable
+    private Target used;
+
+    private boolean begun;
+    private boolean stopped;
+
+    /**
+     * @param jitter 0.0 (inclusive) to 1.0: spreads the checks of a fleet
+     * @param timeoutNanos for the answer to one check
+     */
+    SpareConnections(Loop loop, Channels channels, DoubleSupplier jitter, long timeoutNanos) {
+        this.loop = loop;
+        this.channels = channels;
+        this.jitter = jitter;
+        this.timeoutNanos = timeoutNanos;
+    }
+
+    /** The session is with this server now; null: with none, and attempts have all channels to themselves. */
+    void sessionIsWith(@Nullable Target server) {
+        used = server;
+        if (server != null && !begun && channels.several()) {
+            begun = true;
+            channels.targets().forEach(target -> checkIn(FIRST_NANOS, target));
+        }
+    }
+
+    void stop() {
+        stopped = true;
+    }
+
+    private void checkIn(long delayNanos, Target target) {
+        loop.in(delayNanos - (long) (delayNanos * 0.5 * jitter.getAsDouble()), () -> check(target));
+    }
+
+    private void check(Target target) {
+        if (stopped) {
+            return;
+        }
+        if (!isSpare(target)) {
+            checkIn(FAILED_NANOS, target);
+            return;
+        }
+        target.checkSpare();
+        ClientCall<Empty, Empty> call = target.channel().newCall(CHECK, CallOptions.DEFAULT);
+        Timeline.Entry timeout = loop.in(timeoutNanos, () -> call.cancel("no answer to a health check in time", null));
+        ClientCalls.asyncUnaryCall(call, Empty.getDefaultInstance(), new StreamObserver<>() {
+            @Override
+            public void onNext(Empty health) {
+                // Whether it is active is not asked for.
+            }
+
+            @Override
+            public void onError(Throwable failure) {
+                done(isAnswer(Status.fromThrowable(failure)));
+            }
+
+            @Override
+            public void onCompleted() {
+                done(true);
+            }
+
+            private void done(boolean answered) {
+                loop.execute(() -> {
+                    loop.cancel(timeout);
+                    checked(target, answered);
+                });
+            }
+        });
+    }
+
+    private void checked(Target target, boolean answered) {
+        if (isSpare(target)) {
+            target.spareChecked(answered, loop.now().nanos());
+        }
+        checkIn(answered ? ANSWERED_NANOS : FAILED_NANOS, target);
+    }
+
+    private boolean isSpare(Target target) {
+        return used != null && target != used;
+    }
+
+    /** Whether a server said that, and not gRPC because there is no connection. */
+    private static boolean isAnswer(Status status) {
+        return switch (status.getCode()) {
+            case UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED -> false;
+            default -> true;
+        };
+    }
+}

@@ -1,0 +1,118 @@
+package dev.palisade.server.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class WaitingHellosTest {
+    private final List<Task> tasks = new ArrayList<>();
+    private boolean takeover = true;
+    private final WaitingHellos hellos = new WaitingHellos(() -> takeover, this::after);
+    private long now;
+
+    private record Task(long dueMillis, Runnable task) {}
+
+    private static final class Hello implements WaitingHello {
+        int signs;
+        int goneOn;
+        boolean open = true;
+
+        @Override
+        public boolean waits() {
+            signs++;
+            return open;
+        }
+
+        @Override
+        public void goesOn() {
+            goneOn++;
+        }
+    }
+
+    private void after(long millis, Runnable task) {
+        tasks.add(new Task(now + millis, task));
+    }
+
+    private void pass(long millis) {
+        for (long end = now + millis; now <= end; now++) {
+            for (Task task : List.copyOf(tasks)) {
+                if (task.dueMillis() <= now && tasks.remove(task)) {
+                    task.task().run();
+                }
+            }
+        }
+    }
+
+    private Hello waits(long patienceMillis) {
+        Hello hello = new Hello();
+        assertThat(hellos.await(patienceMillis, hello)).isTrue();
+        return hello;
+    }
+
+    @Test
+    void clientsContinueOnceWhenTheTakeoverIsOver() {
+        Hello one = waits(4_000);
+        Hello two = waits(4_000);
+        pass(1_900);
+        assertThat(one.goneOn).isZero();
+        takeover = false;
+        hellos.over();
+        assertThat(one.goneOn).as("not on the thread that says so").isZero();
+        pass(10);
+        hellos.over();
+        pass(20_000);
+        assertThat(List.of(one.goneOn, two.goneOn)).containsExactly(1, 1);
+        assertThat(tasks).isEmpty();
+    }
+
+    @Test
+    void aClientGetsFourSignsOfLifeInItsPatience() {
+        Hello patient = waits(4_000);
+        Hello hasty = waits(400);
+        pass(4_000);
+        assertThat(patient.signs).isEqualTo(5);
+        assertThat(hasty.signs).isEqualTo(41);
+    }
+
+    @Test
+    void aTakeoverThatTakesTooLongIsNotWaitedFor() {
+        Hello hello = waits(4_000);
+        pass(9_000);
+        assertThat(hello.goneOn).isZero();
+        pass(1_100);
+        assertThat(hello.goneOn).isEqualTo(1);
+    }
+
+    @Test
+    void aStreamThatHasEndedIsForgotten() {
+        Hello hello = waits(4_000);
+        pass(10);
+        hello.open = false;
+        pass(1_000);
+        assertThat(hello.goneOn).isEqualTo(1);
+        assertThat(tasks).isEmpty();
+    }
+
+    @Test
+    void withoutATakeoverOrPatienceNobodyWaits() {
+        assertThat(hellos.await(0, new Hello())).isFalse();
+        assertThat(hellos.await(-1, new Hello())).isFalse();
+        takeover = false;
+        assertThat(hellos.await(4_000, new Hello())).isFalse();
+        assertThat(tasks).isEmpty();
+    }
+
+    /** It ends between the question whether there is one and the wait. */
+    @Test
+    void aTakeoverThatEndsMeanwhileIsNotMissed() {
+        boolean[] answers = {true, false};
+        int[] asked = {0};
+        WaitingHellos raced = new WaitingHellos(() -> answers[asked[0]++], this::after);
+        Hello hello = new Hello();
+        assertThat(raced.await(4_000, hello)).isTrue();
+        pass(10);
+        assertThat(hello.goneOn).isEqualTo(1);
+    }
+}
