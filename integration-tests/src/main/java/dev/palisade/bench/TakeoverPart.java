@@ -6,6 +6,7 @@ import dev.palisade.bench.Rounds.Series;
 import dev.palisade.client.FewThreads;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.scenario.ScenarioFailed;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -27,6 +28,9 @@ final class TakeoverPart {
         KILLED,
         STOPPED
     }
+
+    /** Within it, clients have a connection to a server that has just started. */
+    private static final Duration SETTLED = Duration.ofSeconds(8);
 
     private final Services services;
     private final Rounds rounds;
@@ -88,6 +92,7 @@ final class TakeoverPart {
     private static Contestant takeover(LockServers servers, List<HeldLeases> held, End end) {
         return time -> {
             servers.restart();
+            TimeUnit.NANOSECONDS.sleep(SETTLED.toNanos());
             long began = System.nanoTime();
             try (Askers askers = new Askers(held)) {
                 askers.awaitAnswers();
