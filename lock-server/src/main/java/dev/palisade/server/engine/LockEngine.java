@@ -631,9 +631,13 @@ public final class LockEngine implements LockStore.Listener {
                 });
     }
 
-    /** Takes a grant over for a caller without a stream. */
+    /** Takes a grant over for a caller without a stream. What is shown is verified only where the store does not know the grant. */
     public CompletionStage<Answer> resume(Resume resume, Optional<Shown> shown) {
-        return execute(shown.flatMap(holder -> reclaim(resume, holder)).orElse(resume));
+        return execute(resume).thenCompose(answer -> {
+            Optional<Command> reclaim =
+                    isNotHolder(answer) ? shown.flatMap(holder -> reclaim(resume, holder)) : Optional.empty();
+            return reclaim.map(this::execute).orElseGet(() -> CompletableFuture.completedFuture(answer));
+        });
     }
 
     /**

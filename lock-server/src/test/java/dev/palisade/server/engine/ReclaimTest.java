@@ -47,12 +47,16 @@ class ReclaimTest {
     private final LockEngine engine = engine();
     private long requests;
     private boolean graceIsOver;
+    private int verified;
 
     private LockEngine engine() {
         return new LockEngine(
                 store,
                 keys::sign,
-                keys.verifier("palisade")::verify,
+                shown -> {
+                    verified++;
+                    return keys.verifier("palisade").verify(shown);
+                },
                 new EngineConfig("palisade", 1_000, 100, 100),
                 (millis, task) -> {
                     if (graceIsOver) {
@@ -61,6 +65,26 @@ class ReclaimTest {
                 },
                 new EventLog(events::add, () -> 0, 100),
                 new byte[16]);
+    }
+
+    /** A fleet shows tens of thousands of sequencers after a takeover, when there is least time for it. */
+    @Test
+    void aSequencerOfAGrantThatTheStoreKnowsIsNotVerified() {
+        Grant held = acquire(attach(SESSION, 1), 7_000, 500);
+        Session next = attach(SESSION, 2);
+        assertThat(now(engine.resume(
+                        next, LOCK, held.id(), held.token(), Optional.of(shown(held, sequencer(LOCK, held))))))
+                .isInstanceOf(Answer.Resumed.class);
+        assertThat(verified).isZero();
+        store.losesAll(10_000);
+        assertThat(now(engine.resume(
+                        attach(SESSION, 3),
+                        LOCK,
+                        held.id(),
+                        held.token(),
+                        Optional.of(shown(held, sequencer(LOCK, held))))))
+                .isInstanceOf(Answer.Resumed.class);
+        assertThat(verified).isEqualTo(1);
     }
 
     @Test
