@@ -42,9 +42,9 @@ final class Goals {
     /** The goals of all comparisons that were made. */
     static List<Judged> judge(List<Comparison> comparisons) {
         Goals goals = new Goals(comparisons);
-        goals.ownLocks(64, 6, 4, 2.5);
-        goals.ownLocks(8, 2.5, 0, 1.3);
-        goals.ownLocks(1, 1.2, 0, 0.6);
+        goals.ownLocks(64, 4, 4, 3);
+        goals.ownLocks(8, 2.5, 0, 1.2);
+        goals.ownLocks(1, 1.2, 0.5, 0.7);
         goals.oneLock(64);
         goals.handOff();
         goals.chains();
@@ -90,15 +90,16 @@ final class Goals {
     private void chains() {
         String few = LockParts.chainsTitle(512, 512);
         String many = LockParts.chainsTitle(512, LockParts.NAMES);
-        atLeast("asynchronous callers: 512", few, Store.PROCESS.contestant(), 600_000);
+        atLeast("asynchronous callers: 512", few, Store.PROCESS.contestant(), 270_000);
+        atLeast("asynchronous callers: 512", few, Store.SYNCED.contestant(), 220_000);
         atLeast("asynchronous callers: 512, " + LockParts.NAMES + " names", many, Store.SYNCED.contestant(), 250_000);
-        atLeast("asynchronous callers: 512", few, Store.REDIS.contestant(), 60_000);
+        atLeast("asynchronous callers: 512", few, Store.REDIS.contestant(), 100_000);
         String redis = LockParts.ownLocksTitle(64);
         of(redis)
                 .ifPresent(found -> judge(
                         "Redis CPU of a pair, threads: 64",
                         Store.REDIS.contestant(),
-                        11,
+                        5,
                         false,
                         " µs",
                         found.median(Store.REDIS.contestant(), round -> round.cpuMicrosEach(Service.REDIS))));
@@ -115,7 +116,7 @@ final class Goals {
         for (Store store : Store.values()) {
             atMost("leases of one session, % of a core", IdlePart.ONE, store, IdlePart.CORE, 2);
         }
-        atMost("leases of many sessions, % of a core", IdlePart.MANY, Store.REDIS, IdlePart.CORE, 15);
+        atMost("leases of many sessions, % of a core", IdlePart.MANY, Store.REDIS, IdlePart.CORE, 10);
         atMost("MB left of names", NamesPart.TITLE, Store.SYNCED, NamesPart.LEFT, NamesPart.NOTHING_MB);
         atMost("MB left of names", NamesPart.TITLE, Store.REDIS, NamesPart.LEFT, NamesPart.NOTHING_MB);
         for (Store store : Store.values()) {

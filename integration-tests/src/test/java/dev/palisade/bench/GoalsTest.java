@@ -35,23 +35,23 @@ class GoalsTest {
     @Test
     void soManyTimesThePeerIsMet() {
         measured(Services.REDISSON, 100, Map.of());
-        measured(Store.PROCESS.contestant(), 600, Map.of());
+        measured(Store.PROCESS.contestant(), 400, Map.of());
 
-        assertThat(ownLocks().figure()).isEqualTo(6.0);
+        assertThat(ownLocks().figure()).isEqualTo(4.0);
         assertThat(ownLocks().met()).isTrue();
     }
 
     @Test
     void lessIsMissed() {
         measured(Services.REDISSON, 100, Map.of());
-        measured(Store.PROCESS.contestant(), 599, Map.of());
+        measured(Store.PROCESS.contestant(), 399, Map.of());
 
         assertThat(ownLocks().met()).isFalse();
     }
 
     @Test
     void withoutThePeerItIsNotMeasured() {
-        measured(Store.PROCESS.contestant(), 600, Map.of());
+        measured(Store.PROCESS.contestant(), 400, Map.of());
 
         assertThat(ownLocks().figure()).isNull();
         assertThat(ownLocks().met()).isNull();
