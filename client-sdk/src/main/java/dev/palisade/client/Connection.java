@@ -22,6 +22,9 @@ final class Connection {
     /** A stream that lived shorter than this has not ended a series of failures. */
     private static final long SETTLED_NANOS = 1_000_000_000;
 
+    /** A server that is about to take over says so for 10 s at most. */
+    private static final long TAKEOVER_MAX_NANOS = 12_000_000_000L;
+
     private final Loop loop;
     private final Session session;
     private final Settings settings;
@@ -42,6 +45,7 @@ final class Connection {
 
     private Timeline.@Nullable Entry connectTimer;
     private long generation;
+    private long attemptedNanos;
     private long welcomedNanos;
     private boolean stopped;
     private String lastFailure = "no attempt has ended yet";
@@ -97,6 +101,7 @@ final class Connection {
         long now = loop.now().nanos();
         Target next = channels.next(now);
         next.attempt(now);
+        attemptedNanos = now;
         SessionStream opening =
                 new SessionStream(loop, session, this, settings.callTimeout().toNanos());
         target = next;
@@ -116,7 +121,8 @@ final class Connection {
 
     /** The server is about to take over, and says so again and again until it has. */
     void waits(SessionStream which) {
-        if (which == stream && target != null) {
+        boolean isDue = loop.now().nanos() - attemptedNanos < TAKEOVER_MAX_NANOS;
+        if (which == stream && target != null && isDue) {
             loop.cancel(connectTimer);
             awaitFrame(which, target, 1);
         }

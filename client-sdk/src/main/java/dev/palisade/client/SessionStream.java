@@ -140,7 +140,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             return;
         }
         if (!welcomed()) {
-            if (frame.equals(ServerFrame.getDefaultInstance())) {
+            if (isSignOfLife(frame)) {
                 connection.waits(this);
                 return;
             }
@@ -169,6 +169,13 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         } else if (isCutOff(frame.getRepliesList())) {
             connection.leave(this, "the server cannot reach its store");
         }
+    }
+
+    private static boolean isSignOfLife(ServerFrame frame) {
+        return !frame.hasWelcome()
+                && !frame.hasKeepAlive()
+                && frame.getRepliesCount() == 0
+                && frame.getEventsCount() == 0;
     }
 
     /** The reply of a server that was deposed since it welcomed this stream. */

@@ -119,6 +119,19 @@ class FailoverTest {
     }
 
     @Test
+    void aServerThatIsAboutToTakeOverForTooLongIsLeft() {
+        var unused = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        second.welcoming = false;
+        first.link().breakOff();
+        time.advanceMillis(50);
+        for (int i = 0; i < 17; i++) {
+            second.links.get(0).push(ServerFrame.newBuilder());
+            time.advanceMillis(1_000);
+        }
+        assertThat(first.links).hasSize(2);
+    }
+
+    @Test
     void aServerThatFallsSilentWhileItTakesOverIsLeft() {
         var unused = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
         second.welcoming = false;

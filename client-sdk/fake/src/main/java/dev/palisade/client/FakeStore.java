@@ -137,6 +137,11 @@ final class FakeStore implements LockStore {
     }
 
     @Override
+    public boolean isRecovering() {
+        return false;
+    }
+
+    @Override
     public StoreStatus status() {
         return new StoreStatus(
                 "fake",

@@ -631,8 +631,14 @@ public final class LockEngine implements LockStore.Listener {
                 });
     }
 
-    /** Takes a grant over for a caller without a stream. What is shown is verified only where the store does not know the grant. */
+    /**
+     * Takes a grant over for a caller without a stream. What is shown is verified only where the store may not know the grant: first while
+     * it has lost data, so that it is not done in the store's turn.
+     */
     public CompletionStage<Answer> resume(Resume resume, Optional<Shown> shown) {
+        if (store.isRecovering()) {
+            return execute(shown.flatMap(holder -> reclaim(resume, holder)).orElse(resume));
+        }
         return execute(resume).thenCompose(answer -> {
             Optional<Command> reclaim =
                     isNotHolder(answer) ? shown.flatMap(holder -> reclaim(resume, holder)) : Optional.empty();

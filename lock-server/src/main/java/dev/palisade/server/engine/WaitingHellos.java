@@ -16,6 +16,7 @@ final class WaitingHellos {
     private static final int SIGNS = 4;
 
     private static final long INTERVAL_MIN_MILLIS = 50;
+    private static final long INTERVAL_MAX_MILLIS = 1_000;
 
     private final BooleanSupplier isTakeover;
     private final Timer timer;
@@ -49,7 +50,8 @@ final class WaitingHellos {
         if (patienceMillis <= 0 || !isTakeover.getAsBoolean()) {
             return false;
         }
-        Waiting one = new Waiting(hello, Math.max(INTERVAL_MIN_MILLIS, patienceMillis / SIGNS));
+        Waiting one = new Waiting(
+                hello, Math.max(INTERVAL_MIN_MILLIS, Math.min(INTERVAL_MAX_MILLIS, patienceMillis / SIGNS)));
         synchronized (all) {
             all.add(one);
         }
@@ -68,7 +70,7 @@ final class WaitingHellos {
         if (!waits) {
             return;
         }
-        if (one.leftMillis <= 0 || !one.hello.waits()) {
+        if (one.leftMillis <= 0 || !isTakeover.getAsBoolean() || !one.hello.waits()) {
             end(one);
             return;
         }
@@ -83,7 +85,7 @@ final class WaitingHellos {
             synchronized (all) {
                 now = new ArrayList<>(all);
             }
-            now.forEach(this::end);
+            now.forEach(each -> timer.after(0, () -> end(each))); // One that fails keeps no other back.
         });
     }
 

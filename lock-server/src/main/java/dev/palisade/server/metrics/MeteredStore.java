@@ -132,6 +132,11 @@ public final class MeteredStore implements LockStore {
     }
 
     @Override
+    public boolean isRecovering() {
+        return store.isRecovering();
+    }
+
+    @Override
     public StoreStatus status() {
         return store.status();
     }
@@ -166,6 +171,11 @@ public final class MeteredStore implements LockStore {
             @Override
             public void deposed(StoreFailure why) {
                 listener.deposed(why);
+            }
+
+            @Override
+            public void takenOver() {
+                listener.takenOver();
             }
         });
     }

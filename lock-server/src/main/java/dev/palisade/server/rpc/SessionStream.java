@@ -68,8 +68,13 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private final Caller caller = Caller.KEY.get();
     // Set once, while the transport hands over no other frame of this stream.
     private volatile @Nullable Session session;
+    /** Frames with a longer hello, or with calls, do not wait. */
+    static final int WAITING_BYTES_MAX = 2_048;
+
     /** Whether the hello has waited for a takeover. */
     private boolean hasWaited;
+
+    private volatile boolean isWaiting;
     /** The first that comes stays: to end the call closes it, too. */
     private final AtomicReference<@Nullable EndCause> endCause = new AtomicReference<>();
 
@@ -145,11 +150,15 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     private boolean waits(ClientFrame frame) {
-        if (hasWaited || !frame.hasHello()) {
+        if (hasWaited
+                || !frame.hasHello()
+                || frame.getSerializedSize() > WAITING_BYTES_MAX
+                || frame.getCallsCount() > 0) {
             return false;
         }
         hasWaited = true;
-        return engine.awaitTakeover(frame.getHello().getPatienceMillis(), new WaitingHello() {
+        isWaiting = true;
+        boolean waits = engine.awaitTakeover(frame.getHello().getPatienceMillis(), new WaitingHello() {
             @Override
             public boolean waits() {
                 return outbox.waits();
@@ -157,9 +166,14 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
             @Override
             public void goesOn() {
+                isWaiting = false;
                 onNext(frame);
             }
         });
+        if (!waits) {
+            isWaiting = false;
+        }
+        return waits;
     }
 
     private Session attach(ClientFrame frame) {
@@ -186,7 +200,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                         caller.principal(), caller.sessionsMax(engine.config().sessionsMax())));
         session = attached;
         streams.isNotNobodys(this);
-        if (outbox.isEnded() || endCause.get() != null) {
+        boolean isHalfClosed = endCause.get() == EndCause.CLIENT_CLOSED;
+        if (isHalfClosed && !outbox.isEnded()) {
+            streams.isNobodys(this);
+        }
+        if (outbox.isEnded() || isHalfClosed) {
             detach(EndCause.CONNECTION_BROKE); // Ended meanwhile, by somebody who saw no session to detach.
         }
         return attached;
@@ -482,6 +500,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     @Override
     public void flush() {
         outbox.flush();
+    }
+
+    /** Whether it has said hello, and waits for a takeover. */
+    boolean isWaiting() {
+        return isWaiting;
     }
 
     /** Had the time to say hello, or to read what was left to say. */

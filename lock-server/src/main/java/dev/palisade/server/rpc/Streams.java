@@ -147,7 +147,7 @@ final class Streams {
         List<SessionStream> late = new ArrayList<>();
         synchronized (nobodys) {
             nobodys.forEach((stream, before) -> {
-                if (before < looks) {
+                if (before < looks && !stream.isWaiting()) {
                     late.add(stream);
                 }
             });

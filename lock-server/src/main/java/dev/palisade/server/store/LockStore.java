@@ -61,6 +61,9 @@ public interface LockStore extends AutoCloseable {
         return false;
     }
 
+    /** Whether it lost data, and waits for holders to come back. */
+    boolean isRecovering();
+
     /** How it does. Never blocks and asks nobody: what is known here and now. */
     StoreStatus status();
 

@@ -710,6 +710,11 @@ class LockEngineTest {
         }
 
         @Override
+        public boolean isRecovering() {
+            return false;
+        }
+
+        @Override
         public StoreStatus status() {
             return new StoreStatus("test", "nowhere", "", !busy, 0, "", 1, List.of());
         }

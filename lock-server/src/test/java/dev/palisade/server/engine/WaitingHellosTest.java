@@ -1,6 +1,7 @@
 package dev.palisade.server.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -76,6 +77,46 @@ class WaitingHellosTest {
         assertThat(hasty.signs).isEqualTo(41);
     }
 
+    /** The bound on the wait has to be looked at, too. */
+    @Test
+    void aVeryPatientClientGetsASignEachSecond() {
+        Hello hello = waits(Long.MAX_VALUE);
+        pass(3_000);
+        assertThat(hello.signs).isEqualTo(4);
+        pass(7_100);
+        assertThat(hello.goneOn).isEqualTo(1);
+    }
+
+    @Test
+    void aTakeoverWhoseEndWasNotToldIsNoticed() {
+        Hello hello = waits(4_000);
+        pass(10);
+        takeover = false;
+        pass(1_000);
+        assertThat(hello.goneOn).isEqualTo(1);
+    }
+
+    @Test
+    void oneThatFailsKeepsNoOtherBack() {
+        hellos.await(4_000, new WaitingHello() {
+            @Override
+            public boolean waits() {
+                return true;
+            }
+
+            @Override
+            public void goesOn() {
+                throw new IllegalStateException("planted");
+            }
+        });
+        Hello hello = waits(4_000);
+        takeover = false;
+        hellos.over();
+        assertThatThrownBy(() -> pass(0)).hasMessage("planted");
+        pass(0);
+        assertThat(hello.goneOn).isEqualTo(1);
+    }
+
     @Test
     void aTakeoverThatTakesTooLongIsNotWaitedFor() {
         Hello hello = waits(4_000);
@@ -107,9 +148,8 @@ class WaitingHellosTest {
     /** It ends between the question whether there is one and the wait. */
     @Test
     void aTakeoverThatEndsMeanwhileIsNotMissed() {
-        boolean[] answers = {true, false};
         int[] asked = {0};
-        WaitingHellos raced = new WaitingHellos(() -> answers[asked[0]++], this::after);
+        WaitingHellos raced = new WaitingHellos(() -> asked[0]++ == 0, this::after);
         Hello hello = new Hello();
         assertThat(raced.await(4_000, hello)).isTrue();
         pass(10);

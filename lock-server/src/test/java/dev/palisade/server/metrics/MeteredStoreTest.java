@@ -26,6 +26,7 @@ import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.MemoryStore;
 import dev.palisade.server.store.StoreFailure;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +51,7 @@ class MeteredStoreTest {
     private final ServerMetrics metrics = new ServerMetrics();
     private final MeteredStore store = new MeteredStore(memory, metrics, nanos::get);
     private LockState last = LockState.unused(LOCK, 0);
+    private final List<String> told = new ArrayList<>();
 
     @BeforeEach
     void listen() {
@@ -61,7 +63,23 @@ class MeteredStoreTest {
 
             @Override
             public void told() {}
+
+            @Override
+            public void deposed(StoreFailure why) {
+                told.add("deposed");
+            }
+
+            @Override
+            public void takenOver() {
+                told.add("taken over");
+            }
         });
+    }
+
+    @Test
+    void takeoversAreToldAsTheStoreTellsThem() {
+        memory.isDeposed(StoreFailure.notActive("b:1 is active", "b:1", false));
+        assertThat(told).containsExactly("deposed", "taken over");
     }
 
     @AfterEach

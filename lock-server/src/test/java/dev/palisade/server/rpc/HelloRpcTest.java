@@ -70,6 +70,35 @@ class HelloRpcTest {
         assertThat(served.engine.sessions("", 10).sessions()).hasSize(1);
     }
 
+    /** Streams of no session are ended at the second look. */
+    @Test
+    void itIsNotEndedAsOneThatSaysNoHello() {
+        Served.Stream stream = hello(400);
+        Served.Stream mute = served.new Stream();
+        await().until(() -> !stream.frames.isEmpty());
+        for (int i = 0; i < 3; i++) {
+            await().until(() -> !served.looks.isEmpty());
+            served.looks.remove().run();
+        }
+        await().until(mute.ended::isDone);
+        assertThat(stream.ended).isNotDone();
+        store.is(null);
+        await().until(() -> isWelcomed(stream));
+    }
+
+    @Test
+    void aLongHelloIsNotKept() throws Exception {
+        Served.Stream stream = served.new Stream();
+        stream.send(ClientFrame.newBuilder()
+                .setHello(Hello.newBuilder()
+                        .setSessionId(Served.session(1))
+                        .setSessionGen(1)
+                        .setOwner("x".repeat(SessionStream.WAITING_BYTES_MAX))
+                        .setPatienceMillis(400)));
+        end(stream);
+        assertThat(stream.frames).isEmpty();
+    }
+
     @Test
     void itIsRejectedWhenAnotherServerHasTakenOver() throws Exception {
         Served.Stream stream = hello(4_000);
@@ -153,6 +182,11 @@ class HelloRpcTest {
         @Override
         public long nowMillis() {
             return 1;
+        }
+
+        @Override
+        public boolean isRecovering() {
+            return false;
         }
 
         @Override

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,13 @@ public final class MemoryStore implements LockStore {
         baseToken = lastToken;
         beganAt = now;
         recoveringUntil = now + recoversForMillis;
+    }
+
+    /** As a store of several lock servers would after a takeover by another one. */
+    public void isDeposed(StoreFailure why) {
+        Listener hears = Objects.requireNonNull(listener);
+        hears.deposed(why);
+        hears.takenOver();
     }
 
     /** Answers everything with this reason; with null, decides again. */
@@ -132,6 +140,11 @@ public final class MemoryStore implements LockStore {
     @Override
     public synchronized long nowMillis() {
         return now;
+    }
+
+    @Override
+    public synchronized boolean isRecovering() {
+        return recoveringUntil > now;
     }
 
     @Override

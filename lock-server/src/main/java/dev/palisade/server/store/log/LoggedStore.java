@@ -286,6 +286,12 @@ public final class LoggedStore implements LockStore {
     }
 
     @Override
+    public boolean isRecovering() {
+        LockTable locks = table;
+        return locks != null && locks.recoveringMillis(clock.nowMillis()) > 0;
+    }
+
+    @Override
     public StoreStatus status() {
         long now = clock.nowMillis();
         StoreFailure refused = refusal;
@@ -554,7 +560,9 @@ public final class LoggedStore implements LockStore {
     private final class Tenure implements LogOwner.Duties {
         @Override
         public long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
-            refuses(notActive("it reads the log to take over", "", true));
+            if (standby().isPresent()) { // One that reads its own log again has sessions.
+                refuses(notActive("it reads the log to take over", "", true));
+            }
             forget("the log did not take the batch");
             return LoggedStore.this.load(claimed);
         }
@@ -594,7 +602,8 @@ public final class LoggedStore implements LockStore {
             if (refusal == null) {
                 sinceMillis = clock.nowMillis();
             }
-            refuses(StoreFailure.unavailable(why));
+            // Without memory there is nothing that a session could be for.
+            refuses(table == null ? notActive(why, "", false) : StoreFailure.unavailable(why));
         }
 
         @Override
