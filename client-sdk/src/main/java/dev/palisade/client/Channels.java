@@ -77,13 +77,13 @@ final class Channels {
      * The next attempt goes to {@code server}, if it is one of these: a client trusts no address that it was not given.
      *
      * @param speaker the server that named it; a server that names itself is not preferred
-     * @param ofFleet whether the speaker asked for a pause
+     * @param speakerIsBusy whether the speaker asked for a pause
      */
-    void prefer(String server, Target speaker, boolean ofFleet) {
+    void prefer(String server, Target speaker, boolean speakerIsBusy) {
         for (int i = 0; i < targets.size(); i++) {
             if (targets.get(i) != speaker && targets.get(i).address().equals(server)) {
                 next = i;
-                targets.get(i).named(ofFleet);
+                targets.get(i).named(speakerIsBusy);
             }
         }
     }

@@ -120,7 +120,7 @@ final class Connection {
     }
 
     /** The server is about to take over, and says so again and again until it has. */
-    void waits(SessionStream which) {
+    void signReceived(SessionStream which) {
         boolean isDue = loop.now().nanos() - attemptedNanos < TAKEOVER_MAX_NANOS;
         if (which == stream && target != null && isDue) {
             loop.cancel(connectTimer);

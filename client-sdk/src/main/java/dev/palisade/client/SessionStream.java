@@ -141,7 +141,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         }
         if (!welcomed()) {
             if (isSignOfLife(frame)) {
-                connection.waits(this);
+                connection.signReceived(this);
                 return;
             }
             if (!frame.hasWelcome()) {

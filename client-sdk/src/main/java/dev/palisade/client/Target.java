@@ -151,13 +151,13 @@ final class Target {
     }
 
     /**
-     * Another server has named this one since: a pause that this one asked for is over.
+     * Another server has named this one since: a pause that this one asked for is over. One after a failure is over only if few clients ask:
+     * a dead server, too, is named for as long as its claim lasts.
      *
-     * @param ofFleet whether the other server has asked for a pause itself; then this one is not dialled again at once after a failure: the
-     *     one that was active is named for as long as its claim lasts, also when it is dead
+     * @param speakerIsBusy whether the other server asked for a pause itself
      */
-    void named(boolean ofFleet) {
-        pauses = pauses && ofFleet && !isAsked;
+    void named(boolean speakerIsBusy) {
+        pauses = pauses && speakerIsBusy && !isAsked;
     }
 
     /** The rest of the pause, nanoseconds; 0 if there is none. */

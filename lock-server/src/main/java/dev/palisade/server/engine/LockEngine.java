@@ -849,7 +849,7 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     @Override
-    public void takenOver() {
+    public void takeoverEnded() {
         hellos.over();
     }
 

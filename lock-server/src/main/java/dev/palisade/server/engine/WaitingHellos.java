@@ -70,7 +70,7 @@ final class WaitingHellos {
         if (!waits) {
             return;
         }
-        if (one.leftMillis <= 0 || !isTakeover.getAsBoolean() || !one.hello.waits()) {
+        if (one.leftMillis <= 0 || !isTakeover.getAsBoolean() || !one.hello.sendSign()) {
             end(one);
             return;
         }
@@ -95,7 +95,7 @@ final class WaitingHellos {
             first = all.remove(one);
         }
         if (first) {
-            one.hello.goesOn();
+            one.hello.proceed();
         }
     }
 }

@@ -174,8 +174,8 @@ public final class MeteredStore implements LockStore {
             }
 
             @Override
-            public void takenOver() {
-                listener.takenOver();
+            public void takeoverEnded() {
+                listener.takeoverEnded();
             }
         });
     }

@@ -83,7 +83,7 @@ final class Outbox {
     }
 
     /** Before the welcome: sends an empty frame as a sign of life. Returns whether the stream is open. */
-    synchronized boolean waits() {
+    synchronized boolean sendSign() {
         if (!ended && out.isReady()) {
             out.onNext(ServerFrame.getDefaultInstance());
         }

@@ -160,12 +160,12 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         isWaiting = true;
         boolean waits = engine.awaitTakeover(frame.getHello().getPatienceMillis(), new WaitingHello() {
             @Override
-            public boolean waits() {
-                return outbox.waits();
+            public boolean sendSign() {
+                return outbox.sendSign();
             }
 
             @Override
-            public void goesOn() {
+            public void proceed() {
                 isWaiting = false;
                 onNext(frame);
             }

@@ -96,6 +96,6 @@ public interface LockStore extends AutoCloseable {
         default void deposed(StoreFailure why) {}
 
         /** A takeover is over, by this server or another one, or failed: {@link #standby} says so already. */
-        default void takenOver() {}
+        default void takeoverEnded() {}
     }
 }

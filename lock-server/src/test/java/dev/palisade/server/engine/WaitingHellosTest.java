@@ -17,18 +17,18 @@ class WaitingHellosTest {
 
     private static final class Hello implements WaitingHello {
         int signs;
-        int goneOn;
+        int proceeded;
         boolean open = true;
 
         @Override
-        public boolean waits() {
+        public boolean sendSign() {
             signs++;
             return open;
         }
 
         @Override
-        public void goesOn() {
-            goneOn++;
+        public void proceed() {
+            proceeded++;
         }
     }
 
@@ -57,14 +57,14 @@ class WaitingHellosTest {
         Hello one = waits(4_000);
         Hello two = waits(4_000);
         pass(1_900);
-        assertThat(one.goneOn).isZero();
+        assertThat(one.proceeded).isZero();
         takeover = false;
         hellos.over();
-        assertThat(one.goneOn).as("not on the thread that says so").isZero();
+        assertThat(one.proceeded).as("not on the thread that says so").isZero();
         pass(10);
         hellos.over();
         pass(20_000);
-        assertThat(List.of(one.goneOn, two.goneOn)).containsExactly(1, 1);
+        assertThat(List.of(one.proceeded, two.proceeded)).containsExactly(1, 1);
         assertThat(tasks).isEmpty();
     }
 
@@ -84,7 +84,7 @@ class WaitingHellosTest {
         pass(3_000);
         assertThat(hello.signs).isEqualTo(4);
         pass(7_100);
-        assertThat(hello.goneOn).isEqualTo(1);
+        assertThat(hello.proceeded).isEqualTo(1);
     }
 
     @Test
@@ -93,19 +93,19 @@ class WaitingHellosTest {
         pass(10);
         takeover = false;
         pass(1_000);
-        assertThat(hello.goneOn).isEqualTo(1);
+        assertThat(hello.proceeded).isEqualTo(1);
     }
 
     @Test
     void oneThatFailsKeepsNoOtherBack() {
         hellos.await(4_000, new WaitingHello() {
             @Override
-            public boolean waits() {
+            public boolean sendSign() {
                 return true;
             }
 
             @Override
-            public void goesOn() {
+            public void proceed() {
                 throw new IllegalStateException("planted");
             }
         });
@@ -114,16 +114,16 @@ class WaitingHellosTest {
         hellos.over();
         assertThatThrownBy(() -> pass(0)).hasMessage("planted");
         pass(0);
-        assertThat(hello.goneOn).isEqualTo(1);
+        assertThat(hello.proceeded).isEqualTo(1);
     }
 
     @Test
     void aTakeoverThatTakesTooLongIsNotWaitedFor() {
         Hello hello = waits(4_000);
         pass(9_000);
-        assertThat(hello.goneOn).isZero();
+        assertThat(hello.proceeded).isZero();
         pass(1_100);
-        assertThat(hello.goneOn).isEqualTo(1);
+        assertThat(hello.proceeded).isEqualTo(1);
     }
 
     @Test
@@ -132,7 +132,7 @@ class WaitingHellosTest {
         pass(10);
         hello.open = false;
         pass(1_000);
-        assertThat(hello.goneOn).isEqualTo(1);
+        assertThat(hello.proceeded).isEqualTo(1);
         assertThat(tasks).isEmpty();
     }
 
@@ -153,6 +153,6 @@ class WaitingHellosTest {
         Hello hello = new Hello();
         assertThat(raced.await(4_000, hello)).isTrue();
         pass(10);
-        assertThat(hello.goneOn).isEqualTo(1);
+        assertThat(hello.proceeded).isEqualTo(1);
     }
 }

@@ -70,7 +70,7 @@ class MeteredStoreTest {
             }
 
             @Override
-            public void takenOver() {
+            public void takeoverEnded() {
                 told.add("taken over");
             }
         });
@@ -78,7 +78,7 @@ class MeteredStoreTest {
 
     @Test
     void takeoversAreToldAsTheStoreTellsThem() {
-        memory.isDeposed(StoreFailure.notActive("b:1 is active", "b:1", false));
+        memory.standsBy(StoreFailure.notActive("b:1 is active", "b:1", false));
         assertThat(told).containsExactly("deposed", "taken over");
     }
 

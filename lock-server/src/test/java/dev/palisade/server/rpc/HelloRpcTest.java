@@ -3,36 +3,26 @@ package dev.palisade.server.rpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.Hello;
 import dev.palisade.proto.v1.ServerFrame;
-import dev.palisade.server.core.Answer;
-import dev.palisade.server.core.Command;
-import dev.palisade.server.core.HistoryEntry;
-import dev.palisade.server.core.LockPage;
-import dev.palisade.server.core.StoreStatus;
-import dev.palisade.server.store.LockStore;
+import dev.palisade.server.store.MemoryStore;
 import dev.palisade.server.store.StoreFailure;
-import java.util.List;
-import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The hello of a client to a server that is about to take over. */
 class HelloRpcTest {
-    private final Standby store = new Standby();
+    private final MemoryStore store = new MemoryStore();
     private Served served;
 
     @BeforeEach
     void serve() throws Exception {
+        store.standsBy(StoreFailure.notActive("it reads the log", "", true));
         served = new Served(store);
     }
 
@@ -64,7 +54,7 @@ class HelloRpcTest {
         Served.Stream stream = hello(400);
         await().until(() -> stream.frames.size() >= 3);
         assertThat(stream.frames).containsOnly(ServerFrame.getDefaultInstance());
-        store.is(null);
+        store.standsBy(null);
         await().until(() -> isWelcomed(stream));
         assertThat(stream.ended).isNotDone();
         assertThat(served.engine.sessions("", 10).sessions()).hasSize(1);
@@ -82,7 +72,7 @@ class HelloRpcTest {
         }
         await().until(mute.ended::isDone);
         assertThat(stream.ended).isNotDone();
-        store.is(null);
+        store.standsBy(null);
         await().until(() -> isWelcomed(stream));
     }
 
@@ -103,7 +93,7 @@ class HelloRpcTest {
     void itIsRejectedWhenAnotherServerHasTakenOver() throws Exception {
         Served.Stream stream = hello(4_000);
         await().until(() -> !stream.frames.isEmpty());
-        store.is(StoreFailure.notActive("lock server b:1 is active", "b:1", false));
+        store.standsBy(StoreFailure.notActive("lock server b:1 is active", "b:1", false));
         Rejection rejection = end(stream);
         assertThat(rejection.reason()).isEqualTo(Reason.NOT_ACTIVE);
         assertThat(rejection.metadata()).containsEntry(Rejection.ACTIVE, "b:1");
@@ -117,7 +107,7 @@ class HelloRpcTest {
 
     @Test
     void aStandbyBesideAnActiveServerRejectsAtOnce() throws Exception {
-        store.is(StoreFailure.notActive("lock server b:1 is active", "b:1", false));
+        store.standsBy(StoreFailure.notActive("lock server b:1 is active", "b:1", false));
         Served.Stream stream = hello(60_000);
         assertThat(end(stream).reason()).isEqualTo(Reason.NOT_ACTIVE);
         assertThat(stream.frames).isEmpty();
@@ -129,7 +119,7 @@ class HelloRpcTest {
         await().until(() -> !stream.frames.isEmpty());
         stream.breakOff();
         await().until(stream.ended::isDone);
-        store.is(null);
+        store.standsBy(null);
         Served.Stream other = served.stream(2, 1);
         await().until(() -> isWelcomed(other));
         assertThat(served.engine.sessions("", 10).sessions())
@@ -142,69 +132,7 @@ class HelloRpcTest {
         Served.Stream stream = hello(400);
         await().until(() -> !stream.frames.isEmpty());
         stream.out.onCompleted();
-        store.is(null);
+        store.standsBy(null);
         stream.ended.get(60, TimeUnit.SECONDS);
-    }
-
-    /** Has no locks. About to take over until it is told otherwise. */
-    private static final class Standby implements LockStore {
-        private volatile @Nullable StoreFailure why = StoreFailure.notActive("it reads the log", "", true);
-        private volatile @Nullable Listener listener;
-
-        void is(@Nullable StoreFailure standby) {
-            why = standby;
-            Listener hears = listener;
-            if (hears != null) {
-                hears.takenOver();
-            }
-        }
-
-        @Override
-        public Optional<StoreFailure> standby() {
-            return Optional.ofNullable(why);
-        }
-
-        @Override
-        public CompletionStage<Answer> execute(Command command) {
-            return CompletableFuture.failedFuture(StoreFailure.unavailable("has no locks"));
-        }
-
-        @Override
-        public CompletionStage<List<HistoryEntry>> history(LockName lock) {
-            return CompletableFuture.failedFuture(StoreFailure.unavailable("has no locks"));
-        }
-
-        @Override
-        public CompletionStage<LockPage> list(String prefix, String after, int locksMax) {
-            return CompletableFuture.failedFuture(StoreFailure.unavailable("has no locks"));
-        }
-
-        @Override
-        public long nowMillis() {
-            return 1;
-        }
-
-        @Override
-        public boolean isRecovering() {
-            return false;
-        }
-
-        @Override
-        public StoreStatus status() {
-            return new StoreStatus("test", "nowhere", "", why == null, 0, "", 1, List.of());
-        }
-
-        @Override
-        public int domainOf(LockName lock) {
-            return 0;
-        }
-
-        @Override
-        public void listen(Listener hears) {
-            listener = hears;
-        }
-
-        @Override
-        public void close() {}
     }
 }

@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +39,7 @@ public final class MemoryStore implements LockStore {
     private @Nullable Reason refusesWith;
     private @Nullable StoreFailure down;
     private @Nullable StoreFailure downAfterNext;
+    private volatile @Nullable StoreFailure standby;
     private @Nullable Class<? extends Command> beforeKind;
     private Runnable before = () -> {};
     private @Nullable Listener listener;
@@ -52,11 +53,21 @@ public final class MemoryStore implements LockStore {
         recoveringUntil = now + recoversForMillis;
     }
 
-    /** As a store of several lock servers would after a takeover by another one. */
-    public void isDeposed(StoreFailure why) {
-        Listener hears = Objects.requireNonNull(listener);
-        hears.deposed(why);
-        hears.takenOver();
+    /** Is one of several lock servers' and rejects sessions, as a standby's; with null, it is active. A takeover ends by that. */
+    public void standsBy(@Nullable StoreFailure why) {
+        standby = why;
+        Listener hears = listener;
+        if (hears != null) {
+            if (why != null && !why.isTakeover()) {
+                hears.deposed(why);
+            }
+            hears.takeoverEnded();
+        }
+    }
+
+    @Override
+    public Optional<StoreFailure> standby() {
+        return Optional.ofNullable(standby);
     }
 
     /** Answers everything with this reason; with null, decides again. */

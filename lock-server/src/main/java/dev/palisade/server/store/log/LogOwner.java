@@ -38,8 +38,8 @@ final class LogOwner {
     private final OwnershipMachine machine;
     private final LongSupplier millis;
     private final Duties duties;
-    /** Where less is left of the claim of the active server, that is silent. */
-    private final long heardMillis;
+    /** Where less is left of the claim of the active server, it is silent. */
+    private final long silentBelowMillis;
     /** Changed in turns. */
     private volatile Ownership state;
 
@@ -113,7 +113,7 @@ final class LogOwner {
      */
     LogOwner(FencedLog log, OwnershipMachine machine, long claimMillis, LongSupplier millis, Duties duties) {
         this.log = log;
-        this.heardMillis = claimMillis - SILENT_MILLIS;
+        this.silentBelowMillis = claimMillis - SILENT_MILLIS;
         this.machine = machine;
         this.millis = millis;
         this.duties = duties;
@@ -290,7 +290,7 @@ final class LogOwner {
         } else if (reply instanceof ClaimReply.Held held) {
             activeAddress = held.address();
             why = "lock server " + held.address() + " is active";
-            standsBy(held.remainingMillis() < heardMillis);
+            standsBy(held.remainingMillis() < silentBelowMillis);
         } else {
             activeAddress = "";
             why = "the log lost data and waits for its last owner";

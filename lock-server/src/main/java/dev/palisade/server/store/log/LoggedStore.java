@@ -552,7 +552,7 @@ public final class LoggedStore implements LockStore {
         refusal = why;
         Listener hears = listener;
         if (hears != null && before != null && before.isTakeover() && (why == null || !why.isTakeover())) {
-            safely(hears::takenOver);
+            safely(hears::takeoverEnded);
         }
     }
 
@@ -602,8 +602,8 @@ public final class LoggedStore implements LockStore {
             if (refusal == null) {
                 sinceMillis = clock.nowMillis();
             }
-            // Without memory there is nothing that a session could be for.
-            refuses(table == null ? notActive(why, "", false) : StoreFailure.unavailable(why));
+            // A standby has served nobody: it lets no session in before it does.
+            refuses(standby().isPresent() ? notActive(why, "", false) : StoreFailure.unavailable(why));
         }
 
         @Override

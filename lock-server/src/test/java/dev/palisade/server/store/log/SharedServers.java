@@ -76,7 +76,7 @@ final class SharedServers {
         }
 
         @Override
-        public void takenOver() {
+        public void takeoverEnded() {
             takeoversEnded++;
         }
 

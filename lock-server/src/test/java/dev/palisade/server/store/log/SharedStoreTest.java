@@ -133,6 +133,36 @@ class SharedStoreTest {
         assertThat(b.takeoversEnded).isEqualTo(1);
     }
 
+    /** Sessions that were let in would be for nothing: the memory may be another's. */
+    @Test
+    void aStandbyWhoseTakeoverFailsIsAStandbyStill() {
+        b.live(1_000);
+        servers.log.next(Fault.LOST, Fault.LOST);
+        for (int passed = 0; passed < 1_200 && b.takesOver(); passed += 50) {
+            b.live(50);
+        }
+        assertThat(b.isActive()).isFalse();
+        assertThat(b.store.standby())
+                .as("as a standby, and not as one without a store")
+                .isPresent();
+        assertThat(b.takeoversEnded).isEqualTo(1);
+        takesOver(b);
+    }
+
+    /** It would end the streams of all of them. */
+    @Test
+    void aServerThatReadsItsOwnLogAgainIsNoStandbyForItsSessions() {
+        int before = a.takeoversEnded;
+        servers.log.full(true);
+        a.live(3_000);
+        assertThat(refusal(a.answer(acquire("l", 1, 1, TRY)))).isEqualTo(Reason.STORE_UNAVAILABLE);
+        servers.log.full(false);
+        a.live(2_000);
+        assertThat(a.answer(acquire("l", 1, 2, TRY))).isInstanceOf(Answer.Granted.class);
+        assertThat(a.takeoversEnded).isEqualTo(before);
+        assertThat(a.deposed).isEmpty();
+    }
+
     @Test
     void aStandbyThatHasNoLogDoesNotTakeOver() {
         b.live(1_000);
