@@ -55,6 +55,7 @@ final class MemoryLogServer {
 
     private final Deque<Fault> faults = new ArrayDeque<>();
     private final List<Append> delayed = new ArrayList<>();
+    private int lostAppends;
     private boolean full;
     private boolean rewrites;
     private int instances = 1;
@@ -72,6 +73,11 @@ final class MemoryLogServer {
     /** The next requests fail so, one after another. */
     synchronized void next(Fault... each) {
         faults.addAll(List.of(each));
+    }
+
+    /** The next appends never arrive; claims do. */
+    synchronized void losesAppends(int next) {
+        lostAppends = next;
     }
 
     /** Until it is said again, every batch that is not sent to free something is refused. */
@@ -157,6 +163,10 @@ final class MemoryLogServer {
     }
 
     synchronized void append(Append append, boolean frees) throws LogFailure {
+        if (lostAppends > 0) {
+            lostAppends--;
+            throw LogFailure.unknown("cut off");
+        }
         Fault fault = faults.poll();
         if (fault == Fault.REFUSED || (full && !frees)) {
             throw LogFailure.refused("OOM");

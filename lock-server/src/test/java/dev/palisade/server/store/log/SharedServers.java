@@ -46,6 +46,8 @@ final class SharedServers {
         final List<LockEvent> told = new ArrayList<>();
         final List<StoreFailure> deposed = new ArrayList<>();
         int takeoversEnded;
+        /** Takeovers after which clients that waited have a session at a server that does not serve. */
+        int sessionsForNothing;
 
         Server(String address, boolean init) {
             client = new MemoryLog(log, address, init, RECOVERY_MILLIS);
@@ -78,6 +80,9 @@ final class SharedServers {
         @Override
         public void takeoverEnded() {
             takeoversEnded++;
+            if (store.standby().isEmpty() && !isActive()) {
+                sessionsForNothing++;
+            }
         }
 
         /** Whether clients that come now are to wait. */
