@@ -148,6 +148,8 @@ class PrometheusIT {
     }
 
     private void check(String prometheus, String exposition) throws Exception {
+        // It listens before it is ready, and answers 503 until then.
+        await().until(() -> ask(URI.create(prometheus + "/-/ready")).statusCode() == 200);
         // Two scrapes at least, so that there are rates.
         await().until(() -> !result(prometheus, "count_over_time(palisade_store_up[1m]) > 2")
                 .isEmpty());
@@ -200,11 +202,12 @@ class PrometheusIT {
     }
 
     private String get(URI uri) throws Exception {
+        return ask(uri).body();
+    }
+
+    private HttpResponse<String> ask(URI uri) throws Exception {
         return http.send(
-                        HttpRequest.newBuilder(uri)
-                                .timeout(Duration.ofMinutes(1))
-                                .build(),
-                        HttpResponse.BodyHandlers.ofString())
-                .body();
+                HttpRequest.newBuilder(uri).timeout(Duration.ofMinutes(1)).build(),
+                HttpResponse.BodyHandlers.ofString());
     }
 }
