@@ -88,6 +88,11 @@ final class Channels {
         }
     }
 
+    /** The next attempt goes to {@code target} once more: nothing is wrong with it. */
+    void stay(Target target) {
+        next = targets.indexOf(target);
+    }
+
     int count() {
         return channels.size();
     }

@@ -210,9 +210,10 @@ final class Connection {
         rejection.ifPresent(session::refused);
     }
 
-    /** Drops the present stream and opens another. An attempt without a welcome continues: it has carried no calls. */
+    /** Drops the present stream and opens another to the same server. An attempt without a welcome continues: it has carried no calls. */
     void renew(String why) {
-        if (live() != null) {
+        if (live() != null && target != null) {
+            channels.stay(target);
             replace(why);
         }
     }

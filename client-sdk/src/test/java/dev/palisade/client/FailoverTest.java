@@ -64,6 +64,17 @@ class FailoverTest {
         assertThat(Fixture.leaseOf(wait).token().value()).isEqualTo(granted.getToken());
     }
 
+    /** The stream ends so that a lease which was lost here is renewed no more; with the server nothing is wrong. */
+    @Test
+    void whoEndsItsOwnStreamStaysWithTheServer() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        time.passUnnoticedMillis(9_000);
+        assertThat(lease.isValid()).isFalse();
+        time.advanceMillis(100);
+        assertThat(first.links).hasSize(2);
+        assertThat(second.links).isEmpty();
+    }
+
     @Test
     void aServerThatIsFrozenWhileALeaseIsHeldIsLeftBeforeTheLeaseEnds() {
         Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
