@@ -11,7 +11,7 @@ public record Position(WriterId writer, long seq) {
     public static final Position NONE = new Position(WriterId.NONE, 0);
 
     /** Whether every log that is at {@code other} has been here. */
-    boolean isUpTo(Position other) {
+    public boolean isUpTo(Position other) {
         return writer.equals(other.writer) && seq <= other.seq;
     }
 

@@ -4,6 +4,7 @@ import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.AppendRequest;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimRequest;
+import dev.palisade.server.ownership.Position;
 import dev.palisade.server.store.StoreUnusable;
 import java.util.List;
 import java.util.Optional;
@@ -73,8 +74,9 @@ public interface BatchStorage extends AutoCloseable {
      * Batches of a log.
      *
      * @param generation of those that count
+     * @param last of the last one
      */
-    record Contents(long generation, BatchSpan batches) {}
+    record Contents(long generation, BatchSpan batches, Position last) {}
 
     /** Where a batch is, for people. */
     String pathOf(long generation, long number);

@@ -63,7 +63,9 @@ public final class BatchedLog implements FencedLog {
     private final Deque<SentBatch> sent = new ArrayDeque<>();
 
     private String lastTold = "";
-    private final Rehearsal rehearsal;
+    private final ReadAhead ahead;
+    /** Of the last batch before this server's claim. */
+    private Position found = Position.NONE;
 
     /**
      * The lock server that asks for the log.
@@ -101,7 +103,7 @@ public final class BatchedLog implements FencedLog {
         this.random = random;
         this.events = events;
         this.server = freshId().toString();
-        this.rehearsal = new Rehearsal(storage, events);
+        this.ahead = new ReadAhead(storage, events);
     }
 
     /** What was seen once and is gone was lost: a standby that was started with {@code --init} takes no loss for a new log. */
@@ -153,7 +155,7 @@ public final class BatchedLog implements FencedLog {
         candidate.keys().replied(owner(claim));
         if (reply instanceof ClaimReply.Held held) {
             tellOnce("standby", "active", held.address());
-            rehearsal.ownedBy(held.server());
+            ahead.ownedBy(held.server());
         } else if (reply instanceof ClaimReply.Settling) {
             tellOnce("log_settles");
         } else if (reply instanceof ClaimReply.Claimed claimed) {
@@ -226,7 +228,7 @@ public final class BatchedLog implements FencedLog {
     }
 
     private void owns(ClaimReply.Claimed claimed) {
-        Position found = claimed.position();
+        found = claimed.position();
         for (SentBatch each : sent) {
             AppendRequest request = each.append.request();
             each.stored = request.writer().equals(found.writer()) && request.seq() <= found.seq();
@@ -292,14 +294,34 @@ public final class BatchedLog implements FencedLog {
 
     @Override
     public void load(Loader loader) throws StoreUnusable, LogFailure {
-        rehearsal.end();
+        beginsToRead(1, new LogSpace());
+        read(stored.first(), loader);
+    }
+
+    @Override
+    public void loadRest(Supplier<? extends Loader> loaders) throws StoreUnusable, LogFailure {
+        Optional<ReadAhead.Beginning> beginning = ahead.end(new BatchStorage.Contents(generation, stored, found));
+        if (beginning.isPresent() && comparesBatches) {
+            ReadAhead.Beginning read = beginning.get();
+            beginsToRead(read.nextId(), read.space());
+            read(read.next(), read.loader());
+        } else {
+            load(loaders.get());
+        }
+    }
+
+    private void beginsToRead(long id, LogSpace read) {
         takeBack();
-        nextId = 1;
+        nextId = id;
         forget();
-        space = new LogSpace();
+        space = read;
+        space.dropped(stored.first());
         oldestId = 0;
+    }
+
+    private void read(long first, Loader loader) throws StoreUnusable, LogFailure {
         int records = 0;
-        for (long from = stored.first(); from < stored.next(); from += READS) {
+        for (long from = first; from < stored.next(); from += READS) {
             long end = Math.min(stored.next(), from + READS);
             List<byte @Nullable []> batches = storage.read(generation, from, end);
             for (long number = from; number < end; number++) {
@@ -346,8 +368,8 @@ public final class BatchedLog implements FencedLog {
     }
 
     @Override
-    public boolean rehearse(Supplier<? extends Loader> loaders) {
-        return rehearsal.goOn(loaders);
+    public boolean readAhead(Supplier<? extends Loader> loaders) {
+        return ahead.readOn(loaders);
     }
 
     // ---- writing

@@ -65,13 +65,23 @@ public interface FencedLog extends AutoCloseable {
     void load(Loader loader) throws StoreUnusable, LogFailure;
 
     /**
-     * Reads the next part of a log that another server owns, for practice: it may change meanwhile. Reads it again once it has doubled.
+     * Reads the next part of a log that another server owns. It may change meanwhile.
      *
-     * @param loaders makes one for each time that the log is read
-     * @return whether there is more
+     * @param loaders makes one for each time that the log is read from its start
+     * @return whether there may be more
      */
-    default boolean rehearse(Supplier<? extends Loader> loaders) {
+    default boolean readAhead(Supplier<? extends Loader> loaders) {
         return false;
+    }
+
+    /**
+     * As {@link #load}, but hands over only what {@link #readAhead} has not. Where what it has read counts no more, another loader is made,
+     * and receives all.
+     *
+     * @param loaders as those of {@link #readAhead}: the last loader that it made is the one to be used
+     */
+    default void loadRest(Supplier<? extends Loader> loaders) throws StoreUnusable, LogFailure {
+        load(loaders.get());
     }
 
     /** Begins a record and returns its id; larger than that of every earlier record, and never 0. */

@@ -87,6 +87,8 @@ public final class LoggedStore implements LockStore {
     private long keptRecoveringMillis;
 
     private boolean freeing;
+    /** What a claim finds in the log, as far as it was read. */
+    private Restored reads = new Restored();
 
     /** Something asked for, done in its turn and told when the turn is durable. */
     private record Pending<T>(BiFunction<LockTable, CommandBatch, T> work, CompletableFuture<T> future) {
@@ -189,8 +191,9 @@ public final class LoggedStore implements LockStore {
 
     /** Reads the log into a new table, and begins an epoch of tokens there. Returns the largest token that counts. */
     private long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
-        Restored restored = owner == null ? new Restored() : new Restored(owner::keepClaim);
-        log.load(restored);
+        log.loadRest(this::loader);
+        Restored restored = reads;
+        reads = new Restored();
         boolean lacksEpoch = restored.epochIds.isEmpty() && (log.isBegun() || !restored.slots.isEmpty());
         if (!log.isShared()) {
             restored.refuseIncomplete();
@@ -211,6 +214,11 @@ public final class LoggedStore implements LockStore {
         table = new LockTable(config, limits, log, restored, tokens, now);
         sinceMillis = now;
         return tokens.last();
+    }
+
+    private Restored loader() {
+        reads = owner == null ? new Restored() : new Restored(owner::keepClaim);
+        return reads;
     }
 
     /**
@@ -595,6 +603,11 @@ public final class LoggedStore implements LockStore {
             keptRecoveringMillis = 0;
             locks.resume(sinceMillis, Math.max(claimed.recoveringUntilMillis(), kept));
             refuses(null);
+        }
+
+        @Override
+        public FencedLog.Loader loader() {
+            return LoggedStore.this.loader();
         }
 
         @Override

@@ -373,7 +373,7 @@ public final class PostgresLog implements BatchStorage {
             LogState.Head head = row == null ? null : row.head();
             return row == null || head == null
                     ? Optional.empty()
-                    : Optional.of(new Contents(head.generation(), row.batches()));
+                    : Optional.of(new Contents(head.generation(), row.batches(), head.position()));
         });
     }
 

@@ -30,7 +30,8 @@ final class LogWords {
     private static final byte[] DAMAGED = Call.bytes("2");
 
     /** Fields of the head that say what the log holds. */
-    static final List<String> CONTENTS = List.of("generation", "first", "next", "count");
+    static final List<String> CONTENTS =
+            List.of("generation", "first", "next", "count", "seq", "writer", "base", "base_seq");
 
     private LogWords() {}
 
@@ -156,11 +157,15 @@ final class LogWords {
         if (fields.contains(null)) {
             return Optional.empty();
         }
-        List<Long> numbers = IntStream.range(0, CONTENTS.size())
-                .mapToObj(i -> Long.valueOf(text(fields, i)))
+        List<String> words = IntStream.range(0, CONTENTS.size())
+                .mapToObj(i -> text(fields, i))
                 .toList();
+        List<Long> numbers = words.subList(0, 5).stream().map(Long::valueOf).toList();
+        Position last = numbers.get(4) == 0
+                ? new Position(WriterId.parse(words.get(6)), Long.parseLong(words.get(7)))
+                : new Position(WriterId.parse(words.get(5)), numbers.get(4));
         return Optional.of(new BatchStorage.Contents(
-                numbers.get(0), new BatchSpan(numbers.get(1), numbers.get(2), numbers.get(3))));
+                numbers.get(0), new BatchSpan(numbers.get(1), numbers.get(2), numbers.get(3)), last));
     }
 
     /** @param batch empty for none */

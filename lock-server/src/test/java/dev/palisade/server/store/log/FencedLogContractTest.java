@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.palisade.server.ownership.AppendFailure;
+import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimReply.Claimed;
 import dev.palisade.server.ownership.ClaimReply.Held;
+import dev.palisade.server.ownership.ClaimReply.Settling;
 import dev.palisade.server.ownership.Past;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.store.StoreUnusable;
@@ -284,9 +286,10 @@ class FencedLogContractTest {
         assertThat(ofD.opened).hasValue(new OwnerKey("b:1", "22", true));
     }
 
-    /** Records that a rehearsal handed over. */
-    private static final class Counter implements FencedLog.Loader {
-        private int records;
+    /** Records that a standby was handed. */
+    private static final class Reads implements FencedLog.Loader {
+        private final Map<Long, String> records = new TreeMap<>();
+        private int handed;
 
         @Override
         public void record(long id, int index, ByteBuffer body) throws StoreUnusable {
@@ -297,77 +300,234 @@ class FencedLogContractTest {
             if (text.equals("bug")) {
                 throw new IllegalStateException("the record is of a later release");
             }
-            records++;
+            records.put(id, text);
+            handed++;
         }
 
         @Override
-        public void deleted(long id) {}
+        public void deleted(long id) {
+            records.remove(id);
+        }
     }
 
-    private static void store(FencedLog log, int batches) throws LogFailure {
+    /** A standby and what it has read; the last loader counts. */
+    private final class Standby {
+        final FencedLog log;
+        final List<Reads> loaders = new ArrayList<>();
+
+        Standby(FencedLog log) {
+            this.log = log;
+        }
+
+        private Reads begin() {
+            loaders.add(new Reads());
+            return last();
+        }
+
+        Reads last() {
+            return loaders.get(loaders.size() - 1);
+        }
+
+        /** Calls until it says that there is no more. */
+        int readsAhead() throws LogFailure {
+            assertThat(log.claim(Past.NONE)).isInstanceOf(Held.class);
+            int calls = 1;
+            while (log.readAhead(this::begin)) {
+                calls++;
+            }
+            return calls;
+        }
+
+        /** The records after a takeover. */
+        Map<Long, String> takesOver() throws Exception {
+            ClaimReply reply = log.claim(Past.NONE);
+            for (int i = 0; i < 5 && reply instanceof Settling; i++) {
+                pass(SharedLogs.SETTLE_MILLIS);
+                reply = log.claim(Past.NONE);
+            }
+            assertThat(reply).isInstanceOf(Claimed.class);
+            log.loadRest(this::begin);
+            log.sync(0);
+            return last().records;
+        }
+    }
+
+    private static List<Long> store(FencedLog log, int batches) throws LogFailure {
+        return store(log, batches, "r");
+    }
+
+    private static List<Long> store(FencedLog log, int batches, String text) throws LogFailure {
+        List<Long> ids = new ArrayList<>();
         for (int i = 0; i < batches; i++) {
-            log.add(body("r"));
+            ids.add(log.add(body(text)));
             log.sync(0);
         }
-    }
-
-    /** Calls of {@code rehearse} until it says that there is no more. */
-    private static int rehearse(FencedLog log, List<Counter> loaders) {
-        int calls = 1;
-        while (log.rehearse(() -> {
-            loaders.add(new Counter());
-            return loaders.get(loaders.size() - 1);
-        })) {
-            calls++;
-        }
-        return calls;
+        return ids;
     }
 
     @ParameterizedTest
     @EnumSource(names = {"REDIS", "POSTGRESQL"})
-    void aStandbyReadsTheLogInPartsAndAgainOnceItHasDoubled(Kind kind) throws Exception {
+    void aStandbyReadsAheadInPartsAndATakeoverOnlyTheRest(Kind kind) throws Exception {
         FencedLog a = owned(kind, "a:1");
-        FencedLog b = open(kind, "b:1");
-        List<Counter> loaders = new ArrayList<>();
-        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
-        assertThat(rehearse(b, loaders)).isEqualTo(1);
-        assertThat(loaders).as("it is empty").isEmpty();
-        store(a, 129);
-        assertThat(rehearse(b, loaders)).as("eight batches each time").isEqualTo(17);
-        assertThat(loaders).extracting(counter -> counter.records).containsExactly(129);
-        store(a, 128);
-        assertThat(rehearse(b, loaders)).isEqualTo(1);
-        store(a, 1);
-        rehearse(b, loaders);
-        assertThat(loaders).extracting(counter -> counter.records).containsExactly(129, 258);
-        a.endClaim();
+        Standby b = new Standby(open(kind, "b:1"));
+        assertThat(b.readsAhead()).isEqualTo(1);
+        assertThat(b.loaders).as("it is empty").isEmpty();
+        List<Long> ids = store(a, 20);
+        assertThat(b.readsAhead()).as("eight batches each time").isEqualTo(4);
+        a.delete(ids.get(1));
+        ids.addAll(store(a, 1));
+        b.readsAhead();
+        assertThat(b.last().handed).isEqualTo(21);
+        a.delete(ids.get(0));
+        ids.addAll(store(a, 1));
+        pass(2_000);
+        assertThat(b.takesOver()).containsOnlyKeys(ids.subList(2, 22));
+        assertThat(b.loaders).hasSize(1);
+        assertThat(b.last().handed).as("each once").isEqualTo(22);
+        long next = b.log.add(body("later"));
+        assertThat(next).isGreaterThan(ids.get(21));
+        b.log.sync(0);
+        b.log.endClaim();
         FencedLog c = open(kind, "c:1");
         assertThat(c.claim(Past.NONE)).isInstanceOf(Claimed.class);
-        assertThat(records(c)).hasSize(258);
-        c.sync(0);
-        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
-        rehearse(b, loaders);
-        assertThat(loaders).as("of another owner").hasSize(3);
+        assertThat(records(c)).as("nothing is missing").hasSize(21).containsKey(next);
+    }
+
+    /** Numbers of batches are used again: what a log lost, and what another owner wrote in its place. */
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void whatWasReadAheadCountsForOneWriterAlone(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        Standby b = new Standby(open(kind, "b:1"));
+        Standby c = new Standby(open(kind, "c:1"));
+        store(a, 9);
+        b.readsAhead();
+        c.readsAhead();
+        logs(kind).lose(SharedLogs.Loss.ALL);
+        assertThat(c.takesOver()).isEmpty();
+        List<Long> ids = store(c.log, 12, "of c"); // The ids of a's records are among them.
         pass(2_000);
-        assertThat(b.claim(Past.NONE)).isInstanceOf(Claimed.class);
-        assertThat(records(b)).as("read for good").hasSize(258);
+        assertThat(b.takesOver()).containsOnlyKeys(ids).doesNotContainValue("r");
+        ids.addAll(store(b.log, 1));
+        c.readsAhead();
+        b.log.endClaim();
+        assertThat(c.takesOver()).as("of an owner before").containsOnlyKeys(ids);
+        assertThat(c.log.add(body("later"))).as("there was no rest").isGreaterThan(ids.get(12));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void whatWasDroppedUnreadIsNotMissed(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        Standby b = new Standby(open(kind, "b:1"));
+        List<Long> ids = store(a, 4);
+        b.readsAhead();
+        ids.subList(0, 3).forEach(a::delete);
+        ids.addAll(store(a, 200));
+        long kept = deletesAndDrops(a, ids.subList(3, 204));
+        pass(2_000);
+        assertThat(b.takesOver()).containsOnlyKeys(kept);
+        assertThat(b.loaders).as("read anew").hasSize(2);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void whatIsDroppedWhileTheLogIsReadIsNotMissed(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        Standby b = new Standby(open(kind, "b:1"));
+        List<Long> ids = store(a, 8);
+        ids.subList(0, 4).forEach(a::delete);
+        ids.addAll(store(a, 200));
+        assertThat(b.log.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(b.log.readAhead(b::begin)).as("eight batches, no delete").isTrue();
+        long kept = deletesAndDrops(a, ids.subList(4, 208));
+        b.readsAhead();
+        pass(2_000);
+        assertThat(b.takesOver()).containsOnlyKeys(kept);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void aLogThatMayHaveLostDataIsReadFromItsStart(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        Standby b = new Standby(open(kind, "b:1"));
+        List<Long> ids = store(a, 9);
+        b.readsAhead();
+        logs(kind).restart();
+        pass(2_000);
+        assertThat(b.takesOver()).containsOnlyKeys(ids);
+        assertThat(b.loaders).hasSize(2);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void whatWasDroppedAfterItWasReadIsNotCounted(Kind kind) throws Exception {
+        FencedLog a = owned(kind, "a:1");
+        Standby b = new Standby(open(kind, "b:1"));
+        List<Long> ids = store(a, 200);
+        b.readsAhead();
+        long kept = deletesAndDrops(a, ids);
+        pass(2_000);
+        assertThat(b.takesOver()).containsOnlyKeys(kept);
+        assertThat(b.loaders).hasSize(1);
+        b.log.sync(0);
+        b.log.endClaim();
+        FencedLog c = open(kind, "c:1");
+        assertThat(c.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(records(c)).as("nothing looks lost").containsOnlyKeys(kept);
+    }
+
+    /** Leaves one record. */
+    private static long deletesAndDrops(FencedLog log, List<Long> ids) throws LogFailure {
+        ids.forEach(log::delete);
+        long kept = log.add(body("kept"));
+        log.keepsFrom(kept);
+        log.sync(0);
+        log.sync(0);
+        return kept;
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    void whatWasReadAheadIsNotTheLogThatWasWrittenBack(Kind kind) throws Exception {
+        FencedLog a = open(kind, "a:1");
+        Claimed first = (Claimed) a.claim(Past.NONE);
+        a.load(new Reads());
+        store(a, 9);
+        Standby b = new Standby(open(kind, "b:1"));
+        b.readsAhead();
+        logs(kind).lose(SharedLogs.Loss.ALL);
+        Past past = new Past(1, true, new Position(first.writer(), 9), Position.NONE, List.of());
+        assertThat(a.claim(past)).as("the log settles").isNotInstanceOf(Claimed.class);
+        pass(SharedLogs.SETTLE_MILLIS);
+        assertThat(a.claim(past))
+                .isInstanceOfSatisfying(
+                        Claimed.class, again -> assertThat(again.mine()).isTrue());
+        a.beginCopy();
+        List<Long> written = List.of(a.add(body("one")), a.add(body("two")));
+        a.syncCopy(0);
+        b.readsAhead();
+        written = List.of(written.get(0), written.get(1), store(a, 1).get(0));
+        pass(2_000);
+        assertThat(b.takesOver()).containsOnlyKeys(written);
+    }
+
+    private SharedLogs logs(Kind kind) {
+        return Objects.requireNonNull(kind == Kind.REDIS ? redis : postgres);
     }
 
     @ParameterizedTest
     @CsvSource({"REDIS, of a later release", "POSTGRESQL, of a later release", "REDIS, bug"})
     void aStandbyWarnsOnceOfALogThatItCannotRead(Kind kind, String record) throws Exception {
         FencedLog a = owned(kind, "a:1");
-        FencedLog b = open(kind, "b:1");
+        Standby b = new Standby(open(kind, "b:1"));
         a.add(body(record));
-        store(a, 64);
-        List<Counter> loaders = new ArrayList<>();
+        store(a, 9);
         for (int i = 0; i < 3; i++) {
-            assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
-            rehearse(b, loaders);
-            store(a, 64 << i);
+            b.readsAhead();
+            store(a, 1);
         }
-        SharedLogs logs = Objects.requireNonNull(kind == Kind.REDIS ? redis : postgres);
-        assertThat(logs.warnings())
+        assertThat(logs(kind).warnings())
                 .filteredOn(line -> line.contains("cannot take over"))
                 .singleElement()
                 .asString()

@@ -40,7 +40,7 @@ final class MemoryLog implements FencedLog {
     /** Sent and not known to be stored, the oldest first. */
     private final Deque<Batch> sent = new ArrayDeque<>();
 
-    private int rehearsed;
+    private int readsAhead;
     private boolean cut;
     private Runnable whileLoading = () -> {};
     private boolean holdsReplies;
@@ -179,12 +179,12 @@ final class MemoryLog implements FencedLog {
 
     /** Three parts each time. */
     @Override
-    public boolean rehearse(Supplier<? extends Loader> loaders) {
-        return ++rehearsed % 3 != 0;
+    public boolean readAhead(Supplier<? extends Loader> loaders) {
+        return ++readsAhead % 3 != 0;
     }
 
-    int rehearsed() {
-        return rehearsed;
+    int readsAhead() {
+        return readsAhead;
     }
 
     @Override

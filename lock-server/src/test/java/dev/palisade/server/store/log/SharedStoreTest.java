@@ -90,18 +90,18 @@ class SharedStoreTest {
     }
 
     @Test
-    void aStandbyRehearsesItsTakeoverAtEachClaim() {
+    void aStandbyReadsAheadAtEachClaim() {
         b.store.takeTurn();
-        assertThat(b.client.rehearsed()).isEqualTo(3);
+        assertThat(b.client.readsAhead()).isEqualTo(3);
         b.live(50);
-        assertThat(b.client.rehearsed()).isEqualTo(3);
+        assertThat(b.client.readsAhead()).isEqualTo(3);
         b.live(50);
-        assertThat(b.client.rehearsed()).isEqualTo(6);
-        assertThat(a.client.rehearsed()).as("the active server").isZero();
+        assertThat(b.client.readsAhead()).isEqualTo(6);
+        assertThat(a.client.readsAhead()).as("the active server").isZero();
         takesOver(b);
-        int before = b.client.rehearsed();
+        int before = b.client.readsAhead();
         b.live(1_000);
-        assertThat(b.client.rehearsed()).isEqualTo(before);
+        assertThat(b.client.readsAhead()).isEqualTo(before);
     }
 
     /** The active server renews its claim each 400 ms. */
