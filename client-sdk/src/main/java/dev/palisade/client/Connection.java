@@ -210,10 +210,13 @@ final class Connection {
         rejection.ifPresent(session::refused);
     }
 
-    /** Drops the present stream and opens another to the same server. An attempt without a welcome continues: it has carried no calls. */
+    /** Drops the present stream and opens another, to the same server if that has answered. An attempt without a welcome continues: it has carried no calls. */
     void renew(String why) {
-        if (live() != null && target != null) {
-            channels.stay(target);
+        SessionStream present = live();
+        if (present != null && target != null) {
+            if (present.answered()) {
+                channels.stay(target);
+            }
             replace(why);
         }
     }

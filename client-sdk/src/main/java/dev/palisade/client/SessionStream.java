@@ -41,6 +41,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
 
     private Timeline.@Nullable Entry keepAliveTimer;
     private Timeline.@Nullable Entry stallTimer;
+    private boolean answered;
     private boolean flushPosted;
     private boolean active;
     private boolean ended;
@@ -85,6 +86,11 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
 
     boolean welcomed() {
         return outbox != null;
+    }
+
+    /** Whether there was more than the welcome. */
+    boolean answered() {
+        return answered;
     }
 
     /** A confirmation of this keep-alive or a later one extends what is held now. */
@@ -151,6 +157,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             welcome(frame.getWelcome());
         }
         if (frame.getRepliesCount() > 0 || frame.hasKeepAlive()) {
+            answered = true;
             stall.replied(loop.now().nanos());
         }
         if (frame.hasKeepAlive()) {

@@ -76,6 +76,21 @@ class FailoverTest {
     }
 
     @Test
+    void aServerThatWelcomesAndAnswersNothingIsLeftWhenALeaseEnds() {
+        Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
+        second.fallSilent();
+        first.link().breakOff();
+        time.passUnnoticedMillis(6_000);
+        time.advanceMillis(100);
+        assertThat(second.links).hasSize(1);
+        time.advanceMillis(3_000);
+        assertThat(lease.isValid()).isFalse();
+        time.advanceMillis(100);
+        assertThat(second.links).hasSize(1);
+        assertThat(first.links).hasSize(2);
+    }
+
+    @Test
     void aServerThatIsFrozenWhileALeaseIsHeldIsLeftBeforeTheLeaseEnds() {
         Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
         freeze(first);

@@ -300,8 +300,9 @@ public final class BatchedLog implements FencedLog {
 
     @Override
     public void loadRest(Supplier<? extends Loader> loaders) throws StoreUnusable, LogFailure {
-        Optional<ReadAhead.Beginning> beginning = ahead.end(new BatchStorage.Contents(generation, stored, found));
-        if (beginning.isPresent() && comparesBatches) {
+        Optional<ReadAhead.Beginning> beginning =
+                ahead.end(new BatchStorage.Contents(generation, stored, found)).filter(any -> comparesBatches);
+        if (beginning.isPresent()) {
             ReadAhead.Beginning read = beginning.get();
             beginsToRead(read.nextId(), read.space());
             read(read.next(), read.loader());

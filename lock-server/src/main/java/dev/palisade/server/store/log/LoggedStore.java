@@ -628,6 +628,7 @@ public final class LoggedStore implements LockStore {
         @Override
         public void standBy(String why, String activeAddress, boolean isTakeover) {
             refuses(notActive(why, activeAddress, isTakeover));
+            dropTable(); // Of a takeover that failed: what is read ahead is not held twice.
         }
 
         @Override
@@ -635,16 +636,21 @@ public final class LoggedStore implements LockStore {
             StoreFailure refused = notActive(why, activeAddress, false);
             refuses(refused);
             sinceMillis = clock.nowMillis();
-            LockTable dropped = table;
-            issuedBefore = Math.max(
-                    issuedBefore, dropped == null ? 0 : dropped.tokens().last());
-            table = null;
+            dropTable();
             keptRecoveringMillis = 0;
             forget("this lock server lost the log (" + why + ")");
             Listener hears = listener;
             if (hears != null) {
                 safely(() -> hears.deposed(refused));
             }
+        }
+    }
+
+    private void dropTable() {
+        LockTable dropped = table;
+        if (dropped != null) {
+            issuedBefore = Math.max(issuedBefore, dropped.tokens().last());
+            table = null;
         }
     }
 

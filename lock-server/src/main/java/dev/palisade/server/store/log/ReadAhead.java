@@ -3,7 +3,6 @@ package dev.palisade.server.store.log;
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.ownership.Position;
 import dev.palisade.server.store.StoreUnusable;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -20,9 +19,17 @@ final class ReadAhead {
     private final BatchStorage storage;
     private final EventLog events;
     private @Nullable Beginning beginning;
+    private @Nullable Hole hole;
     private String owner = "";
     /** Said once, of each owner. */
     private boolean cannotRead;
+
+    /** A batch that was not there: what is before it is not read again. */
+    private record Hole(long generation, long number) {
+        boolean isIn(BatchStorage.Contents contents) {
+            return generation == contents.generation() && contents.batches().first() <= number;
+        }
+    }
 
     /** The batches of a log up to a number, and the loader that has all of them. */
     static final class Beginning {
@@ -31,14 +38,12 @@ final class ReadAhead {
         private final LogSpace space = new LogSpace();
         private long nextId = 1;
         private long next;
-        private long end;
         private Position last;
 
         private Beginning(BatchStorage.Contents contents, FencedLog.Loader loader) {
             this.generation = contents.generation();
             this.loader = loader;
             this.next = contents.batches().first();
-            this.end = next;
             this.last = contents.last();
         }
 
@@ -50,6 +55,11 @@ final class ReadAhead {
                     && last.isUpTo(contents.last())
                     && batches.first() <= next
                     && next <= batches.next();
+        }
+
+        private void isAt(BatchStorage.Contents contents) {
+            last = contents.last();
+            space.dropped(contents.batches().first());
         }
 
         private void read(BatchStorage storage, byte[] bytes) throws StoreUnusable {
@@ -85,7 +95,7 @@ final class ReadAhead {
     /** Reads the next part. Returns whether there may be more. */
     boolean readOn(Supplier<? extends FencedLog.Loader> loaders) {
         try {
-            return !cannotRead && looks(loaders) && read();
+            return !cannotRead && readPart(loaders);
         } catch (StoreUnusable | LogFailure e) {
             beginning = null; // The next claim says so.
         } catch (RuntimeException e) {
@@ -99,6 +109,7 @@ final class ReadAhead {
         if (!server.equals(owner)) {
             owner = server;
             cannotRead = false;
+            hole = null;
         }
     }
 
@@ -109,40 +120,34 @@ final class ReadAhead {
         return read;
     }
 
-    /** Whether there is something to read. */
-    private boolean looks(Supplier<? extends FencedLog.Loader> loaders) throws StoreUnusable, LogFailure {
-        Beginning known = beginning;
-        if (known != null && known.next < known.end) {
-            return true;
-        }
+    /** Looks and reads in one turn, so at one primary: another may have another log. */
+    private boolean readPart(Supplier<? extends FencedLog.Loader> loaders) throws StoreUnusable, LogFailure {
         Optional<BatchStorage.Contents> found = storage.look();
         if (found.isEmpty()) {
             beginning = null;
             return false;
         }
-        BatchStorage.Contents contents = found.get();
-        BatchSpan batches = contents.batches();
-        if (known == null || !known.isOf(contents)) {
+        BatchSpan batches = found.get().batches();
+        Beginning all = beginning;
+        if (all == null || !all.isOf(found.get())) {
             beginning = null;
-            if (batches.first() == batches.next()) {
+            boolean ended = hole != null && hole.isIn(found.get());
+            if (ended || batches.first() == batches.next()) {
                 return false;
             }
-            known = new Beginning(contents, loaders.get());
-            beginning = known;
+            all = new Beginning(found.get(), loaders.get());
+            beginning = all;
         }
-        known.end = batches.next();
-        known.last = contents.last();
-        return known.next < known.end;
+        all.isAt(found.get());
+        return all.next < batches.next()
+                && read(all, Math.min(batches.next(), all.next + READS))
+                && all.next < batches.next();
     }
 
-    private boolean read() throws StoreUnusable, LogFailure {
-        Beginning all = beginning;
-        if (all == null) {
-            return false;
-        }
-        List<byte @Nullable []> batches = storage.read(all.generation, all.next, Math.min(all.end, all.next + READS));
-        for (byte[] bytes : batches) {
+    private boolean read(Beginning all, long end) throws StoreUnusable, LogFailure {
+        for (byte[] bytes : storage.read(all.generation, all.next, end)) {
             if (bytes == null) { // Lost, or dropped before it was read: it may have deleted what an earlier one added.
+                hole = new Hole(all.generation, all.next);
                 beginning = null;
                 return false;
             }
