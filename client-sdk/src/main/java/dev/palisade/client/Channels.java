@@ -88,7 +88,7 @@ final class Channels {
         }
     }
 
-    /** The next attempt goes to {@code target} once more: nothing is wrong with it. */
+    /** The next attempt goes to {@code target} again. */
     void stay(Target target) {
         next = targets.indexOf(target);
     }

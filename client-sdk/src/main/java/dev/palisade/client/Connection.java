@@ -210,7 +210,10 @@ final class Connection {
         rejection.ifPresent(session::refused);
     }
 
-    /** Drops the present stream and opens another, to the same server if that has answered. An attempt without a welcome continues: it has carried no calls. */
+    /**
+     * Drops the present stream and opens another, to the same server if that has answered. An attempt without a welcome
+     * continues: it has carried no calls.
+     */
     void renew(String why) {
         SessionStream present = live();
         if (present != null && target != null) {

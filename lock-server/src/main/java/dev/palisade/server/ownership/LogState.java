@@ -48,9 +48,9 @@ public record LogState(
             long rewriting,
             long recoveringUntilMillis) {
 
-        /** Position of the last batch: a claim alone writes no history. */
+        /** Position of the last batch. */
         public Position position() {
-            return seq == 0 ? base : new Position(writer, seq);
+            return Position.last(writer, seq, base);
         }
 
         /** Of a log that lacks batches: none of its history is sure to be there. */

@@ -74,7 +74,7 @@ public interface BatchStorage extends AutoCloseable {
      * Batches of a log.
      *
      * @param generation of those that count
-     * @param last of the last one
+     * @param last position of the last one
      */
     record Contents(long generation, BatchSpan batches, Position last) {}
 

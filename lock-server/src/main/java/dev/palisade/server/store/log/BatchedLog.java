@@ -294,24 +294,24 @@ public final class BatchedLog implements FencedLog {
 
     @Override
     public void load(Loader loader) throws StoreUnusable, LogFailure {
-        beginsToRead(1, new LogSpace());
+        startReading(1, new LogSpace());
         read(stored.first(), loader);
     }
 
     @Override
     public void loadRest(Supplier<? extends Loader> loaders) throws StoreUnusable, LogFailure {
-        Optional<ReadAhead.Beginning> beginning =
-                ahead.end(new BatchStorage.Contents(generation, stored, found)).filter(any -> comparesBatches);
-        if (beginning.isPresent()) {
-            ReadAhead.Beginning read = beginning.get();
-            beginsToRead(read.nextId(), read.space());
+        Optional<ReadAhead.Prefix> prefix =
+                ahead.take(new BatchStorage.Contents(generation, stored, found)).filter(any -> comparesBatches);
+        if (prefix.isPresent()) {
+            ReadAhead.Prefix read = prefix.get();
+            startReading(read.nextId(), read.space());
             read(read.next(), read.loader());
         } else {
             load(loaders.get());
         }
     }
 
-    private void beginsToRead(long id, LogSpace read) {
+    private void startReading(long id, LogSpace read) {
         takeBack();
         nextId = id;
         forget();
@@ -370,7 +370,7 @@ public final class BatchedLog implements FencedLog {
 
     @Override
     public boolean readAhead(Supplier<? extends Loader> loaders) {
-        return ahead.readOn(loaders);
+        return ahead.readNext(loaders);
     }
 
     // ---- writing

@@ -65,7 +65,7 @@ public interface FencedLog extends AutoCloseable {
     void load(Loader loader) throws StoreUnusable, LogFailure;
 
     /**
-     * Reads the next part of a log that another server owns. It may change meanwhile.
+     * Reads the next part of a log that another server owns, while that server appends to it.
      *
      * @param loaders makes one for each time that the log is read from its start
      * @return whether there may be more
@@ -75,10 +75,10 @@ public interface FencedLog extends AutoCloseable {
     }
 
     /**
-     * As {@link #load}, but hands over only what {@link #readAhead} has not. Where what it has read counts no more, another loader is made,
-     * and receives all.
+     * As {@link #load}, but hands over only what {@link #readAhead} has not read. If that is no prefix of the log any more, a new loader
+     * receives all records.
      *
-     * @param loaders as those of {@link #readAhead}: the last loader that it made is the one to be used
+     * @param loaders as in {@link #readAhead}; the last loader that they made has all records
      */
     default void loadRest(Supplier<? extends Loader> loaders) throws StoreUnusable, LogFailure {
         load(loaders.get());

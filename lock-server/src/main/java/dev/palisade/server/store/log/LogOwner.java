@@ -24,9 +24,9 @@ final class LogOwner {
     /** Batches that are sent before the oldest of them is known to be stored: while one travels, the next is decided. */
     static final int IN_FLIGHT_MAX = 2;
     /** Part of the time between two claims of a standby that it may spend on reading the log. */
-    private static final long READS_AHEAD_MILLIS = 50;
+    private static final long READ_AHEAD_MILLIS = 50;
     /** Where less is left of the claim of the active server, that may have ended: then only claims count. */
-    private static final long READS_AHEAD_REMAINING_MILLIS = 500;
+    private static final long READ_AHEAD_REMAINING_MILLIS = 500;
     /** Without any batch of the active server for so long, it may have ended. */
     private static final long SILENT_MILLIS = 2 * IDLE_MILLIS;
     /** A log that cannot be read is claimed again after this time. */
@@ -86,8 +86,8 @@ final class LogOwner {
          */
         void serve(ClaimReply.Claimed claimed, boolean freeing);
 
-        /** A new one, of a log that is read from its start. */
-        FencedLog.Loader loader();
+        /** Makes a loader for a log that is read from its start. */
+        FencedLog.Loader newLoader();
 
         /** Runs no command: the memory stays, and so do the batches whose sync failed. */
         void suspend(String why);
@@ -302,14 +302,14 @@ final class LogOwner {
         run(machine.claimReplied(state, reply, millis.getAsLong()));
         if (reply instanceof ClaimReply.Held held
                 && state.past().isNone()
-                && held.remainingMillis() >= READS_AHEAD_REMAINING_MILLIS) {
+                && held.remainingMillis() >= READ_AHEAD_REMAINING_MILLIS) {
             readAhead();
         }
     }
 
     private void readAhead() {
-        long until = millis.getAsLong() + READS_AHEAD_MILLIS;
-        while (log.readAhead(duties::loader) && millis.getAsLong() < until) {}
+        long until = millis.getAsLong() + READ_AHEAD_MILLIS;
+        while (log.readAhead(duties::newLoader) && millis.getAsLong() < until) {}
     }
 
     /** Callers learn why there is no claim, and not only what began it. */

@@ -87,8 +87,8 @@ public final class LoggedStore implements LockStore {
     private long keptRecoveringMillis;
 
     private boolean freeing;
-    /** What a claim finds in the log, as far as it was read. */
-    private Restored reads = new Restored();
+    /** Records of the log that were read, ahead of a takeover or for one. */
+    private Restored loaded = new Restored();
 
     /** Something asked for, done in its turn and told when the turn is durable. */
     private record Pending<T>(BiFunction<LockTable, CommandBatch, T> work, CompletableFuture<T> future) {
@@ -191,9 +191,9 @@ public final class LoggedStore implements LockStore {
 
     /** Reads the log into a new table, and begins an epoch of tokens there. Returns the largest token that counts. */
     private long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure {
-        log.loadRest(this::loader);
-        Restored restored = reads;
-        reads = new Restored();
+        log.loadRest(this::newLoader);
+        Restored restored = loaded;
+        loaded = new Restored();
         boolean lacksEpoch = restored.epochIds.isEmpty() && (log.isBegun() || !restored.slots.isEmpty());
         if (!log.isShared()) {
             restored.refuseIncomplete();
@@ -216,9 +216,9 @@ public final class LoggedStore implements LockStore {
         return tokens.last();
     }
 
-    private Restored loader() {
-        reads = owner == null ? new Restored() : new Restored(owner::keepClaim);
-        return reads;
+    private Restored newLoader() {
+        loaded = owner == null ? new Restored() : new Restored(owner::keepClaim);
+        return loaded;
     }
 
     /**
@@ -606,8 +606,8 @@ public final class LoggedStore implements LockStore {
         }
 
         @Override
-        public FencedLog.Loader loader() {
-            return LoggedStore.this.loader();
+        public FencedLog.Loader newLoader() {
+            return LoggedStore.this.newLoader();
         }
 
         @Override

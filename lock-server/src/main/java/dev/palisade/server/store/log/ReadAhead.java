@@ -8,9 +8,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a log that another server owns, as far as it is written: a takeover has little left to read, and a log that this server cannot
- * read is reported before it matters. What was read counts as long as the last batch is of the same writer and no number was missed,
- * because one writer stores one batch under a number. Used by one thread at a time.
+ * A prefix of a log that another server owns, read while this server is a standby. A takeover then reads only the rest, and a log that
+ * this server cannot read is reported before. The prefix is valid while the last batch is of the same writer and no batch was missed:
+ * a writer stores one batch under a number. Used by one thread at a time.
  */
 final class ReadAhead {
     /** Batches that are read at one time: few, so that the next claim is not late. */
@@ -18,21 +18,21 @@ final class ReadAhead {
 
     private final BatchStorage storage;
     private final EventLog events;
-    private @Nullable Beginning beginning;
-    private @Nullable Hole hole;
+    private @Nullable Prefix prefix;
+    private @Nullable MissingBatch missing;
     private String owner = "";
     /** Said once, of each owner. */
     private boolean cannotRead;
 
-    /** A batch that was not there: what is before it is not read again. */
-    private record Hole(long generation, long number) {
+    /** A batch that the log does not have. While the log begins before it, no prefix gets past it. */
+    private record MissingBatch(long generation, long number) {
         boolean isIn(BatchStorage.Contents contents) {
             return generation == contents.generation() && contents.batches().first() <= number;
         }
     }
 
-    /** The batches of a log up to a number, and the loader that has all of them. */
-    static final class Beginning {
+    /** The batches of a log up to a number, and the loader that received them. */
+    static final class Prefix {
         private final long generation;
         private final FencedLog.Loader loader;
         private final LogSpace space = new LogSpace();
@@ -40,15 +40,15 @@ final class ReadAhead {
         private long next;
         private Position last;
 
-        private Beginning(BatchStorage.Contents contents, FencedLog.Loader loader) {
+        private Prefix(BatchStorage.Contents contents, FencedLog.Loader loader) {
             this.generation = contents.generation();
             this.loader = loader;
             this.next = contents.batches().first();
             this.last = contents.last();
         }
 
-        /** Whether the log begins with what was read, and nothing of the rest is dropped. */
-        private boolean isOf(BatchStorage.Contents contents) {
+        /** Whether the log begins with these batches, and still has all later ones. */
+        private boolean isPrefixOf(BatchStorage.Contents contents) {
             BatchSpan batches = contents.batches();
             return generation == contents.generation()
                     && !last.equals(Position.NONE)
@@ -57,12 +57,13 @@ final class ReadAhead {
                     && next <= batches.next();
         }
 
-        private void isAt(BatchStorage.Contents contents) {
+        /** Follows the log: forgets what it has dropped. */
+        private void follow(BatchStorage.Contents contents) {
             last = contents.last();
             space.dropped(contents.batches().first());
         }
 
-        private void read(BatchStorage storage, byte[] bytes) throws StoreUnusable {
+        private void add(BatchStorage storage, byte[] bytes) throws StoreUnusable {
             RecordBatch.Contents contents = BatchedLog.contents(storage, generation, next, bytes, loader);
             space.stored(next++, nextId, bytes.length);
             nextId = Math.max(nextId, contents.lastId() + 1);
@@ -93,11 +94,11 @@ final class ReadAhead {
     }
 
     /** Reads the next part. Returns whether there may be more. */
-    boolean readOn(Supplier<? extends FencedLog.Loader> loaders) {
+    boolean readNext(Supplier<? extends FencedLog.Loader> loaders) {
         try {
             return !cannotRead && readPart(loaders);
         } catch (StoreUnusable | LogFailure e) {
-            beginning = null; // The next claim says so.
+            prefix = null; // The next claim says so.
         } catch (RuntimeException e) {
             cannotTakeOver(e);
         }
@@ -109,50 +110,50 @@ final class ReadAhead {
         if (!server.equals(owner)) {
             owner = server;
             cannotRead = false;
-            hole = null;
+            missing = null;
         }
     }
 
-    /** What was read, if the log begins with it; it is read on by whoever has it. */
-    Optional<Beginning> end(BatchStorage.Contents contents) {
-        Optional<Beginning> read = Optional.ofNullable(beginning).filter(one -> one.isOf(contents));
-        beginning = null;
-        return read;
+    /** Removes the prefix, and returns it if it is one of this log. The caller reads the rest. */
+    Optional<Prefix> take(BatchStorage.Contents contents) {
+        Optional<Prefix> taken = Optional.ofNullable(prefix).filter(any -> any.isPrefixOf(contents));
+        prefix = null;
+        return taken;
     }
 
-    /** Looks and reads in one turn, so at one primary: another may have another log. */
+    /** Reads the head before each part, over the same connection: another primary may have another log. */
     private boolean readPart(Supplier<? extends FencedLog.Loader> loaders) throws StoreUnusable, LogFailure {
         Optional<BatchStorage.Contents> found = storage.look();
         if (found.isEmpty()) {
-            beginning = null;
+            prefix = null;
             return false;
         }
         BatchSpan batches = found.get().batches();
-        Beginning all = beginning;
-        if (all == null || !all.isOf(found.get())) {
-            beginning = null;
-            boolean ended = hole != null && hole.isIn(found.get());
-            if (ended || batches.first() == batches.next()) {
+        Prefix read = prefix;
+        if (read == null || !read.isPrefixOf(found.get())) {
+            prefix = null;
+            boolean lacksBatch = missing != null && missing.isIn(found.get());
+            if (lacksBatch || batches.first() == batches.next()) {
                 return false;
             }
-            all = new Beginning(found.get(), loaders.get());
-            beginning = all;
+            read = new Prefix(found.get(), loaders.get());
+            prefix = read;
         }
-        all.isAt(found.get());
-        return all.next < batches.next()
-                && read(all, Math.min(batches.next(), all.next + READS))
-                && all.next < batches.next();
+        read.follow(found.get());
+        return read.next < batches.next()
+                && extend(read, Math.min(batches.next(), read.next + READS))
+                && read.next < batches.next();
     }
 
-    private boolean read(Beginning all, long end) throws StoreUnusable, LogFailure {
-        for (byte[] bytes : storage.read(all.generation, all.next, end)) {
+    private boolean extend(Prefix read, long end) throws StoreUnusable, LogFailure {
+        for (byte[] bytes : storage.read(read.generation, read.next, end)) {
             if (bytes == null) { // Lost, or dropped before it was read: it may have deleted what an earlier one added.
-                hole = new Hole(all.generation, all.next);
-                beginning = null;
+                missing = new MissingBatch(read.generation, read.next);
+                prefix = null;
                 return false;
             }
             try {
-                all.read(storage, bytes);
+                read.add(storage, bytes);
             } catch (StoreUnusable e) {
                 cannotTakeOver(e);
                 return false;
@@ -162,7 +163,7 @@ final class ReadAhead {
     }
 
     private void cannotTakeOver(Exception why) {
-        beginning = null;
+        prefix = null;
         cannotRead = true;
         events.warn("store_warning", "message", "this standby cannot take over: " + why.getMessage());
     }

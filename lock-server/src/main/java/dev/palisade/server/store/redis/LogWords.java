@@ -161,9 +161,8 @@ final class LogWords {
                 .mapToObj(i -> text(fields, i))
                 .toList();
         List<Long> numbers = words.subList(0, 5).stream().map(Long::valueOf).toList();
-        Position last = numbers.get(4) == 0
-                ? new Position(WriterId.parse(words.get(6)), Long.parseLong(words.get(7)))
-                : new Position(WriterId.parse(words.get(5)), numbers.get(4));
+        Position base = new Position(WriterId.parse(words.get(6)), Long.parseLong(words.get(7)));
+        Position last = Position.last(WriterId.parse(words.get(5)), numbers.get(4), base);
         return Optional.of(new BatchStorage.Contents(
                 numbers.get(0), new BatchSpan(numbers.get(1), numbers.get(2), numbers.get(3)), last));
     }

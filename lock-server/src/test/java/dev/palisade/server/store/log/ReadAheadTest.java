@@ -28,6 +28,7 @@ class ReadAheadTest {
         final NavigableMap<Long, byte[]> batches = new TreeMap<>();
         final WriterId writer;
         long first = 1;
+        boolean hasHistory = true;
 
         Primary(long writer) {
             this.writer = new WriterId(1, writer);
@@ -54,7 +55,9 @@ class ReadAheadTest {
 
         BatchStorage.Contents contents() {
             return new BatchStorage.Contents(
-                    1, new BatchSpan(first, next(), batches.size()), new Position(writer, next() - 1));
+                    1,
+                    new BatchSpan(first, next(), batches.size()),
+                    hasHistory ? new Position(writer, next() - 1) : Position.NONE);
         }
     }
 
@@ -131,7 +134,7 @@ class ReadAheadTest {
     }
 
     private boolean readsOn() {
-        return ahead.readOn(this::loader);
+        return ahead.readNext(this::loader);
     }
 
     private void readsAll() {
@@ -149,7 +152,7 @@ class ReadAheadTest {
         readsOn();
         storage.primary = former.append(1);
         readsAll();
-        assertThat(ahead.end(former.contents())).isPresent();
+        assertThat(ahead.take(former.contents())).isPresent();
         assertThat(loaders).hasSize(3);
         assertThat(loaders.get(2)).hasSize(21).doesNotHaveDuplicates();
     }
@@ -162,13 +165,22 @@ class ReadAheadTest {
         storage.betweenLookAndRead = () -> storage.primary.batches.remove(12L);
         assertThat(readsOn()).isFalse();
         assertThat(readsOn()).as("the hole is still there").isFalse();
-        assertThat(ahead.end(storage.primary.contents())).isEmpty();
+        assertThat(ahead.take(storage.primary.contents())).isEmpty();
         assertThat(loaders).hasSize(1);
         storage.primary.dropBelow(13);
         readsAll();
         assertThat(loaders).hasSize(2);
-        assertThat(ahead.end(storage.primary.contents())).isPresent();
+        assertThat(ahead.take(storage.primary.contents())).isPresent();
         assertThat(loaders.get(1)).hasSize(20);
+    }
+
+    /** Two logs that lack batches have the same position, and are not the same log. */
+    @Test
+    void aLogWithoutHistoryIsReadFromItsStart() {
+        storage.primary.append(3).hasHistory = false;
+        readsAll();
+        assertThat(loaders).hasSize(1);
+        assertThat(ahead.take(storage.primary.contents())).isEmpty();
     }
 
     /** A standby may read ahead for months. */
@@ -180,7 +192,7 @@ class ReadAheadTest {
             storage.primary.dropBelow(storage.primary.next() - 10);
         }
         readsAll();
-        assertThat(ahead.end(storage.primary.contents()).orElseThrow().space().count())
+        assertThat(ahead.take(storage.primary.contents()).orElseThrow().space().count())
                 .isEqualTo(10);
         assertThat(loaders).hasSize(1);
     }
