@@ -195,7 +195,7 @@ class AfterLossTest {
         Image whole = servers.log.image();
         servers.log.flush();
         var unused = a.ask(new Describe(name("l1")));
-        for (int i = 0; i < 40 && servers.log.head() == null; i++) {
+        for (int i = 0; i < 40 && servers.log.state().head() == null; i++) {
             bothLive(50);
             servers.log.next();
         }

@@ -42,6 +42,7 @@ class FencedLogContractTest {
     private final List<AutoCloseable> opened = new ArrayList<>();
     private final AtomicLong millis = new AtomicLong(START);
     private final MemoryLogServer memory = new MemoryLogServer(millis);
+    private final List<MemoryStorage> clients = new ArrayList<>();
     private @Nullable RedisLogs redis;
     private @Nullable Databases postgres;
 
@@ -58,7 +59,11 @@ class FencedLogContractTest {
 
     private FencedLog open(Kind kind, String address, SigningKeys keys) throws Exception {
         FencedLog log = switch (kind) {
-            case MEMORY -> new MemoryLog(memory, address, true, 10_000);
+            case MEMORY -> {
+                MemoryStorage client = new MemoryStorage(memory);
+                clients.add(client);
+                yield client.log(address, true, SharedLogs.RECOVERY_MILLIS, keys);
+            }
             case FILES -> Journals.open(directory);
             case REDIS -> {
                 RedisLogs started = redis;
@@ -366,7 +371,7 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void aStandbyReadsAheadInPartsAndATakeoverOnlyTheRest(Kind kind) throws Exception {
         FencedLog a = owned(kind, "a:1");
         Standby b = new Standby(open(kind, "b:1"));
@@ -395,7 +400,7 @@ class FencedLogContractTest {
 
     /** Numbers of batches are used again: what a log lost, and what another owner wrote in its place. */
     @ParameterizedTest
-    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void whatWasReadAheadCountsForOneWriterAlone(Kind kind) throws Exception {
         FencedLog a = owned(kind, "a:1");
         Standby b = new Standby(open(kind, "b:1"));
@@ -403,7 +408,7 @@ class FencedLogContractTest {
         store(a, 9);
         b.readsAhead();
         c.readsAhead();
-        logs(kind).lose(SharedLogs.Loss.ALL);
+        losesAll(kind);
         assertThat(c.takesOver()).isEmpty();
         List<Long> ids = store(c.log, 12, "of c"); // The ids of a's records are among them.
         pass(2_000);
@@ -416,7 +421,7 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void whatWasDroppedUnreadIsNotMissed(Kind kind) throws Exception {
         FencedLog a = owned(kind, "a:1");
         Standby b = new Standby(open(kind, "b:1"));
@@ -431,20 +436,20 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void aLogThatMayHaveLostDataIsReadFromItsStart(Kind kind) throws Exception {
         FencedLog a = owned(kind, "a:1");
         Standby b = new Standby(open(kind, "b:1"));
         List<Long> ids = store(a, 9);
         b.readsAhead();
-        logs(kind).restart();
+        restarts(kind);
         pass(2_000);
         assertThat(b.takesOver()).containsOnlyKeys(ids);
         assertThat(b.loaders).hasSize(2);
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void whatWasDroppedAfterItWasReadIsNotCounted(Kind kind) throws Exception {
         FencedLog a = owned(kind, "a:1");
         Standby b = new Standby(open(kind, "b:1"));
@@ -472,7 +477,7 @@ class FencedLogContractTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"REDIS", "POSTGRESQL"})
+    @EnumSource(names = {"MEMORY", "REDIS", "POSTGRESQL"})
     void whatWasReadAheadIsNotTheLogThatWasWrittenBack(Kind kind) throws Exception {
         FencedLog a = open(kind, "a:1");
         Claimed first = (Claimed) a.claim(Past.NONE);
@@ -480,7 +485,7 @@ class FencedLogContractTest {
         store(a, 9);
         Standby b = new Standby(open(kind, "b:1"));
         b.readsAhead();
-        logs(kind).lose(SharedLogs.Loss.ALL);
+        losesAll(kind);
         Past past = new Past(1, true, new Position(first.writer(), 9), Position.NONE, List.of());
         assertThat(a.claim(past)).as("the log settles").isNotInstanceOf(Claimed.class);
         pass(SharedLogs.SETTLE_MILLIS);
@@ -500,8 +505,35 @@ class FencedLogContractTest {
         return Objects.requireNonNull(kind == Kind.REDIS ? redis : postgres);
     }
 
+    private void losesAll(Kind kind) {
+        if (kind == Kind.MEMORY) {
+            memory.flush();
+        } else {
+            logs(kind).lose(SharedLogs.Loss.ALL);
+        }
+    }
+
+    private void restarts(Kind kind) {
+        if (kind == Kind.MEMORY) {
+            memory.restart();
+        } else {
+            logs(kind).restart();
+        }
+    }
+
+    private List<String> warnings(Kind kind) {
+        return kind == Kind.MEMORY
+                ? clients.stream().flatMap(each -> each.warnings().stream()).toList()
+                : logs(kind).warnings();
+    }
+
     @ParameterizedTest
-    @CsvSource({"REDIS, of a later release", "POSTGRESQL, of a later release", "REDIS, bug"})
+    @CsvSource({
+        "MEMORY, of a later release",
+        "REDIS, of a later release",
+        "POSTGRESQL, of a later release",
+        "REDIS, bug"
+    })
     void aStandbyWarnsOnceOfALogThatItCannotRead(Kind kind, String record) throws Exception {
         FencedLog a = owned(kind, "a:1");
         Standby b = new Standby(open(kind, "b:1"));
@@ -511,7 +543,7 @@ class FencedLogContractTest {
             b.readsAhead();
             store(a, 1);
         }
-        assertThat(logs(kind).warnings())
+        assertThat(warnings(kind))
                 .filteredOn(line -> line.contains("cannot take over"))
                 .singleElement()
                 .asString()

@@ -1,20 +1,26 @@
 package dev.palisade.server.store.log;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.palisade.server.ownership.AppendDecision;
-import dev.palisade.server.ownership.AppendRequest;
 import dev.palisade.server.ownership.ClaimDecision;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.ClaimRequest;
 import dev.palisade.server.ownership.LogRules;
 import dev.palisade.server.ownership.LogState;
+import dev.palisade.server.store.StoreUnusable;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** A shared log's server in memory, which follows {@link LogRules} and fails as a test tells it to. Safe for use by several threads. */
@@ -37,27 +43,60 @@ final class MemoryLogServer {
     }
 
     /** An append on its way. */
-    record Append(
-            AppendRequest request,
-            Map<Long, NavigableMap<Integer, byte[]>> written,
-            List<Long> deleted,
-            long keepsFrom) {}
+    private record Sent(BatchStorage.Append append, ByteBuffer bytes) {}
 
-    /** A copy of everything stored. */
-    record Image(LogState state, NavigableMap<Long, NavigableMap<Integer, byte[]>> records) {}
+    /**
+     * A copy of everything stored.
+     *
+     * @param batches by generation and number; may be changed
+     */
+    record Image(LogState state, BatchSpan span, Map<Long, NavigableMap<Long, byte[]>> batches) {
+        /** Of the generation that counts. */
+        NavigableMap<Long, byte[]> counting() {
+            LogState.Head head = state.head();
+            return of(batches, head == null ? 1 : head.generation());
+        }
+
+        /** By id, the parts of each record that is not deleted. */
+        NavigableMap<Long, NavigableMap<Integer, byte[]>> records() {
+            return replay(counting());
+        }
+
+        /** Loses one part of a record. */
+        void lose(long id, int index) {
+            counting().replaceAll((number, bytes) -> {
+                RecordBatch rest = new RecordBatch();
+                read(bytes, new FencedLog.Loader() {
+                    @Override
+                    public void record(long each, int part, ByteBuffer body) {
+                        if (each != id || part != index) {
+                            rest.put(each, part, bytes(body));
+                        }
+                    }
+
+                    @Override
+                    public void deleted(long each) {
+                        rest.delete(each);
+                    }
+                });
+                return rest.bytes();
+            });
+        }
+    }
 
     final AtomicLong millis;
     private final LogRules rules;
     private LogState state = new LogState(null, 0, "instance 1", null, null);
-    private NavigableMap<Long, NavigableMap<Integer, byte[]>> records = new TreeMap<>();
-    /** What a server writes from its memory, until it is complete. */
-    private NavigableMap<Long, NavigableMap<Integer, byte[]>> copied = new TreeMap<>();
+    private BatchSpan span = new BatchSpan(1, 1, 0);
+    private String ownerKeyId = "";
+    /** By generation and number. */
+    private Map<Long, NavigableMap<Long, byte[]>> batches = new TreeMap<>();
 
     private final Deque<Fault> faults = new ArrayDeque<>();
-    private final List<Append> delayed = new ArrayList<>();
+    private final List<Sent> delayed = new ArrayList<>();
+    private final RandomGenerator random = new SplittableRandom(77);
     private int lostAppends;
     private boolean full;
-    private boolean rewrites;
     private int instances = 1;
     private int appends;
 
@@ -93,26 +132,32 @@ final class MemoryLogServer {
     }
 
     synchronized Image image() {
-        return new Image(state, copy(records));
+        return new Image(state, span, copy(batches));
     }
 
     /** The data go back to an earlier image in a running process, as by RESTORE or a demotion and promotion. */
     synchronized void restore(Image image) {
+        become(image);
         state = new LogState(
                 image.state().head(), image.state().tokens(), state.instance(), state.seen(), state.settling());
-        records = copy(image.records());
     }
 
     /** A replica with an earlier image becomes the primary. */
     synchronized void promote(Image image) {
+        become(image);
         state = new LogState(image.state().head(), image.state().tokens(), "instance " + ++instances, null, null);
-        records = copy(image.records());
+    }
+
+    private void become(Image image) {
+        span = image.span();
+        batches = copy(image.batches());
     }
 
     /** All data go; the process lives. */
     synchronized void flush() {
         state = new LogState(null, 0, state.instance(), state.seen(), state.settling());
-        records = new TreeMap<>();
+        span = new BatchSpan(1, 1, 0);
+        batches = new TreeMap<>();
     }
 
     /** Another process with the same data. */
@@ -125,6 +170,10 @@ final class MemoryLogServer {
         state = new LogState(state.head(), state.tokens(), state.instance(), null, null);
     }
 
+    synchronized BatchSpan span() {
+        return span;
+    }
+
     synchronized LogState state() {
         return state;
     }
@@ -133,51 +182,85 @@ final class MemoryLogServer {
         return appends;
     }
 
+    /** As in {@link Image}. */
     synchronized NavigableMap<Long, NavigableMap<Integer, byte[]>> records() {
-        return copy(records);
+        return image().records();
     }
 
-    synchronized ClaimReply claim(ClaimRequest request) throws LogFailure {
+    /** Of the identities of writers; the same in each run. */
+    RandomGenerator random() {
+        return random;
+    }
+
+    synchronized BatchStorage.Claim claim(ClaimRequest request, String keyId) throws LogFailure {
         Fault fault = faults.poll();
         if (fault == Fault.LOST || fault == Fault.DELAYED) {
             throw LogFailure.unknown("cut off");
         }
-        ClaimDecision decision = rules.claim(state, request, millis.get());
-        if (decision.reply() instanceof ClaimReply.Claimed) {
-            copied = new TreeMap<>();
+        LogState.Head head = state.head();
+        boolean isComplete = head == null || of(batches, head.generation()).size() >= span.count();
+        ClaimDecision decision = rules.claim(isComplete ? state : withoutHistory(), request, millis.get());
+        ClaimReply reply = decision.reply();
+        if (reply instanceof ClaimReply.Claimed) {
+            if (head != null) {
+                batches.remove(head.rewriting()); // A copy that was not completed.
+            }
+            state = decision.next();
+            batches.remove(head().rewriting());
+        } else {
+            state = isComplete
+                    ? decision.next()
+                    : new LogState(
+                            head,
+                            state.tokens(),
+                            state.instance(),
+                            state.seen(),
+                            decision.next().settling());
         }
-        state = decision.next();
+        String owner = ownerKeyId;
+        ownerKeyId = reply instanceof ClaimReply.Claimed ? keyId : ownerKeyId;
         if (fault == Fault.UNANSWERED) {
             throw LogFailure.unknown("no reply");
         }
-        return decision.reply();
+        return reply instanceof ClaimReply.Claimed
+                ? new BatchStorage.Claim(reply, span, head().generation(), head().rewriting(), "")
+                : BatchStorage.Claim.refused(reply, owner);
     }
 
-    /** From now on the log's owners are to write every record anew. */
-    synchronized void wantsRewrites() {
-        rewrites = true;
+    private LogState withoutHistory() {
+        return new LogState(head().withoutHistory(), state.tokens(), state.instance(), state.seen(), state.settling());
     }
 
-    synchronized boolean rewrites() {
-        return rewrites;
+    synchronized Optional<BatchStorage.Contents> look() {
+        return Optional.ofNullable(state.head())
+                .map(head -> new BatchStorage.Contents(head.generation(), span, head.position()));
     }
 
-    synchronized void append(Append append, boolean frees) throws LogFailure {
+    synchronized List<byte @Nullable []> read(long generation, long first, long end) {
+        List<byte @Nullable []> read = new ArrayList<>();
+        for (long number = first; number < end; number++) {
+            read.add(of(batches, generation).get(number));
+        }
+        return read;
+    }
+
+    synchronized void append(BatchStorage.Append append, byte[] bytes) throws LogFailure {
         if (lostAppends > 0) {
             lostAppends--;
             throw LogFailure.unknown("cut off");
         }
         Fault fault = faults.poll();
-        if (fault == Fault.REFUSED || (full && !frees)) {
+        if (fault == Fault.REFUSED || (full && !append.frees())) {
             throw LogFailure.refused("OOM");
         }
+        Sent sent = new Sent(append, ByteBuffer.wrap(bytes));
         if (fault == Fault.DELAYED || fault == Fault.REPEATED) {
-            delayed.add(append);
+            delayed.add(sent);
         }
         if (fault == Fault.LOST || fault == Fault.DELAYED) {
             throw LogFailure.unknown("cut off");
         }
-        boolean stored = execute(append);
+        boolean stored = execute(sent);
         if (fault == Fault.UNANSWERED) {
             throw LogFailure.unknown("no reply");
         }
@@ -186,38 +269,86 @@ final class MemoryLogServer {
         }
     }
 
-    private boolean execute(Append append) {
-        LogState.Head head = state.head();
-        boolean copies = head != null && head.rewriting() != 0;
+    private boolean execute(Sent sent) {
+        BatchStorage.Append append = sent.append();
+        NavigableMap<Long, byte[]> to = of(batches, append.generation());
         AppendDecision decision = rules.append(state, append.request(), millis.get());
-        state = decision.next();
-        if (decision.stored()) {
-            appends++;
-            NavigableMap<Long, NavigableMap<Integer, byte[]>> to = copies ? copied : records;
-            append.written()
-                    .forEach((id, parts) ->
-                            to.computeIfAbsent(id, fresh -> new TreeMap<>()).putAll(parts));
-            append.deleted().forEach(to::remove);
-            if (append.request().switches()) {
-                records = copied;
-                copied = new TreeMap<>();
-            }
-            if (!records.headMap(append.keepsFrom()).isEmpty()) {
-                throw new AssertionError("place of records that are kept is given up: " + records.firstKey());
-            }
+        if (!decision.stored() || to.size() < append.before().count()) {
+            return false;
         }
-        return decision.stored();
+        boolean copies = head().rewriting() != 0 && !append.request().switches();
+        state = decision.next();
+        appends++;
+        ownerKeyId = append.keyId();
+        if (sent.bytes().hasRemaining()) {
+            to.put(append.after().next() - 1, sent.bytes().array());
+        }
+        if (append.request().switches()) {
+            batches.keySet().removeIf(generation -> generation != append.generation());
+        }
+        if (!copies) {
+            long count = append.after().count() == BatchSpan.UNKNOWN
+                    ? span.count()
+                    : append.after().count();
+            span = append.after().withCount(count);
+            drop(to.headMap(span.first(), false));
+        }
+        return true;
     }
 
-    private static NavigableMap<Long, NavigableMap<Integer, byte[]>> copy(
-            NavigableMap<Long, NavigableMap<Integer, byte[]>> from) {
-        NavigableMap<Long, NavigableMap<Integer, byte[]>> to = new TreeMap<>();
-        from.forEach((id, parts) -> to.put(id, new TreeMap<>(parts)));
+    private void drop(NavigableMap<Long, byte[]> dropped) {
+        if (!dropped.isEmpty()) {
+            NavigableMap<Long, NavigableMap<Integer, byte[]>> before = records();
+            dropped.clear();
+            if (!records().keySet().equals(before.keySet())) {
+                throw new AssertionError("place of records that are kept is given up: " + before.firstKey());
+            }
+        }
+    }
+
+    private static NavigableMap<Long, byte[]> of(Map<Long, NavigableMap<Long, byte[]>> batches, long generation) {
+        return batches.computeIfAbsent(generation, fresh -> new TreeMap<>());
+    }
+
+    private static Map<Long, NavigableMap<Long, byte[]>> copy(Map<Long, NavigableMap<Long, byte[]>> from) {
+        Map<Long, NavigableMap<Long, byte[]>> to = new TreeMap<>();
+        from.forEach((generation, all) -> to.put(generation, new TreeMap<>(all)));
         return to;
     }
 
-    /** The writer of the stored head; null in an empty log. */
-    synchronized LogState.@Nullable Head head() {
-        return state.head();
+    private static NavigableMap<Long, NavigableMap<Integer, byte[]>> replay(NavigableMap<Long, byte[]> batches) {
+        NavigableMap<Long, NavigableMap<Integer, byte[]>> records = new TreeMap<>();
+        batches.values()
+                .forEach(each -> read(each, new FencedLog.Loader() {
+                    @Override
+                    public void record(long id, int index, ByteBuffer body) {
+                        records.computeIfAbsent(id, fresh -> new TreeMap<>()).put(index, bytes(body));
+                    }
+
+                    @Override
+                    public void deleted(long id) {
+                        records.remove(id);
+                    }
+                }));
+        return records;
+    }
+
+    private static void read(byte[] batch, FencedLog.Loader loader) {
+        try {
+            RecordBatch.read(ByteBuffer.wrap(batch), loader);
+        } catch (InvalidProtocolBufferException | StoreUnusable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static byte[] bytes(ByteBuffer body) {
+        byte[] bytes = new byte[body.remaining()];
+        body.get(bytes);
+        return bytes;
+    }
+
+    /** The stored head. */
+    private LogState.Head head() {
+        return Objects.requireNonNull(state.head());
     }
 }

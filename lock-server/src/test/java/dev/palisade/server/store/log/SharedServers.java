@@ -1,14 +1,18 @@
 package dev.palisade.server.store.log;
 
+import dev.palisade.contract.LockName;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -39,22 +43,26 @@ final class SharedServers {
         log = new MemoryLogServer(logMillis);
     }
 
+    /** An offer that a client was told of. */
+    record Promised(LockName lock, Grant grant) {}
+
     /** One lock server. */
     final class Server implements LockStore.Listener {
-        final MemoryLog client;
+        final MemoryStorage client;
         final LoggedStore store;
         final List<LockEvent> told = new ArrayList<>();
+        final Deque<Promised> promised = new ArrayDeque<>();
         final List<StoreFailure> deposed = new ArrayList<>();
         int takeoversEnded;
         /** Takeovers after which clients that waited have a session at a server that does not serve. */
         int sessionsForNothing;
 
         Server(String address, boolean init) {
-            client = new MemoryLog(log, address, init, RECOVERY_MILLIS);
+            client = new MemoryStorage(log);
             store = LoggedStore.share(
                     LoggedStoreConfig.DEFAULTS,
                     Limits.DEFAULTS,
-                    client,
+                    client.log(address, init, RECOVERY_MILLIS, SharedLogs.ANY_KEYS),
                     new OwnershipMachine.Settings(MemoryLogServer.CLAIM_MILLIS, STORE_TIMEOUT_MILLIS, resumes),
                     nanos::get,
                     () -> epochs.incrementAndGet() * 7919,
@@ -67,6 +75,11 @@ final class SharedServers {
         @Override
         public void changed(LockState next, List<LockEvent> events, long decidedAtMillis) {
             told.addAll(events);
+            for (LockEvent event : events) {
+                if (event instanceof LockEvent.Offered offered) {
+                    next.promised(offered.request()).ifPresent(grant -> promised.add(new Promised(next.name(), grant)));
+                }
+            }
         }
 
         @Override
