@@ -10,14 +10,17 @@ import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.Expire;
+import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockMachine;
 import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.Reclaim;
+import dev.palisade.server.core.Release;
 import dev.palisade.server.store.log.format.Entry;
 import dev.palisade.server.store.log.format.Epoch;
 import dev.palisade.server.store.log.format.Record;
@@ -30,6 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.NavigableSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -200,6 +204,32 @@ final class LockTable {
         }
         take(slot, decision, batch);
         return decision.answer();
+    }
+
+    /** Undoes a grant or an offer that nobody was told of. A waiter has its place again, and its next offer has a newer token. */
+    void takeBack(LockRequest request, CommandBatch batch) {
+        Slot slot = slots.get(request.lock());
+        if (slot == null) {
+            return;
+        }
+        Optional<Grant> offered = slot.state.promised(request.id());
+        if (offered.isPresent()) {
+            LockEvent withdrawn = new LockEvent.Withdrawn(offered.get().id());
+            LockState waits = withdrawn.applyTo(slot.state);
+            take(slot, new Decision(waits, new Answer.Expired(), List.of(withdrawn), tokens.last()), batch);
+            take(slot, step(slot, new Expire(request.lock()), batch.now), batch);
+        }
+        for (Grant held : slot.state.holders()) {
+            if (held.request().id().equals(request.id())) {
+                var unused = answer(
+                        new Release(
+                                request.lock(),
+                                held.id(),
+                                held.token(),
+                                request.id().session()),
+                        batch);
+            }
+        }
     }
 
     /** A token that is authentic: the engine verified it. A grant has the tokens right above its own, too. */

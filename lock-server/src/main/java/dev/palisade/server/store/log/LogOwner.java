@@ -92,8 +92,8 @@ final class LogOwner {
         /** Runs no command: the memory stays, and so do the batches whose sync failed. */
         void suspend(String why);
 
-        /** The oldest batch that was synced is stored: its results may be told. */
-        void acknowledge();
+        /** The oldest batch that was synced is stored, at the latest under this claim: its results may be told. */
+        void acknowledge(ClaimReply.Claimed claimed);
 
         /**
          * The log went on without this server: its memory counts no more.
@@ -267,7 +267,7 @@ final class LogOwner {
             case SERVE -> serve(false);
             case SERVE_FREEING -> serve(true);
             case SUSPEND -> duties.suspend(why);
-            case ACKNOWLEDGE -> duties.acknowledge();
+            case ACKNOWLEDGE -> duties.acknowledge(claimed());
             case RESEND -> append();
             case DROP -> duties.drop(why, activeAddress);
             case YIELD -> yieldLog();

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.log;
 
+import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
@@ -11,6 +12,7 @@ import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockPage;
+import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.ClaimReply;
@@ -21,6 +23,7 @@ import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.StoreUnusable;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -77,6 +80,8 @@ public final class LoggedStore implements LockStore {
     private volatile @Nullable LockTable table;
     /** Of the batches whose sync is not acknowledged, the oldest first. Touched in turns only. */
     private final List<SyncedResults> synced = new ArrayList<>();
+    /** Grants and offers that nobody was told of: to be undone in the next batch. Touched in turns only. */
+    private final Map<GrantId, LockRequest> takenBack = new LinkedHashMap<>();
     /** How much was asked in the batch that was sent last. */
     private volatile int sentSize;
 
@@ -92,9 +97,8 @@ public final class LoggedStore implements LockStore {
 
     /** Something asked for, done in its turn and told when the turn is durable. */
     private record Pending<T>(BiFunction<LockTable, CommandBatch, T> work, CompletableFuture<T> future) {
-        Runnable doneIn(LockTable locks, CommandBatch batch) {
-            T answer = work.apply(locks, batch);
-            return () -> future.complete(answer);
+        SyncedResults.Reply<T> doneIn(LockTable locks, CommandBatch batch) {
+            return new SyncedResults.Reply<>(future, work.apply(locks, batch));
         }
     }
 
@@ -455,6 +459,9 @@ public final class LoggedStore implements LockStore {
             return Long.MAX_VALUE; // The thread of the reply decides what is due.
         }
         LockTable locks = table;
+        if (!takenBack.isEmpty() && refusal == null) {
+            return monotonicMillis();
+        }
         long due = locks == null || refusal != null ? Long.MAX_VALUE : locks.nextDueMillis();
         if (due != Long.MAX_VALUE) {
             due += monotonicMillis() - clock.nowMillis();
@@ -482,7 +489,9 @@ public final class LoggedStore implements LockStore {
             return;
         }
         CommandBatch batch = new CommandBatch(clock.nowMillis());
-        List<Runnable> answers = new ArrayList<>(asked.size());
+        List<SyncedResults.Reply<?>> answers = new ArrayList<>(asked.size());
+        takenBack.values().forEach(request -> locks.takeBack(request, batch));
+        takenBack.clear();
         locks.expire(batch);
         for (Pending<?> pending : asked) {
             answers.add(pending.doneIn(locks, batch));
@@ -490,9 +499,11 @@ public final class LoggedStore implements LockStore {
         locks.forget(batch);
         if (owner != null) {
             if (!asked.isEmpty() || batch.written || !batch.changes.isEmpty() || owner.isIdle()) {
-                List<CompletableFuture<?>> futures = new ArrayList<>(asked.size());
-                asked.forEach(pending -> futures.add(pending.future()));
-                synced.add(new SyncedResults(answers, batch.changes, futures, monotonicMillis() + storeTimeoutMillis));
+                synced.add(new SyncedResults(
+                        answers,
+                        batch.changes,
+                        monotonicMillis() + storeTimeoutMillis,
+                        locks.tokens().base()));
                 sentSize = asked.size();
                 locks.compact(batch.now, !freeing);
                 owner.send(locks.tokens().last(), executor::replied);
@@ -542,7 +553,7 @@ public final class LoggedStore implements LockStore {
                 return waiting;
             }
             waiting.outcomeUnknown("the log did not acknowledge the batch within " + storeTimeoutMillis + " ms");
-            return new SyncedResults(List.of(), waiting.changes(), List.of(), Long.MAX_VALUE);
+            return waiting.changesOnly();
         });
     }
 
@@ -593,16 +604,21 @@ public final class LoggedStore implements LockStore {
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
             locks.tokens().counted(claimed.tokens());
             sinceMillis = clock.nowMillis();
-            if (!claimed.whole()
-                    && !claimed.writer().equals(epochWriter)) { // Somebody may have issued tokens elsewhere.
-                epochWhy = "the log may have lost data";
-                locks.begin(sharedEpoch(claimed, 0), sinceMillis);
-            }
-            epochWriter = claimed.writer();
+            continueEpoch(claimed);
             long kept = keptRecoveringMillis == 0 ? 0 : sinceMillis + keptRecoveringMillis;
             keptRecoveringMillis = 0;
             locks.resume(sinceMillis, Math.max(claimed.recoveringUntilMillis(), kept));
             refuses(null);
+        }
+
+        /** Unless somebody may have issued tokens elsewhere. */
+        private void continueEpoch(ClaimReply.Claimed claimed) {
+            if (!claimed.whole() && !claimed.writer().equals(epochWriter)) {
+                epochWhy = "the log may have lost data";
+                Objects.requireNonNull(table, "an epoch without memory")
+                        .begin(sharedEpoch(claimed, 0), Math.max(claimed.nowMillis(), clock.nowMillis()));
+            }
+            epochWriter = claimed.writer();
         }
 
         @Override
@@ -620,8 +636,17 @@ public final class LoggedStore implements LockStore {
         }
 
         @Override
-        public void acknowledge() {
+        public void acknowledge(ClaimReply.Claimed claimed) {
+            continueEpoch(claimed);
             SyncedResults stored = synced.remove(0);
+            // Others may have been granted larger tokens before these were asked for.
+            if (stored.epochBase() != epochBase()) {
+                stored.eachIssued((lock, grant) -> takenBack.put(
+                        grant.id(), new LockRequest(lock, grant.request().id())));
+                stored = stored.without(
+                        grant -> takenBack.containsKey(grant.id()),
+                        "the log lost data, so its token would be out of order; ask again");
+            }
             tell(stored.replies(), stored.changes());
         }
 
@@ -657,10 +682,11 @@ public final class LoggedStore implements LockStore {
     private void forget(String why) {
         synced.forEach(each -> each.outcomeUnknown(why));
         synced.clear();
+        takenBack.clear();
     }
 
-    private void tell(List<Runnable> answers, List<CommandBatch.Change> changes) {
-        answers.forEach(Runnable::run);
+    private void tell(List<SyncedResults.Reply<?>> answers, List<CommandBatch.Change> changes) {
+        answers.forEach(SyncedResults.Reply::tell);
         Listener hears = listener;
         if (hears == null) {
             return;
