@@ -184,6 +184,7 @@ final class SharedStoreWalk {
         }
         if (server.isActive() && !wasActive[i]) {
             note(ADDRESSES.get(i) + " is active");
+            require(profile.loses || !server.store.isRecovering(), "a recovery window, though nothing was lost");
             if (server.deposed.isEmpty()) {
                 reach(server.client.loads() > loads[i] ? "read all" : "read the rest");
             }
@@ -516,7 +517,7 @@ final class SharedStoreWalk {
     /** What the server has in memory after a takeover is what another one finds that reads all of the log. */
     private void compare(Server server) {
         Set<String> inMemory = holders(server);
-        if (inMemory.isEmpty()) {
+        if (inMemory == null) {
             return;
         }
         Image image = servers.log.image();
@@ -528,15 +529,15 @@ final class SharedStoreWalk {
         require(reader.isActive(), "the log cannot be taken over");
         reach("compared");
         Set<String> inLog = holders(reader);
-        require(inLog.equals(inMemory), "memory has " + inMemory + ", the log " + inLog);
+        require(inMemory.equals(inLog), "memory has " + inMemory + ", the log " + inLog);
     }
 
-    /** Lock and token of each lease; empty if the server does not say. */
-    private static Set<String> holders(Server server) {
+    /** Lock and token of each lease; null without a reply. */
+    private static @Nullable Set<String> holders(Server server) {
         Set<String> holders = new TreeSet<>();
         for (String lock : LOCKS) {
             if (!(described(server, lock) instanceof Answer.Described described)) {
-                return Set.of();
+                return null;
             }
             described.state().holders().forEach(grant -> holders.add(lock + " " + grant.token()));
         }

@@ -9,7 +9,10 @@ import java.util.TreeMap;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Random walks over a shared log, each answer judged. {@code -Dpalisade.walk.seeds=1000} walks further. */
+/**
+ * Random walks over a shared log, each answer judged. {@code -Dpalisade.walk.seeds=1000} walks further; after a failure
+ * {@code -Dpalisade.walk.trace=100000} shows all steps.
+ */
 class SharedStoreWalkTest {
     private static final int SEEDS = Integer.getInteger("palisade.walk.seeds", 60);
     private static final long FIRST_SEED = Long.getLong("palisade.walk.seed", 1);
