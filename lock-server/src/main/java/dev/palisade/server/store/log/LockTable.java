@@ -206,7 +206,7 @@ final class LockTable {
         return decision.answer();
     }
 
-    /** Undoes a grant or an offer that nobody was told of. A waiter has its place again, and its next offer has a newer token. */
+    /** Undoes a grant or an offer that its client does not know of. A waiter keeps its place, and its next offer has a newer token. */
     void takeBack(LockRequest request, CommandBatch batch) {
         Slot slot = slots.get(request.lock());
         if (slot == null) {

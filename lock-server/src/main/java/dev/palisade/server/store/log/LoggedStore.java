@@ -80,7 +80,7 @@ public final class LoggedStore implements LockStore {
     private volatile @Nullable LockTable table;
     /** Of the batches whose sync is not acknowledged, the oldest first. Touched in turns only. */
     private final List<SyncedResults> synced = new ArrayList<>();
-    /** Grants and offers that nobody was told of: to be undone in the next batch. Touched in turns only. */
+    /** Grants and offers that their clients do not know of; the next batch undoes them. Touched in turns only. */
     private final Map<GrantId, LockRequest> takenBack = new LinkedHashMap<>();
     /** How much was asked in the batch that was sent last. */
     private volatile int sentSize;
@@ -604,15 +604,15 @@ public final class LoggedStore implements LockStore {
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
             locks.tokens().counted(claimed.tokens());
             sinceMillis = clock.nowMillis();
-            continueEpoch(claimed);
+            beginEpochAfterLoss(claimed);
             long kept = keptRecoveringMillis == 0 ? 0 : sinceMillis + keptRecoveringMillis;
             keptRecoveringMillis = 0;
             locks.resume(sinceMillis, Math.max(claimed.recoveringUntilMillis(), kept));
             refuses(null);
         }
 
-        /** Unless somebody may have issued tokens elsewhere. */
-        private void continueEpoch(ClaimReply.Claimed claimed) {
+        /** Begins an epoch of tokens if another server may have issued tokens elsewhere. */
+        private void beginEpochAfterLoss(ClaimReply.Claimed claimed) {
             if (!claimed.whole() && !claimed.writer().equals(epochWriter)) {
                 epochWhy = "the log may have lost data";
                 Objects.requireNonNull(table, "an epoch without memory")
@@ -637,9 +637,9 @@ public final class LoggedStore implements LockStore {
 
         @Override
         public void acknowledge(ClaimReply.Claimed claimed) {
-            continueEpoch(claimed);
+            beginEpochAfterLoss(claimed);
             SyncedResults stored = synced.remove(0);
-            // Others may have been granted larger tokens before these were asked for.
+            // Before these were requested, other clients may have got larger tokens.
             if (stored.epochBase() != epochBase()) {
                 stored.eachIssued((lock, grant) -> takenBack.put(
                         grant.id(), new LockRequest(lock, grant.request().id())));
@@ -686,7 +686,7 @@ public final class LoggedStore implements LockStore {
     }
 
     private void tell(List<SyncedResults.Reply<?>> answers, List<CommandBatch.Change> changes) {
-        answers.forEach(SyncedResults.Reply::tell);
+        answers.forEach(SyncedResults.Reply::complete);
         Listener hears = listener;
         if (hears == null) {
             return;

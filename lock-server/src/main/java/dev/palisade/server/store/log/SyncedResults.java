@@ -14,13 +14,13 @@ import java.util.function.Predicate;
 /**
  * What a batch came to, told only when the batch is stored.
  *
- * @param dueMillis when those who wait for a reply are told that the outcome is unknown
+ * @param dueMillis when callers without a reply get OUTCOME_UNKNOWN
  * @param epochBase of the epoch of tokens in which the batch was decided
  */
 record SyncedResults(List<Reply<?>> replies, List<CommandBatch.Change> changes, long dueMillis, long epochBase) {
-    /** An answer for whoever waits for it. */
+    /** An answer, and the future of its caller. */
     record Reply<T>(CompletableFuture<T> future, T answer) {
-        void tell() {
+        void complete() {
             future.complete(answer);
         }
 
@@ -39,7 +39,7 @@ record SyncedResults(List<Reply<?>> replies, List<CommandBatch.Change> changes, 
         return new SyncedResults(List.of(), changes, Long.MAX_VALUE, epochBase);
     }
 
-    /** Names each grant and each offer that was made in the batch. */
+    /** Calls {@code issued} for each grant and each offer of the batch. */
     void eachIssued(BiConsumer<LockName, Grant> issued) {
         for (CommandBatch.Change change : changes) {
             LockName lock = change.state().name();
@@ -53,7 +53,7 @@ record SyncedResults(List<Reply<?>> replies, List<CommandBatch.Change> changes, 
         }
     }
 
-    /** Without offers, barriers and grants of {@code takenBack}. Their callers are told {@code why}. */
+    /** Without offers, barriers and grants of {@code takenBack}: their callers get OUTCOME_UNKNOWN with {@code why}. */
     SyncedResults without(Predicate<Grant> takenBack, String why) {
         List<Reply<?>> others = new ArrayList<>();
         for (Reply<?> reply : replies) {

@@ -43,7 +43,7 @@ final class SharedServers {
         log = new MemoryLogServer(logMillis);
     }
 
-    /** An offer that a client was told of. */
+    /** An offer that its client was notified of. */
     record Promised(LockName lock, Grant grant) {}
 
     /** One lock server. */
