@@ -6,7 +6,10 @@ import dev.palisade.proto.v1.AcceptRequest;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewRequest;
+import dev.palisade.proto.v1.ResumeManyRequest;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ResumedGrant;
+import java.util.List;
 
 /** The calls about one grant. */
 final class Calls {
@@ -40,6 +43,18 @@ final class Calls {
                         .setToken(grant.token().value())
                         .setSessionId(bytes(session))
                         .setSessionGen(generation));
+    }
+
+    /** Several, of which the server knows more than is said here. */
+    static Call.Builder resume(List<Grant> grants) {
+        ResumeManyRequest.Builder several = ResumeManyRequest.newBuilder();
+        for (Grant grant : grants) {
+            several.addGrants(ResumedGrant.newBuilder()
+                    .setLock(grant.lock().value())
+                    .setGrantId(Wire.bytes(grant.id()))
+                    .setToken(grant.token().value()));
+        }
+        return Call.newBuilder().setResumeMany(several);
     }
 
     static Call.Builder renew(Grant grant) {

@@ -47,6 +47,7 @@ final class Session {
     private final Farewells farewells = new Farewells(this);
     private final Map<Long, Place> places = new HashMap<>();
     private final Lines lines = new Lines(this);
+    private final Resumptions resumptions = new Resumptions(this);
     private final Set<Errand> errands = new LinkedHashSet<>();
     private final Observers observers = new Observers();
     private final AtomicInteger acquires = new AtomicInteger();
@@ -233,6 +234,11 @@ final class Session {
         demandChanged();
     }
 
+    /** Leases to be resumed on the next stream. */
+    Resumptions resumptions() {
+        return resumptions;
+    }
+
     void hold(HeldLease lease) {
         leases.add(lease);
         demandChanged();
@@ -348,6 +354,7 @@ final class Session {
     // ---- what the connection and its stream report
 
     void connected(SessionStream stream) {
+        resumptions.begin(stream.resumeManyMax());
         errands.forEach(stream::enqueue);
     }
 
@@ -357,6 +364,7 @@ final class Session {
                 finish(errand);
             }
         }
+        resumptions.streamBroken();
         leases.all().forEach(HeldLease::streamBroken);
     }
 

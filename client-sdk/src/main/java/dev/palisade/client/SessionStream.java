@@ -41,6 +41,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
 
     private Timeline.@Nullable Entry keepAliveTimer;
     private Timeline.@Nullable Entry stallTimer;
+    private int resumeManyMax;
     private boolean answered;
     private boolean flushPosted;
     private boolean active;
@@ -86,6 +87,11 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
 
     boolean welcomed() {
         return outbox != null;
+    }
+
+    /** How many grants the server resumes in one call; 0 or less: none. */
+    int resumeManyMax() {
+        return resumeManyMax;
     }
 
     /** Whether there was more than the welcome. */
@@ -210,6 +216,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
 
     private void welcome(Welcome welcome) {
         outbox = new Outbox(welcome.getCallsInFlightMax());
+        resumeManyMax = welcome.getResumeManyMax();
         connection.welcomed(this);
         demandChanged();
     }

@@ -37,6 +37,9 @@ final class Upkeep {
     @Nullable
     private Errand accept;
 
+    /** To be resumed on the next stream, or by a call that resumes several: {@link Resumptions} has it. */
+    private boolean isDue;
+
     @Nullable
     private Errand resume;
 
@@ -80,7 +83,7 @@ final class Upkeep {
         lease = next;
         over.add(before);
         acceptNow(); // An offer is nothing to renew.
-        if (confirm == null || confirm.done()) {
+        if (!resuming() && (confirm == null || confirm.done())) {
             confirm();
         }
     }
@@ -152,8 +155,9 @@ final class Upkeep {
         // back.
         session.finish(confirm);
         acceptNow();
-        if (accept == null) {
-            resume();
+        if (accept == null && !resuming()) {
+            isDue = true;
+            session.resumptions().add(this);
         }
     }
 
@@ -166,6 +170,7 @@ final class Upkeep {
         acceptTimer = null; // Else an ensure that comes late would begin the accept anew, and nothing would end it.
         session.finish(accept);
         if (resuming()) {
+            isDue = false;
             session.finish(resume);
             session.renewConnection("the server may yet resume the lost lease of " + grant.lock());
         }
@@ -227,7 +232,24 @@ final class Upkeep {
     // ---- resume and renew
 
     private boolean resuming() {
-        return resume != null && !resume.done();
+        return isDue || (resume != null && !resume.done());
+    }
+
+    /** Whether it is still to be resumed by a call that resumes several. */
+    boolean isDue() {
+        return isDue;
+    }
+
+    void isDueNoMore() {
+        isDue = false;
+    }
+
+    /** Not by a call that resumes several. */
+    void resumeAlone() {
+        if (isDue) {
+            isDue = false;
+            resume();
+        }
     }
 
     private void resume() {
@@ -246,12 +268,31 @@ final class Upkeep {
         if (!reply.hasResume()) {
             lost(reply, LostReason.UNKNOWN_TO_SERVER);
             nothingToRelease();
-        } else if (refusedAs != null) {
-            releaseAfterAll();
         } else {
-            lease.extend(new LeaseView(sent, confirmed(reply.getResume().getTtlMillis())));
-            confirmedHere();
+            resumed(sent, confirmed(reply.getResume().getTtlMillis()));
+        }
+    }
+
+    /** By a call that resumed several. */
+    void resumed(Moment sent) {
+        if (isDue) {
+            isDue = false;
+            resumed(sent, grant.ttlMillis());
+        }
+    }
+
+    private void resumed(Moment sent, long ttlMillis) {
+        if (refusedAs != null) {
+            releaseAfterAll();
+            return;
+        }
+        lease.extend(new LeaseView(sent, ttlMillis));
+        confirmedHere();
+        if (over.isEmpty()) {
             turnsEnded(ReleaseOutcome.RELEASED);
+        } else {
+            session.finish(confirm);
+            confirm(); // Of turns that were over only after the resume was sent, it says nothing.
         }
     }
 
@@ -385,6 +426,7 @@ final class Upkeep {
     private void releaseEnded(ReleaseOutcome outcome) {
         session.loop().cancel(releaseLimit);
         session.finish(release);
+        isDue = false;
         session.finish(resume);
         turnsEnded(outcome);
         lease.releaseEnded(outcome);

@@ -7,7 +7,9 @@ import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
+import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.proto.v1.ServerFrame;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -168,6 +170,85 @@ class ReconnectTest extends Fixture {
         time.advanceMillis(4_000);
         assertThat(server.link().keepAlives()).isGreaterThanOrEqualTo(1);
         assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 4_000));
+    }
+
+    @Test
+    void leasesAreResumedTogetherAndThoseThatAreNotByThemselves() {
+        server.resumeManyMax = 2;
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            leases.add(leaseOf(client.acquireAsync(LOCK + i, TRY)));
+        }
+        Lease unknown = leases.get(3);
+        server.script = call -> {
+            Reply.Builder reply = server.grantAll(call);
+            if (call.hasResumeMany()) {
+                call.getResumeMany().getGrantsList().stream()
+                        .filter(grant -> grant.getToken() == unknown.token().value())
+                        .forEach(grant -> reply.getResumeManyBuilder().addNotResumed(grant.getGrantId()));
+            }
+            return call.hasResume() ? null : reply;
+        };
+        time.advanceMillis(1_000);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(server.link().calls(CallCase.RESUME_MANY).stream()
+                        .map(call -> call.getResumeMany().getGrantsCount()))
+                .containsExactly(2, 2, 1);
+        Call alone = last(CallCase.RESUME);
+        assertThat(count(CallCase.RESUME)).isEqualTo(1);
+        assertThat(alone.getResume().getSequencer().toByteArray())
+                .isEqualTo(unknown.sequencer().toBytes());
+        for (Lease lease : leases) {
+            long since = lease == unknown ? 1_100 : 0;
+            assertThat(lease.validFor())
+                    .isBetween(Duration.ofMillis(8_971 - since - 100), Duration.ofMillis(8_971 - since));
+        }
+        server.link().answer(alone, server.grantAll(alone));
+        assertThat(unknown.validFor()).isGreaterThanOrEqualTo(Duration.ofMillis(8_971 - 100));
+    }
+
+    /** The next stream may be to a server that resumes each by itself, as one of before does. */
+    @Test
+    void whatWasToBeResumedTogetherIsResumedOnTheNextStream() {
+        server.resumeManyMax = 256;
+        Lease first = leaseOf(client.acquireAsync("a", TRY));
+        Lease second = leaseOf(client.acquireAsync("b", TRY));
+        server.script = ScriptedServer.silentOn(Call::hasResumeMany, server::grantAll);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(count(CallCase.RESUME_MANY)).isEqualTo(1);
+        CompletableFuture<ReleaseOutcome> released = second.releaseAsync().toCompletableFuture();
+        server.resumeManyMax = 0;
+        server.link().breakOff();
+        time.advanceMillis(1_000);
+        assertThat(count(CallCase.RESUME_MANY)).isZero();
+        assertThat(count(CallCase.RESUME)).isEqualTo(1);
+        assertThat(first.validFor()).isGreaterThanOrEqualTo(Duration.ofMillis(8_971 - 1_000));
+        assertThat(released).isCompletedWithValue(ReleaseOutcome.RELEASED);
+    }
+
+    @Test
+    void aLeaseThatEndsWhileItIsResumedWithOthersEndsTheStream() {
+        server.resumeManyMax = 256;
+        Lease shorter = leaseOf(client.acquireAsync("a", TRY.ttl(Duration.ofSeconds(2))));
+        Lease longer = leaseOf(client.acquireAsync("b", TRY));
+        server.fallSilent();
+        server.script = ScriptedServer.silentOn(Call::hasResumeMany, server.script);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        int streams = server.links.size();
+        time.advanceMillis(2_000);
+        assertThat(shorter.isValid()).isFalse();
+        assertThat(server.links).hasSizeGreaterThan(streams);
+        server.script = server::grantAll;
+        server.answersKeepAlives = true;
+        server.link().breakOff();
+        time.advanceMillis(1_000);
+        assertThat(last(CallCase.RESUME_MANY).getResumeMany().getGrantsList())
+                .extracting(ResumedGrant::getToken)
+                .containsExactly(longer.token().value());
+        assertThat(longer.validFor()).isGreaterThanOrEqualTo(Duration.ofMillis(8_971 - 1_000));
     }
 
     @Test

@@ -61,6 +61,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     volatile @Nullable Rejection refusal;
 
     volatile int callsInFlightMax = 10_000;
+    volatile int resumeManyMax;
     volatile int turnsMax = FencingToken.PER_GRANT;
     volatile Function<Call, Reply.@Nullable Builder> script = this::grantAll;
 
@@ -147,6 +148,11 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
             case RESUME -> {
                 Reply.Builder reply = Reply.newBuilder();
                 reply.getResumeBuilder().setTtlMillis(TTL_MILLIS);
+                yield reply;
+            }
+            case RESUME_MANY -> {
+                Reply.Builder reply = Reply.newBuilder();
+                reply.getResumeManyBuilder();
                 yield reply;
             }
             case DESCRIBE -> {
@@ -288,7 +294,8 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                     .setWelcome(Welcome.newBuilder()
                             .setIssuer("scripted")
                             .setGraceMillis(1_000)
-                            .setCallsInFlightMax(callsInFlightMax)));
+                            .setCallsInFlightMax(callsInFlightMax)
+                            .setResumeManyMax(resumeManyMax)));
         }
 
         void answer(Call call, Reply.Builder reply) {

@@ -8,6 +8,7 @@ import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.LostEvent;
 import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.WaitEnd;
 import dev.palisade.proto.v1.WaitEndedEvent;
@@ -71,6 +72,7 @@ final class TurnsWalk implements AutoCloseable {
         random = new Random(seed);
         log.add("seed " + seed);
         server.script = this::arrives;
+        server.resumeManyMax = seed % 3 == 0 ? 0 : 256;
         client = PalisadeClient.builder()
                 .servers("scripted:1")
                 .owner("walk")
@@ -336,6 +338,18 @@ final class TurnsWalk implements AutoCloseable {
                 }
                 Granted unused = bound();
                 yield affirmed(call);
+            }
+            case RESUME_MANY -> {
+                Reply.Builder reply = server.grantAll(call);
+                for (ResumedGrant grant : call.getResumeMany().getGrantsList()) {
+                    if (!isHeld(grant.getGrantId()) || (!calm && chance(20))) {
+                        reply.getResumeManyBuilder().addNotResumed(grant.getGrantId());
+                    } else {
+                        Granted unused = bound();
+                        Reply.Builder unusedToo = affirmed(call);
+                    }
+                }
+                yield reply;
             }
             case LEAVE -> {
                 queue.remove(call.getLeave().getRequestId());

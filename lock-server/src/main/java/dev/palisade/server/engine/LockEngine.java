@@ -198,6 +198,11 @@ public final class LockEngine implements LockStore.Listener {
         return hellos.await(patienceMillis, hello);
     }
 
+    /** Whether the store lost data, so that what holders show is needed. */
+    public boolean isRecovering() {
+        return store.isRecovering();
+    }
+
     /** Why this server serves no sessions, if another one is active. */
     public Optional<StoreFailure> standby() {
         return store.standby();
@@ -623,12 +628,19 @@ public final class LockEngine implements LockStore.Listener {
     public CompletionStage<Answer> resume(
             Session session, LockName lock, GrantId grant, FencingToken token, Optional<Shown> shown) {
         return resume(new Resume(lock, grant, token, session.id(), session.gen()), shown)
-                .thenApply(answer -> {
-                    if (answer instanceof Answer.Resumed resumed) {
-                        holds(session, lock, resumed.grant());
-                    }
-                    return answer;
-                });
+                .thenApply(answer -> resumed(session, lock, answer));
+    }
+
+    /** Takes a grant over to a stream if the store knows it: nothing is shown. */
+    public CompletionStage<Answer> resume(Session session, Resume resume) {
+        return execute(resume).thenApply(answer -> resumed(session, resume.lock(), answer));
+    }
+
+    private Answer resumed(Session session, LockName lock, Answer answer) {
+        if (answer instanceof Answer.Resumed resumed) {
+            holds(session, lock, resumed.grant());
+        }
+        return answer;
     }
 
     /**

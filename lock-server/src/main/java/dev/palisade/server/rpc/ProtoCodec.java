@@ -12,7 +12,9 @@ import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.Texts;
 import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.server.core.Limits;
+import dev.palisade.server.core.Resume;
 import dev.palisade.server.engine.LockEngine.Asked;
 import dev.palisade.server.engine.LockEngine.Shown;
 import java.util.Optional;
@@ -69,6 +71,11 @@ final class ProtoCodec {
                 lockAtLeastFor(request.getLockAtLeastForMillis()),
                 text("owner", owner),
                 text("purpose", request.getPurpose())));
+    }
+
+    static Resume resume(ResumedGrant grant, SessionId session, long sessionGen) {
+        return new Resume(
+                lock(grant.getLock()), grant(grant.getGrantId()), token(grant.getToken()), session, sessionGen);
     }
 
     private long ttl(long millis) {

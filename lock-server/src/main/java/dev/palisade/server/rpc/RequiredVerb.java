@@ -18,6 +18,7 @@ import dev.palisade.proto.v1.RenewRequest;
 import dev.palisade.proto.v1.ReportRefusalsRequest;
 import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.server.access.Rights;
@@ -56,6 +57,8 @@ record RequiredVerb(Scope scope, @Nullable Verb verb, String lock, boolean isOfH
             return held(renew.getLock());
         } else if (request instanceof ResumeRequest resume) {
             return held(resume.getLock());
+        } else if (request instanceof ResumedGrant grant) { // One of several that are resumed together.
+            return held(grant.getLock());
         } else if (request instanceof DescribeRequest describe) {
             return lock(Verb.DESCRIBE, describe.getLock());
         } else if (request instanceof HistoryRequest history) {

@@ -19,6 +19,8 @@ import dev.palisade.proto.v1.LostReason;
 import dev.palisade.proto.v1.OfferedEvent;
 import dev.palisade.proto.v1.ReleaseRequestedEvent;
 import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ResumeManyReply;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.proto.v1.WaitEndedEvent;
 import dev.palisade.proto.v1.Welcome;
@@ -29,20 +31,26 @@ import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Release;
+import dev.palisade.server.core.Resume;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
 import dev.palisade.server.engine.SessionHolder;
 import dev.palisade.server.engine.WaitingHello;
+import dev.palisade.server.store.AFew;
 import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +61,9 @@ import org.jspecify.annotations.Nullable;
 final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     /** As much as one frame takes. */
     static final int UNSENT_BYTES_DESCRIBED = 1 << 20;
+
+    /** As many grants, of names of 256 bytes, are 70 kB. */
+    static final int RESUME_MANY_MAX = 256;
 
     private final LockEngine engine;
     private final ProtoCodec codec;
@@ -189,7 +200,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 .setGraceMillis(engine.config().graceMillis())
                 .setTtlMinMillis(limits.ttlMinMillis())
                 .setTtlMaxMillis(limits.ttlMaxMillis())
-                .setCallsInFlightMax(callsInFlightMax));
+                .setCallsInFlightMax(callsInFlightMax)
+                .setResumeManyMax(engine.isRecovering() ? 0 : RESUME_MANY_MAX));
         Session attached = engine.attach(
                 caller.session(ProtoCodec.session(hello.getSessionId())),
                 hello.getSessionGen(),
@@ -301,6 +313,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                                     codec.shown(call.getResume(), attached.owner())),
                             (reply, answer) -> reply.setResume(answers.resume(answer)));
                 }
+                case RESUME_MANY -> resumeMany(attached, call);
                 case DESCRIBE -> {
                     caller.require(call.getDescribe());
                     answer(
@@ -323,6 +336,37 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 traces.rejected(call.getAcquire(), call.getTraceparent(), e.rejection());
             }
         }
+    }
+
+    /** What is not resumed may yet be, by a resume that shows more. That one is also told the reason. */
+    private void resumeMany(Session attached, Call call) {
+        List<ResumedGrant> named = call.getResumeMany().getGrantsList();
+        ProtoCodec.within("the number of grants", named.size(), 0, RESUME_MANY_MAX);
+        List<Resume> grants = named.stream()
+                .map(grant -> ProtoCodec.resume(grant, attached.id(), attached.gen()))
+                .toList();
+        Set<ByteString> left = ConcurrentHashMap.newKeySet();
+        named.stream().map(ResumedGrant::getGrantId).forEach(left::add);
+        CompletionStage<?> asked = AFew.at(
+                RESUME_MANY_MAX,
+                IntStream.range(0, named.size())
+                        .filter(i -> caller.allows(named.get(i)))
+                        .boxed()
+                        .toList(),
+                i -> allowed(grants.get(i).lock(), engine.resume(attached, grants.get(i)))
+                        .thenAccept(answer -> {
+                            if (answer instanceof Answer.Resumed) {
+                                left.remove(named.get(i).getGrantId());
+                            }
+                        }));
+        var unused = asked.thenAccept(all -> {
+            reply(
+                    call,
+                    reply -> reply.setResumeMany(ResumeManyReply.newBuilder().addAllNotResumed(left)));
+            if (!left.isEmpty()) {
+                flush(); // A store that fails ends no turn.
+            }
+        });
     }
 
     /** Descriptions are long, and making thousands that nobody reads would keep other clients waiting. */

@@ -24,7 +24,9 @@ import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewRequest;
 import dev.palisade.proto.v1.RequestReleaseRequest;
+import dev.palisade.proto.v1.ResumeManyRequest;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.proto.v1.SessionsRequest;
 import dev.palisade.proto.v1.StoreRequest;
 import io.grpc.CallOptions;
@@ -286,6 +288,14 @@ class FuzzTest {
                 Call.newBuilder().setCallId(3).setRelease(release(1).toBuilder().clearSessionId()));
         frame.addCalls(
                 Call.newBuilder().setCallId(4).setResume(resume().toBuilder().clearSessionId()));
+        ResumedGrant grant = ResumedGrant.newBuilder()
+                .setLock("held")
+                .setGrantId(resume().getGrantId())
+                .setToken(resume().getToken())
+                .build();
+        frame.addCalls(Call.newBuilder()
+                .setCallId(5)
+                .setResumeMany(ResumeManyRequest.newBuilder().addGrants(grant).addGrants(grant)));
         return frame.setKeepAlive(KeepAlive.newBuilder().setKeepAliveId(number + 1))
                 .build()
                 .toByteArray();

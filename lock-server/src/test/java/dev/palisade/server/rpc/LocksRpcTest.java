@@ -32,7 +32,9 @@ import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.RenewRequest;
 import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ResumeManyRequest;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.engine.LockEngine;
@@ -43,6 +45,7 @@ import io.grpc.StatusRuntimeException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -432,6 +435,50 @@ class LocksRpcTest {
     }
 
     @Test
+    void grantsAreResumedTogetherAndOthersAreNamed() {
+        Served.Stream first = served.stream(1, 1);
+        Granted kept = first.granted(acquire("kept", 1, 0));
+        Granted alsoKept = first.granted(acquire("also kept", 2, 0));
+        Granted released = first.granted(acquire("released", 3, 0));
+        Granted otherToken = first.granted(acquire("other token", 4, 0));
+        Granted another = served.stream(2, 1).granted(acquire("another's", 1, 0));
+        first.release(released);
+        first.breakOff();
+        Served.Stream second = served.stream(1, 2);
+        assertThat(second.resumeMany(
+                        kept,
+                        released,
+                        alsoKept,
+                        otherToken.toBuilder()
+                                .setToken(otherToken.getToken() + 1)
+                                .build(),
+                        another))
+                .containsExactlyInAnyOrder(released.getGrantId(), otherToken.getGrantId(), another.getGrantId());
+        assertThat(second.resumeMany()).isEmpty();
+        await().untilAsserted(() ->
+                assertThat(describe("other token").getHoldersCount()).isZero());
+        assertThat(describe("kept").getHoldersCount()).isEqualTo(1);
+        assertThat(describe("also kept").getHoldersCount()).isEqualTo(1);
+        assertThat(describe("another's").getHoldersCount()).isEqualTo(1);
+        assertThat(second.keepAlive(1).getLostList()).isEmpty();
+        assertThat(second.release(kept).hasRelease()).isTrue();
+    }
+
+    @Test
+    void aServerTakesAsManyAsItsWelcomeSays() {
+        Served.Stream stream = served.stream(1, 1);
+        Granted held = stream.granted(acquire("a", 1, 0));
+        int max = stream.frames.get(0).getWelcome().getResumeManyMax();
+        assertThat(max).isEqualTo(256);
+        assertThat(stream.resumeMany(Collections.nCopies(max, held).toArray(Granted[]::new)))
+                .isEmpty();
+        Call.Builder tooMany = Call.newBuilder();
+        tooMany.getResumeManyBuilder().addAllGrants(Collections.nCopies(max + 1, ResumedGrant.getDefaultInstance()));
+        assertThat(stream.ask(tooMany).getRejected().getMessage())
+                .isEqualTo("the number of grants is 257; use 0 to 256");
+    }
+
+    @Test
     void whatANewerStreamAcceptedIsNotFreedForTheOldStream() {
         Served.Stream holder = served.stream(1, 1);
         Granted held = holder.granted(acquire("a", 1, 0));
@@ -682,6 +729,9 @@ class LocksRpcTest {
                 Call.newBuilder().setRelease(ReleaseRequest.newBuilder().setLock("a")),
                 Call.newBuilder().setLeave(LeaveRequest.newBuilder().setLock("a")),
                 Call.newBuilder().setResume(ResumeRequest.newBuilder().setLock("a")),
+                Call.newBuilder()
+                        .setResumeMany(ResumeManyRequest.newBuilder()
+                                .addGrants(ResumedGrant.newBuilder().setLock("a"))),
                 Call.newBuilder().setDescribe(DescribeRequest.newBuilder()));
         for (Call.Builder call : wrong) {
             Reply reply = stream.ask(call);

@@ -53,6 +53,21 @@ class ReclaimRpcTest {
         assertThat(later.release(held).hasRelease()).isTrue();
     }
 
+    @Test
+    void whatTheStoreForgotIsNotResumedWithOthersButByItself() {
+        Granted held = served.stream(1, 1).granted(acquire("a", 7, 0));
+        Served.Stream before = served.stream(1, 2);
+        org.awaitility.Awaitility.await().until(() -> !before.frames.isEmpty());
+        store.losesAll(10_000);
+        assertThat(before.resumeMany(held)).containsExactly(held.getGrantId());
+        assertThat(before.ask(Call.newBuilder().setResume(shown(held))).hasResume())
+                .isTrue();
+        assertThat(before.resumeMany(held)).isEmpty();
+        Served.Stream after = served.stream(1, 3);
+        org.awaitility.Awaitility.await().until(() -> !after.frames.isEmpty());
+        assertThat(after.frames.get(0).getWelcome().getResumeManyMax()).isZero();
+    }
+
     /** Every guarded service sees sequencers. */
     @Test
     void aSequencerGivesNothingToAnotherSession() {

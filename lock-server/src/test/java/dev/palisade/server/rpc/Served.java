@@ -20,7 +20,9 @@ import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.proto.v1.ReleaseRequest;
 import dev.palisade.proto.v1.Reply;
+import dev.palisade.proto.v1.ResumeManyRequest;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.access.AccessControl;
 import dev.palisade.server.core.Limits;
@@ -201,6 +203,10 @@ public final class Served implements AutoCloseable {
         return new Stream(session, gen, true);
     }
 
+    Stream stream(Channel called, long session, long gen) {
+        return new Stream(called, session, gen, true);
+    }
+
     /** One client's session stream. */
     final class Stream implements ClientResponseObserver<ClientFrame, ServerFrame> {
         final List<ServerFrame> frames = new CopyOnWriteArrayList<>();
@@ -288,10 +294,30 @@ public final class Served implements AutoCloseable {
                             .setToken(granted.getToken())));
         }
 
+        /** Those that were not resumed. */
+        List<ByteString> resumeMany(Granted... grants) {
+            ResumeManyRequest.Builder several = ResumeManyRequest.newBuilder();
+            for (Granted granted : grants) {
+                several.addGrants(ResumedGrant.newBuilder()
+                        .setLock(granted.getLock())
+                        .setGrantId(granted.getGrantId())
+                        .setToken(granted.getToken()));
+            }
+            Reply reply = ask(Call.newBuilder().setResumeMany(several));
+            if (!reply.hasResumeMany()) {
+                throw new AssertionError("not answered: " + reply);
+            }
+            return reply.getResumeMany().getNotResumedList();
+        }
+
         KeepAliveReply keepAlive(long id) {
+            return keepAlive(KeepAlive.newBuilder().setKeepAliveId(id));
+        }
+
+        KeepAliveReply keepAlive(KeepAlive.Builder keepAlive) {
             CompletableFuture<KeepAliveReply> reply = new CompletableFuture<>();
-            keepAlives.put(id, reply);
-            send(ClientFrame.newBuilder().setKeepAlive(KeepAlive.newBuilder().setKeepAliveId(id)));
+            keepAlives.put(keepAlive.getKeepAliveId(), reply);
+            send(ClientFrame.newBuilder().setKeepAlive(keepAlive));
             return get(reply);
         }
 
