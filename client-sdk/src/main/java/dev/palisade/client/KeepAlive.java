@@ -1,45 +1,67 @@
 package dev.palisade.client;
 
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The keep-alives of one stream: when the next is due, which are unanswered, what an answer confirms. Pure; never sends.
- * One keep-alive renews every lease of the stream, so ten thousand leases cost no more messages than one.
+ * One keep-alive renews every lease of the stream, so ten thousand leases cost no more messages than one. While something waits there are
+ * others, which renew nothing: they would renew far more often than leases need it.
  */
 final class KeepAlive {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
-    /** A waiter needs a fresh echo of the client's clock in its offer. */
+    /** A waiter needs a fresh echo of the client's clock in its offer, and wants to know that the server is there. */
     private static final long WAITING_INTERVAL_NANOS = 500 * NANOS_PER_MILLI;
 
-    private record Unanswered(long id, Moment sent) {}
+    /** A keep-alive that was sent. */
+    record Sent(long id, Moment at) {}
 
-    private final ArrayDeque<Unanswered> unanswered = new ArrayDeque<>();
+    /** Unanswered ones. */
+    private final ArrayDeque<Sent> renewals = new ArrayDeque<>();
+
+    private final ArrayDeque<Sent> signs = new ArrayDeque<>();
     private long nextId = 1;
-    private long baseNanos;
+    private long sentNanos;
+    private long renewedNanos;
+    private boolean serverKnowsSigns;
 
     KeepAlive(long nowNanos) {
-        baseNanos = nowNanos;
+        activated(nowNanos);
+    }
+
+    /** @param knowsSigns whether the server knows keep-alives that renew nothing; else each renews */
+    void welcomed(boolean knowsSigns) {
+        serverKnowsSigns = knowsSigns;
     }
 
     /** The first lease or wait after none: the count starts now. */
     void activated(long nowNanos) {
-        baseNanos = nowNanos;
+        sentNanos = nowNanos;
+        renewedNanos = nowNanos;
     }
 
-    /** When the next is due. */
+    /** When the next is due: leases are renewed each third of the smallest ttl. */
     long dueNanos(OptionalLong smallestTtlMillis, boolean waiting) {
-        return baseNanos + intervalNanos(smallestTtlMillis, waiting);
+        long sign = sentNanos + WAITING_INTERVAL_NANOS;
+        if (smallestTtlMillis.isEmpty()) {
+            return sign;
+        }
+        long renewal = renewalDueNanos(smallestTtlMillis.getAsLong());
+        return waiting && sign - renewal < 0 ? sign : renewal;
     }
 
-    /** A third of the smallest ttl, and at most 500 ms while something waits. */
-    static long intervalNanos(OptionalLong smallestTtlMillis, boolean waiting) {
-        long byTtl = smallestTtlMillis.isPresent()
-                ? smallestTtlMillis.getAsLong() * NANOS_PER_MILLI / 3
-                : WAITING_INTERVAL_NANOS;
-        return waiting ? Math.min(byTtl, WAITING_INTERVAL_NANOS) : byTtl;
+    private long renewalDueNanos(long smallestTtlMillis) {
+        return renewedNanos + smallestTtlMillis * NANOS_PER_MILLI / 3;
+    }
+
+    /** Whether one that is sent now renews the leases. */
+    boolean renews(OptionalLong smallestTtlMillis, long nowNanos) {
+        return !serverKnowsSigns
+                || (smallestTtlMillis.isPresent() && nowNanos - renewalDueNanos(smallestTtlMillis.getAsLong()) >= 0);
     }
 
     /** The id that the next one will have: an answer confirms a lease only if it was held before the sending. */
@@ -48,29 +70,47 @@ final class KeepAlive {
     }
 
     /** Takes note of a sending; returns its id. */
-    long sent(Moment now) {
-        baseNanos = now.nanos();
-        unanswered.add(new Unanswered(nextId, now));
+    long sent(Moment now, boolean renews) {
+        sentNanos = now.nanos();
+        if (renews) {
+            renewedNanos = now.nanos();
+        }
+        (renews ? renewals : signs).add(new Sent(nextId, now));
         return nextId++;
     }
 
-    /** When the answered one was sent; null when it is unknown or was answered before. Older ones count as answered. */
+    /**
+     * The newest whose renewals an answer confirms; null when it confirms none, or those of an unknown one or of one that was answered
+     * before. Older ones count as answered.
+     *
+     * @param id that is answered
+     * @param renewedId the newest whose renewals are done, says a server that knows signs
+     */
     @Nullable
-    Moment answered(long id) {
-        if (unanswered.isEmpty() || id < unanswered.peekFirst().id() || id >= nextId) {
+    Sent answered(long id, long renewedId) {
+        if (id >= nextId) {
             return null;
         }
-        Unanswered last = unanswered.pollFirst();
-        while (last.id() < id) {
-            last = unanswered.pollFirst();
+        pollUpTo(id, signs);
+        return pollUpTo(serverKnowsSigns ? Math.min(renewedId, id) : id, renewals);
+    }
+
+    @Nullable
+    private static Sent pollUpTo(long id, ArrayDeque<Sent> unanswered) {
+        Sent last = null;
+        while (!unanswered.isEmpty() && unanswered.getFirst().id() <= id) {
+            last = unanswered.removeFirst();
         }
-        return last.sent();
+        return last;
     }
 
     /** When the oldest unanswered one was sent. */
     OptionalLong oldestUnansweredNanos() {
-        return unanswered.isEmpty()
-                ? OptionalLong.empty()
-                : OptionalLong.of(unanswered.peekFirst().sent().nanos());
+        return Stream.of(renewals, signs)
+                .filter(unanswered -> !unanswered.isEmpty())
+                .map(ArrayDeque::getFirst)
+                .min(Comparator.comparingLong(Sent::id))
+                .map(oldest -> OptionalLong.of(oldest.at().nanos()))
+                .orElse(OptionalLong.empty());
     }
 }

@@ -375,13 +375,13 @@ final class Session {
         }
     }
 
-    /** @param sent when the answered keep-alive was sent; null when it is not one of ours */
-    void keepAliveAnswered(KeepAliveReply reply, @Nullable Moment sent) {
+    /** @param renewed keep-alive whose renewals are confirmed; null when there is none of ours */
+    void keepAliveAnswered(KeepAliveReply reply, KeepAlive.@Nullable Sent renewed) {
         reply.getLostList().forEach(this::lost);
-        if (sent != null) {
+        if (renewed != null) {
             Moment now = loop.now();
             for (HeldLease lease : leases.all()) {
-                lease.keptAlive(reply.getKeepAliveId(), sent, now);
+                lease.keptAlive(renewed.id(), renewed.at(), now);
             }
         }
     }

@@ -6,6 +6,7 @@ import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Hello;
+import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ServerFrame;
@@ -167,8 +168,8 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             stall.replied(loop.now().nanos());
         }
         if (frame.hasKeepAlive()) {
-            Moment sent = keepAlive.answered(frame.getKeepAlive().getKeepAliveId());
-            session.keepAliveAnswered(frame.getKeepAlive(), sent);
+            KeepAliveReply reply = frame.getKeepAlive();
+            session.keepAliveAnswered(reply, keepAlive.answered(reply.getKeepAliveId(), reply.getRenewedId()));
         }
         for (Reply reply : frame.getRepliesList()) {
             replied(reply);
@@ -217,6 +218,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     private void welcome(Welcome welcome) {
         outbox = new Outbox(welcome.getCallsInFlightMax());
         resumeManyMax = welcome.getResumeManyMax();
+        keepAlive.welcomed(welcome.getKnowsRenewsNothing());
         connection.welcomed(this);
         demandChanged();
     }
@@ -269,11 +271,12 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         }
         if (now.nanos() - keepAlive.dueNanos(session.smallestTtlMillis(), session.acquiring()) >= 0) {
             // Sent even when the transport is not ready: it is small, and its absence is what a stall looks like.
-            long id = keepAlive.sent(now);
+            boolean renews = keepAlive.renews(session.smallestTtlMillis(), now.nanos());
             send(
                     ClientFrame.newBuilder()
-                            .setKeepAlive(
-                                    dev.palisade.proto.v1.KeepAlive.newBuilder().setKeepAliveId(id)),
+                            .setKeepAlive(dev.palisade.proto.v1.KeepAlive.newBuilder()
+                                    .setKeepAliveId(keepAlive.sent(now, renews))
+                                    .setRenewsNothing(!renews)),
                     now);
             watch();
         }

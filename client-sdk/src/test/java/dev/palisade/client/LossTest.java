@@ -9,6 +9,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.Call.CallCase;
+import dev.palisade.proto.v1.ClientFrame;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.ReleaseRequestedEvent;
@@ -54,6 +55,40 @@ class LossTest extends Fixture {
         time.advanceMillis(9_000);
         assertThat(server.link().keepAlives()).isBetween(12L, 13L);
         assertThat(slow.isValid()).isTrue();
+    }
+
+    /** A session with ten thousand leases that waits for one more would renew them all twice a second. */
+    @Test
+    void aWaiterThatHoldsLeasesRenewsThemNoMoreOftenThanTheyNeed() {
+        Lease lease = held();
+        server.script = server::queueAll;
+        var unused = client.acquireAsync("another", WAIT_MINUTE);
+        time.advanceMillis(30_000);
+        List<dev.palisade.proto.v1.KeepAlive> sent = server.link().frames.stream()
+                .filter(ClientFrame::hasKeepAlive)
+                .map(ClientFrame::getKeepAlive)
+                .toList();
+        assertThat(sent).hasSizeBetween(60, 70);
+        assertThat(sent.stream().filter(each -> !each.getRenewsNothing())).hasSizeBetween(9, 10);
+        assertThat(lease.isValid()).isTrue();
+        server.answersKeepAlives = false;
+        int streams = server.links.size();
+        time.advanceMillis(5_000);
+        assertThat(server.links).as("half a ttl after a sign of life").hasSizeGreaterThan(streams);
+    }
+
+    @Test
+    void theAnswerToASignOfLifeExtendsNothing() {
+        Lease lease = held();
+        server.answersKeepAlives = false;
+        server.script = server::queueAll;
+        var unused = client.acquireAsync("another", WAIT_MINUTE);
+        time.advanceMillis(4_000);
+        server.link()
+                .push(ServerFrame.newBuilder()
+                        .setKeepAlive(KeepAliveReply.newBuilder()
+                                .setKeepAliveId(server.link().keepAlives())));
+        assertThat(lease.validFor()).isEqualTo(Duration.ofMillis(8_971 - 4_000));
     }
 
     @Test
@@ -149,8 +184,10 @@ class LossTest extends Fixture {
         time.advanceMillis(3_000);
         server.link()
                 .push(ServerFrame.newBuilder()
-                        .setKeepAlive(
-                                KeepAliveReply.newBuilder().setKeepAliveId(1).addLost(lostEvent(lease))));
+                        .setKeepAlive(KeepAliveReply.newBuilder()
+                                .setKeepAliveId(1)
+                                .setRenewedId(1)
+                                .addLost(lostEvent(lease))));
         assertThat(lost).containsExactly(LostReason.FORCE_RELEASED);
         assertThat(other.validFor()).isEqualTo(Duration.ofMillis(8_971));
     }
@@ -333,6 +370,7 @@ class LossTest extends Fixture {
     private void answerKeepAlive(long id) {
         server.link()
                 .push(ServerFrame.newBuilder()
-                        .setKeepAlive(KeepAliveReply.newBuilder().setKeepAliveId(id)));
+                        .setKeepAlive(
+                                KeepAliveReply.newBuilder().setKeepAliveId(id).setRenewedId(id)));
     }
 }

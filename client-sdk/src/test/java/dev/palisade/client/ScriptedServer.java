@@ -62,6 +62,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
 
     volatile int callsInFlightMax = 10_000;
     volatile int resumeManyMax;
+    volatile boolean knowsRenewsNothing = true;
     volatile int turnsMax = FencingToken.PER_GRANT;
     volatile Function<Call, Reply.@Nullable Builder> script = this::grantAll;
 
@@ -256,9 +257,11 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                 welcome();
             }
             if (frame.hasKeepAlive() && answersKeepAlives) {
+                long id = frame.getKeepAlive().getKeepAliveId();
+                boolean renewed = knowsRenewsNothing && !frame.getKeepAlive().getRenewsNothing();
                 push(ServerFrame.newBuilder()
-                        .setKeepAlive(KeepAliveReply.newBuilder()
-                                .setKeepAliveId(frame.getKeepAlive().getKeepAliveId())));
+                        .setKeepAlive(
+                                KeepAliveReply.newBuilder().setKeepAliveId(id).setRenewedId(renewed ? id : 0)));
             }
             ServerFrame.Builder replies = ServerFrame.newBuilder();
             for (Call call : frame.getCallsList()) {
@@ -295,7 +298,8 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                             .setIssuer("scripted")
                             .setGraceMillis(1_000)
                             .setCallsInFlightMax(callsInFlightMax)
-                            .setResumeManyMax(resumeManyMax)));
+                            .setResumeManyMax(resumeManyMax)
+                            .setKnowsRenewsNothing(knowsRenewsNothing)));
         }
 
         void answer(Call call, Reply.Builder reply) {

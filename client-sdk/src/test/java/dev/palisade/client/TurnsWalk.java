@@ -73,6 +73,7 @@ final class TurnsWalk implements AutoCloseable {
         log.add("seed " + seed);
         server.script = this::arrives;
         server.resumeManyMax = seed % 3 == 0 ? 0 : 256;
+        server.knowsRenewsNothing = seed % 5 != 0;
         client = PalisadeClient.builder()
                 .servers("scripted:1")
                 .owner("walk")

@@ -1,7 +1,6 @@
 package dev.palisade.server.rpc;
 
 import java.util.concurrent.CompletionStage;
-import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,26 +8,41 @@ import org.jspecify.annotations.Nullable;
  * would have done. Safe for use by many threads.
  */
 final class KeepAlives {
-    private final LongFunction<CompletionStage<?>> renew;
+    private final Begin begin;
     private final Runnable leftOut;
     private boolean underWay;
-    private @Nullable Long next;
+    private @Nullable KeepAliveIds next;
+
+    /** Begins with keep-alives; the result completes when they are answered. */
+    interface Begin {
+        CompletionStage<?> begin(KeepAliveIds ids);
+    }
 
     /**
-     * @param renew begins with the one of that id; completes when it is answered
+     * Keep-alives that are answered together.
+     *
+     * @param newest of them
+     * @param renewing the newest that renews the leases; 0 if none does
+     */
+    record KeepAliveIds(long newest, long renewing) {}
+
+    /**
+     * @param begin called for one at a time
      * @param leftOut called for each that a newer one stands for
      */
-    KeepAlives(LongFunction<CompletionStage<?>> renew, Runnable leftOut) {
-        this.renew = renew;
+    KeepAlives(Begin begin, Runnable leftOut) {
+        this.begin = begin;
         this.leftOut = leftOut;
     }
 
-    void came(long id) {
+    /** @param renews whether it renews the leases; else it is only a sign of life */
+    void came(long id, boolean renews) {
         boolean standsForAnother;
+        KeepAliveIds ids = new KeepAliveIds(id, renews ? id : 0);
         synchronized (this) {
             standsForAnother = next != null;
             if (underWay) {
-                next = id;
+                next = next == null || renews ? ids : new KeepAliveIds(id, next.renewing());
             }
             if (underWay && !standsForAnother) {
                 return;
@@ -38,13 +52,13 @@ final class KeepAlives {
         if (standsForAnother) {
             leftOut.run();
         } else {
-            begin(id);
+            begin(ids);
         }
     }
 
-    private void begin(long id) {
-        var unused = renew.apply(id).whenComplete((any, failure) -> {
-            Long then;
+    private void begin(KeepAliveIds ids) {
+        var unused = begin.begin(ids).whenComplete((any, failure) -> {
+            KeepAliveIds then;
             synchronized (this) {
                 then = next;
                 next = null;

@@ -99,8 +99,10 @@ final class Outbox {
     /** A frame has room for one: the newer says all that the older does, and what the older lost stays lost. */
     synchronized void keepAlive(KeepAliveReply reply) {
         Gathered into = room(reply.getSerializedSize());
-        into.frame.setKeepAlive(
-                reply.toBuilder().addAllLost(into.frame.getKeepAlive().getLostList()));
+        KeepAliveReply before = into.frame.getKeepAlive();
+        into.frame.setKeepAlive(reply.toBuilder()
+                .addAllLost(before.getLostList())
+                .setRenewedId(Math.max(before.getRenewedId(), reply.getRenewedId())));
         into.replies++;
     }
 

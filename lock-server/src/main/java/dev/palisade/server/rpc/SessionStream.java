@@ -37,6 +37,7 @@ import dev.palisade.server.engine.Peer;
 import dev.palisade.server.engine.Session;
 import dev.palisade.server.engine.SessionHolder;
 import dev.palisade.server.engine.WaitingHello;
+import dev.palisade.server.rpc.KeepAlives.KeepAliveIds;
 import dev.palisade.server.store.AFew;
 import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -45,6 +46,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
@@ -156,7 +158,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             outbox.inOrder(() -> submit(attached, call));
         }
         if (frame.hasKeepAlive()) {
-            keepAlives.came(frame.getKeepAlive().getKeepAliveId());
+            keepAlives.came(
+                    frame.getKeepAlive().getKeepAliveId(), !frame.getKeepAlive().getRenewsNothing());
         }
     }
 
@@ -201,7 +204,8 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 .setTtlMinMillis(limits.ttlMinMillis())
                 .setTtlMaxMillis(limits.ttlMaxMillis())
                 .setCallsInFlightMax(callsInFlightMax)
-                .setResumeManyMax(engine.isRecovering() ? 0 : RESUME_MANY_MAX));
+                .setResumeManyMax(engine.isRecovering() ? 0 : RESUME_MANY_MAX)
+                .setKnowsRenewsNothing(true));
         Session attached = engine.attach(
                 caller.session(ProtoCodec.session(hello.getSessionId())),
                 hello.getSessionGen(),
@@ -422,12 +426,16 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         engine.flushLater(this);
     }
 
-    private CompletionStage<?> keepAlive(long id) {
-        return engine.keepAlive(Objects.requireNonNull(session)).whenComplete((lost, failure) -> {
+    private CompletionStage<?> keepAlive(KeepAliveIds ids) {
+        CompletionStage<List<LockEngine.Lost>> renewed = ids.renewing() == 0
+                ? CompletableFuture.completedStage(List.of())
+                : engine.keepAlive(Objects.requireNonNull(session));
+        return renewed.whenComplete((lost, failure) -> {
             if (failure != null) {
                 outbox.noReply();
             } else {
-                KeepAliveReply.Builder reply = KeepAliveReply.newBuilder().setKeepAliveId(id);
+                KeepAliveReply.Builder reply =
+                        KeepAliveReply.newBuilder().setKeepAliveId(ids.newest()).setRenewedId(ids.renewing());
                 lost.forEach(
                         lease -> reply.addLost(lostEvent(lease.lock(), lease.grant(), lease.end(), lease.detail())));
                 outbox.keepAlive(reply.build());

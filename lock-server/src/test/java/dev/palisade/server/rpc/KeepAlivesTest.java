@@ -2,18 +2,19 @@ package dev.palisade.server.rpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.server.rpc.KeepAlives.KeepAliveIds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 class KeepAlivesTest {
-    private final List<Long> begun = new ArrayList<>();
+    private final List<KeepAliveIds> begun = new ArrayList<>();
     private final List<CompletableFuture<Void>> answers = new ArrayList<>();
     private int leftOut;
     private final KeepAlives keepAlives = new KeepAlives(
-            id -> {
-                begun.add(id);
+            ids -> {
+                begun.add(ids);
                 CompletableFuture<Void> answer = new CompletableFuture<>();
                 answers.add(answer);
                 return answer;
@@ -23,18 +24,40 @@ class KeepAlivesTest {
     @Test
     void oneIsUnderWayAtATimeAndTheNewestStandsForThoseThatWait() {
         for (long id = 1; id <= 5; id++) {
-            keepAlives.came(id);
+            keepAlives.came(id, true);
         }
-        assertThat(begun).containsExactly(1L);
+        assertThat(begun).containsExactly(renewal(1));
         assertThat(leftOut).as("2, 3 and 4").isEqualTo(3);
         answers.get(0).complete(null);
-        assertThat(begun).containsExactly(1L, 5L);
-        keepAlives.came(6);
+        assertThat(begun).containsExactly(renewal(1), renewal(5));
+        keepAlives.came(6, true);
         answers.get(1).completeExceptionally(new IllegalStateException("nobody knows"));
-        assertThat(begun).containsExactly(1L, 5L, 6L);
+        assertThat(begun).containsExactly(renewal(1), renewal(5), renewal(6));
         answers.get(2).complete(null);
-        keepAlives.came(7);
-        assertThat(begun).containsExactly(1L, 5L, 6L, 7L);
+        keepAlives.came(7, true);
+        assertThat(begun).containsExactly(renewal(1), renewal(5), renewal(6), renewal(7));
         assertThat(leftOut).isEqualTo(3);
+    }
+
+    @Test
+    void aSignOfLifeStandsForTheRenewalThatItOvertakesInTheWait() {
+        keepAlives.came(1, false);
+        keepAlives.came(2, true);
+        keepAlives.came(3, false);
+        keepAlives.came(4, false);
+        answers.get(0).complete(null);
+        assertThat(begun).containsExactly(new KeepAliveIds(1, 0), new KeepAliveIds(4, 2));
+        keepAlives.came(5, false);
+        keepAlives.came(6, true);
+        answers.get(1).complete(null);
+        assertThat(begun.get(2)).isEqualTo(renewal(6));
+        keepAlives.came(7, false);
+        answers.get(2).completeExceptionally(new IllegalStateException("nobody knows"));
+        assertThat(begun.get(3)).as("it says nothing of what failed").isEqualTo(new KeepAliveIds(7, 0));
+        assertThat(leftOut).as("2, 3 and 5").isEqualTo(3);
+    }
+
+    private static KeepAliveIds renewal(long id) {
+        return new KeepAliveIds(id, id);
     }
 }

@@ -25,6 +25,8 @@ import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Event;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.Hello;
+import dev.palisade.proto.v1.KeepAlive;
+import dev.palisade.proto.v1.KeepAliveReply;
 import dev.palisade.proto.v1.LeaveRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.LostReason;
@@ -476,6 +478,22 @@ class LocksRpcTest {
         tooMany.getResumeManyBuilder().addAllGrants(Collections.nCopies(max + 1, ResumedGrant.getDefaultInstance()));
         assertThat(stream.ask(tooMany).getRejected().getMessage())
                 .isEqualTo("the number of grants is 257; use 0 to 256");
+    }
+
+    @Test
+    void aKeepAliveThatRenewsNothingIsAnsweredAndRenewsNothing() {
+        Served.Stream stream = served.stream(1, 1);
+        assertThat(stream.frames.isEmpty() || stream.frames.get(0).getWelcome().getKnowsRenewsNothing())
+                .isTrue();
+        stream.granted(acquire("a", 1, 0));
+        long before = describe("a").getHolders(0).getRemainingMillis();
+        await().until(() -> describe("a").getHolders(0).getRemainingMillis() < before);
+        long later = describe("a").getHolders(0).getRemainingMillis();
+        KeepAliveReply sign =
+                stream.keepAlive(KeepAlive.newBuilder().setKeepAliveId(1).setRenewsNothing(true));
+        assertThat(sign.getRenewedId()).isZero();
+        assertThat(describe("a").getHolders(0).getRemainingMillis()).isLessThanOrEqualTo(later);
+        assertThat(stream.keepAlive(2).getRenewedId()).isEqualTo(2);
     }
 
     @Test
