@@ -194,7 +194,7 @@ final class Relay implements AutoCloseable {
                 return;
             }
             if (frame.hasKeepAlive()) {
-                Long sent = keepAlives.remove(frame.getKeepAlive().getKeepAliveId());
+                Long sent = keepAlives.remove(frame.getKeepAlive().getRenewedId());
                 answeredSentNanos = sent == null ? answeredSentNanos : sent;
             }
             offers.addAndGet((int) frame.getEventsList().stream()

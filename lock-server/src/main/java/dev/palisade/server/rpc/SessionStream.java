@@ -38,7 +38,6 @@ import dev.palisade.server.engine.Session;
 import dev.palisade.server.engine.SessionHolder;
 import dev.palisade.server.engine.WaitingHello;
 import dev.palisade.server.rpc.KeepAlives.KeepAliveIds;
-import dev.palisade.server.store.AFew;
 import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -351,19 +350,17 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 .toList();
         Set<ByteString> left = ConcurrentHashMap.newKeySet();
         named.stream().map(ResumedGrant::getGrantId).forEach(left::add);
-        CompletionStage<?> asked = AFew.at(
-                RESUME_MANY_MAX,
-                IntStream.range(0, named.size())
-                        .filter(i -> caller.allows(named.get(i)))
-                        .boxed()
-                        .toList(),
-                i -> allowed(grants.get(i).lock(), engine.resume(attached, grants.get(i)))
+        CompletableFuture<?>[] asked = IntStream.range(0, named.size())
+                .filter(i -> caller.allows(named.get(i)))
+                .mapToObj(i -> allowed(grants.get(i).lock(), engine.resume(attached, grants.get(i)))
                         .thenAccept(answer -> {
                             if (answer instanceof Answer.Resumed) {
                                 left.remove(named.get(i).getGrantId());
                             }
-                        }));
-        var unused = asked.thenAccept(all -> {
+                        })
+                        .toCompletableFuture())
+                .toArray(CompletableFuture[]::new);
+        var unused = CompletableFuture.allOf(asked).thenAccept(all -> {
             reply(
                     call,
                     reply -> reply.setResumeMany(ResumeManyReply.newBuilder().addAllNotResumed(left)));
