@@ -271,7 +271,7 @@ class LostRepliesIT {
         Relay relay = scene.relay();
         String lock = "resumed/" + fate;
         Watched held = Scene.take(client(relay), lock, TTL_MILLIS);
-        relay.loseNext(reply(Reply::hasResume), fate);
+        relay.loseNext(reply(reply -> reply.hasResume() || reply.hasResumeMany()), fate);
         relay.cut();
         Scene.eventually().until(relay::hasLost);
 
