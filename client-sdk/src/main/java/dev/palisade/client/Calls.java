@@ -11,7 +11,7 @@ import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.ResumedGrant;
 import java.util.List;
 
-/** The calls about one grant. */
+/** The calls about one grant, or about many. */
 final class Calls {
     private Calls() {}
 
@@ -45,16 +45,16 @@ final class Calls {
                         .setSessionGen(generation));
     }
 
-    /** Several, of which the server knows more than is said here. */
+    /** Resumes many grants, without the evidence that a store needs after a loss of data. */
     static Call.Builder resume(List<Grant> grants) {
-        ResumeManyRequest.Builder several = ResumeManyRequest.newBuilder();
+        ResumeManyRequest.Builder request = ResumeManyRequest.newBuilder();
         for (Grant grant : grants) {
-            several.addGrants(ResumedGrant.newBuilder()
+            request.addGrants(ResumedGrant.newBuilder()
                     .setLock(grant.lock().value())
                     .setGrantId(Wire.bytes(grant.id()))
                     .setToken(grant.token().value()));
         }
-        return Call.newBuilder().setResumeMany(several);
+        return Call.newBuilder().setResumeMany(request);
     }
 
     static Call.Builder renew(Grant grant) {

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The keep-alives of one stream: when the next is due, which are unanswered, what an answer confirms. Pure; never sends.
- * One keep-alive renews every lease of the stream, so ten thousand leases cost no more messages than one. While something waits there are
- * others, which renew nothing: they would renew far more often than leases need it.
+ * One keep-alive renews every lease of the stream, so ten thousand leases cost no more messages than one. While a request waits,
+ * keep-alives in between renew nothing, because leases do not need renewals that often.
  */
 final class KeepAlive {
     private static final long NANOS_PER_MILLI = 1_000_000;
@@ -80,11 +80,11 @@ final class KeepAlive {
     }
 
     /**
-     * The newest whose renewals an answer confirms; null when it confirms none, or those of an unknown one or of one that was answered
-     * before. Older ones count as answered.
+     * Returns the newest keep-alive whose renewals a reply confirms; null if it confirms none, or is for an unknown or an answered one.
+     * Older keep-alives count as answered.
      *
-     * @param id that is answered
-     * @param renewedId the newest whose renewals are done, says a server that knows signs
+     * @param id of the reply
+     * @param renewedId of the reply: newest keep-alive with finished renewals; only a server that knows signs sends it
      */
     @Nullable
     Sent answered(long id, long renewedId) {

@@ -8,52 +8,56 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Resumes on a new stream what was held on the one before: many leases in one call where the server takes that. In the loop only. */
+/** Queue of leases to resume on the next stream, many in one call where the server supports that. In the loop only. */
 final class Resumptions {
-    /** The server's limit is higher, or it is no server. */
-    private static final int AT_A_TIME_MAX = 256;
+    /** Limit for a server that names a larger one. */
+    private static final int IN_ONE_CALL_MAX = 256;
 
     private final Session session;
     private final List<Upkeep> due = new ArrayList<>();
-    private final List<Several> underWay = new ArrayList<>();
+    private final List<ResumeManyCall> underWay = new ArrayList<>();
 
     Resumptions(Session session) {
         this.session = session;
     }
 
-    /** To be resumed on the next stream. */
+    /** Adds a lease to resume on the next stream. */
     void add(Upkeep lease) {
         due.add(lease);
     }
 
-    /** @param atATimeMax of the new stream's server; 0 or less: each by itself */
-    void begin(int atATimeMax) {
+    /**
+     * Sends the resumes on a new stream.
+     *
+     * @param inOneCallMax of the stream's server; 0 or less: one call for each lease
+     */
+    void begin(int inOneCallMax) {
         List<Upkeep> leases = List.copyOf(due);
         due.clear();
-        if (atATimeMax <= 0) {
+        if (inOneCallMax <= 0) {
             leases.forEach(Upkeep::resumeAlone);
             return;
         }
-        int atATime = Math.min(atATimeMax, AT_A_TIME_MAX);
-        for (int from = 0; from < leases.size(); from += atATime) {
-            Several several = new Several(leases.subList(from, Math.min(from + atATime, leases.size())));
-            underWay.add(several);
-            session.start(several);
+        int inOneCall = Math.min(inOneCallMax, IN_ONE_CALL_MAX);
+        for (int from = 0; from < leases.size(); from += inOneCall) {
+            ResumeManyCall call = new ResumeManyCall(leases.subList(from, Math.min(from + inOneCall, leases.size())));
+            underWay.add(call);
+            session.start(call);
         }
     }
 
-    /** What is under way will not be answered. */
+    /** Drops the calls of the broken stream, which get no reply. */
     void streamBroken() {
-        underWay.forEach(several -> several.leases.forEach(Upkeep::isDueNoMore));
+        underWay.forEach(call -> call.leases.forEach(Upkeep::dropDue));
         underWay.clear();
     }
 
-    /** One call. What it does not resume is resumed by a call of its own, which shows the server more, and learns the reason. */
-    private final class Several extends Errand {
+    /** One call. A lease that it does not resume gets a call of its own, which shows the server more and returns the reason. */
+    private final class ResumeManyCall extends Errand {
         private final List<Upkeep> leases;
         private List<Upkeep> asked = List.of();
 
-        Several(List<Upkeep> leases) {
+        ResumeManyCall(List<Upkeep> leases) {
             this.leases = leases;
         }
 

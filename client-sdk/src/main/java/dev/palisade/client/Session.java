@@ -234,7 +234,7 @@ final class Session {
         demandChanged();
     }
 
-    /** Leases to be resumed on the next stream. */
+    /** Leases to resume on the next stream. */
     Resumptions resumptions() {
         return resumptions;
     }

@@ -37,7 +37,7 @@ final class Upkeep {
     @Nullable
     private Errand accept;
 
-    /** To be resumed on the next stream, or by a call that resumes several: {@link Resumptions} has it. */
+    /** Whether {@link Resumptions} is to resume it: on the next stream, or by a call that is sent. */
     private boolean isDue;
 
     @Nullable
@@ -235,16 +235,17 @@ final class Upkeep {
         return isDue || (resume != null && !resume.done());
     }
 
-    /** Whether it is still to be resumed by a call that resumes several. */
+    /** Whether a call of {@link Resumptions} is to resume it. */
     boolean isDue() {
         return isDue;
     }
 
-    void isDueNoMore() {
+    /** The call of {@link Resumptions} gets no reply. */
+    void dropDue() {
         isDue = false;
     }
 
-    /** Not by a call that resumes several. */
+    /** Resumes it by a call of its own. */
     void resumeAlone() {
         if (isDue) {
             isDue = false;
@@ -273,7 +274,7 @@ final class Upkeep {
         }
     }
 
-    /** By a call that resumed several. */
+    /** A call of {@link Resumptions} resumed it. */
     void resumed(Moment sent) {
         if (isDue) {
             isDue = false;
@@ -292,7 +293,7 @@ final class Upkeep {
             turnsEnded(ReleaseOutcome.RELEASED);
         } else {
             session.finish(confirm);
-            confirm(); // Of turns that were over only after the resume was sent, it says nothing.
+            confirm(); // The resume says nothing about turns that ended after it was sent.
         }
     }
 

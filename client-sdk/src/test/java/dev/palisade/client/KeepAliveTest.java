@@ -73,7 +73,7 @@ class KeepAliveTest {
         keepAlive.sent(at(500), false);
         assertThat(keepAlive.answered(3, 0)).isNull();
         assertThat(keepAlive.oldestUnansweredNanos())
-                .as("nobody renewed, and the server may be unable to")
+                .as("no renewal is confirmed, so the link counts as silent")
                 .hasValue(100 * MS);
         assertThat(keepAlive.answered(5, 2)).isEqualTo(sent(2, 200));
         assertThat(keepAlive.oldestUnansweredNanos()).hasValue(400 * MS);

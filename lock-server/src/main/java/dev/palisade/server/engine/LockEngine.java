@@ -631,7 +631,7 @@ public final class LockEngine implements LockStore.Listener {
                 .thenApply(answer -> resumed(session, lock, answer));
     }
 
-    /** Takes a grant over to a stream if the store knows it: nothing is shown. */
+    /** Moves a grant that the store knows to a stream, without evidence for a store that lost data. */
     public CompletionStage<Answer> resume(Session session, Resume resume) {
         return execute(resume).thenApply(answer -> resumed(session, resume.lock(), answer));
     }

@@ -341,7 +341,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         }
     }
 
-    /** What is not resumed may yet be, by a resume that shows more. That one is also told the reason. */
+    /** Resumes many grants. For the rest the client sends resumes with evidence, and gets the reasons. */
     private void resumeMany(Session attached, Call call) {
         List<ResumedGrant> named = call.getResumeMany().getGrantsList();
         ProtoCodec.within("the number of grants", named.size(), 0, RESUME_MANY_MAX);

@@ -31,7 +31,7 @@ class KeepAlivesTest {
         answers.get(0).complete(null);
         assertThat(begun).containsExactly(renewal(1), renewal(5));
         keepAlives.came(6, true);
-        answers.get(1).completeExceptionally(new IllegalStateException("nobody knows"));
+        answers.get(1).completeExceptionally(new IllegalStateException("store unavailable"));
         assertThat(begun).containsExactly(renewal(1), renewal(5), renewal(6));
         answers.get(2).complete(null);
         keepAlives.came(7, true);
@@ -52,8 +52,8 @@ class KeepAlivesTest {
         answers.get(1).complete(null);
         assertThat(begun.get(2)).isEqualTo(renewal(6));
         keepAlives.came(7, false);
-        answers.get(2).completeExceptionally(new IllegalStateException("nobody knows"));
-        assertThat(begun.get(3)).as("it says nothing of what failed").isEqualTo(new KeepAliveIds(7, 0));
+        answers.get(2).completeExceptionally(new IllegalStateException("store unavailable"));
+        assertThat(begun.get(3)).as("the failed renewal stays unconfirmed").isEqualTo(new KeepAliveIds(7, 0));
         assertThat(leftOut).as("2, 3 and 5").isEqualTo(3);
     }
 

@@ -497,6 +497,26 @@ class LocksRpcTest {
     }
 
     @Test
+    void aRenewalIsConfirmedInOneFrameWithALaterSign() {
+        Served.Stream stream = served.new Stream(1, 1, false);
+        stream.send(ClientFrame.newBuilder().setKeepAlive(KeepAlive.newBuilder().setKeepAliveId(1)));
+        stream.send(ClientFrame.newBuilder()
+                .setKeepAlive(KeepAlive.newBuilder().setKeepAliveId(2).setRenewsNothing(true)));
+        stream.send(ClientFrame.newBuilder()
+                .setKeepAlive(KeepAlive.newBuilder().setKeepAliveId(3).setRenewsNothing(true)));
+        await().untilAsserted(() -> {
+            stream.out.request(1);
+            assertThat(stream.frames)
+                    .anySatisfy(frame ->
+                            assertThat(frame.getKeepAlive().getKeepAliveId()).isEqualTo(3));
+        });
+        assertThat(stream.frames)
+                .filteredOn(ServerFrame::hasKeepAlive)
+                .extracting(frame -> frame.getKeepAlive().getRenewedId())
+                .containsExactly(1L);
+    }
+
+    @Test
     void whatANewerStreamAcceptedIsNotFreedForTheOldStream() {
         Served.Stream holder = served.stream(1, 1);
         Granted held = holder.granted(acquire("a", 1, 0));
