@@ -83,7 +83,7 @@ final class Upkeep {
         lease = next;
         over.add(before);
         acceptNow(); // An offer is nothing to renew.
-        if (!resuming() && (confirm == null || confirm.done())) {
+        if (confirm == null || confirm.done()) {
             confirm();
         }
     }
@@ -289,12 +289,7 @@ final class Upkeep {
         }
         lease.extend(new LeaseView(sent, ttlMillis));
         confirmedHere();
-        if (over.isEmpty()) {
-            turnsEnded(ReleaseOutcome.RELEASED);
-        } else {
-            session.finish(confirm);
-            confirm(); // The resume says nothing about turns that ended after it was sent.
-        }
+        turnsEnded(ReleaseOutcome.RELEASED); // While a lease is resumed, it is not passed on.
     }
 
     /** From any thread; blocks until answered, refused or late. What came of it shows in the lease. */

@@ -252,6 +252,26 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
+    void aLeaseThatIsForceReleasedWhileItIsResumedWithOthersEndsTheStream() {
+        server.resumeManyMax = 256;
+        Lease forced = leaseOf(client.acquireAsync("a", TRY));
+        Lease kept = leaseOf(client.acquireAsync("b", TRY));
+        server.script = ScriptedServer.silentOn(Call::hasResumeMany, server::grantAll);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        int streams = server.links.size();
+        server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(forced))));
+        server.script = server::grantAll;
+        time.advanceMillis(500);
+        assertThat(server.links).hasSize(streams + 1);
+        assertThat(last(CallCase.RESUME_MANY).getResumeMany().getGrantsList())
+                .extracting(ResumedGrant::getToken)
+                .containsExactly(kept.token().value());
+        assertThat(forced.lostReason()).contains(LostReason.FORCE_RELEASED);
+        assertThat(kept.isValid()).isTrue();
+    }
+
+    @Test
     void aRefusedResumeIsALoss() {
         Lease lease = held();
         List<LostReason> lost = new ArrayList<>();

@@ -374,6 +374,15 @@ class AccessTest {
         onlyAliceAnd("allow bob acquire other/*");
         Served.Stream after = served.stream(as("bob"), 1, 2);
         assertThat(after.resumeMany(kept, denied)).containsExactly(denied.getGrantId());
+        assertThat(stub("alice")
+                        .history(HistoryRequest.newBuilder().setLock("walk/1").build())
+                        .getEntriesList())
+                .as("the store was not asked")
+                .noneMatch(entry -> entry.getWhat().equals("RESUMED"));
+        assertThat(stub("alice")
+                        .history(HistoryRequest.newBuilder().setLock("other/1").build())
+                        .getEntriesList())
+                .anyMatch(entry -> entry.getWhat().equals("RESUMED"));
         assertThat(after.resume(denied).getRejected().getReason()).isEqualTo("PERMISSION_DENIED");
         assertThat(after.keepAlive(1).getLostList()).isEmpty();
     }
