@@ -41,6 +41,7 @@ import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.LockQuota;
+import dev.palisade.server.engine.SessionPage;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -457,6 +458,11 @@ class LocksRpcTest {
                         another))
                 .containsExactlyInAnyOrder(released.getGrantId(), otherToken.getGrantId(), another.getGrantId());
         assertThat(second.resumeMany()).isEmpty();
+        assertThat(served.engine.sessions("", 10).sessions())
+                .filteredOn(listed -> listed.gen() == 2)
+                .as("keep-alives renew both")
+                .extracting(SessionPage.Listed::leases)
+                .containsExactly(2);
         await().untilAsserted(() ->
                 assertThat(describe("other token").getHoldersCount()).isZero());
         assertThat(describe("kept").getHoldersCount()).isEqualTo(1);
