@@ -212,12 +212,18 @@ final class Connection {
 
     /**
      * Drops the present stream and opens another, to the same server if that has answered. An attempt without a welcome
-     * continues: it has carried no calls.
+     * continues: it has carried no calls. Done after the present task: the rest of a frame is of the present stream.
      */
     void renew(String why) {
         SessionStream present = live();
-        if (present != null && target != null) {
-            if (present.answered()) {
+        if (present != null) {
+            loop.execute(() -> renew(present, why));
+        }
+    }
+
+    private void renew(SessionStream which, String why) {
+        if (which == stream && target != null) {
+            if (which.answered()) {
                 channels.stay(target);
             }
             replace(why);

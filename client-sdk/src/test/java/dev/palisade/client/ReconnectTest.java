@@ -271,6 +271,54 @@ class ReconnectTest extends Fixture {
         assertThat(kept.isValid()).isTrue();
     }
 
+    /** As after a pause of the process: the reply is there, and no timer has run. */
+    @Test
+    void aLeaseThatEndsBeforeItsReplyIsReadTakesNoOtherWithIt() {
+        server.resumeManyMax = 256;
+        Lease shorter = held();
+        Lease longer = leaseOf(client.acquireAsync("b", TRY.ttl(Duration.ofSeconds(30))));
+        Call resume = pausesBeforeTheReplyToTheResume();
+        server.link().answer(resume, server.grantAll(resume));
+        time.advanceMillis(100);
+        assertThat(shorter.lostReason()).contains(LostReason.SERVER_UNREACHABLE);
+        assertThat(server.links).as("the server may renew the lost one").hasSize(3);
+        assertThat(last(CallCase.RESUME_MANY).getResumeMany().getGrantsList())
+                .extracting(ResumedGrant::getToken)
+                .containsExactly(longer.token().value());
+        assertThat(longer.validFor()).isGreaterThan(Duration.ofSeconds(29));
+    }
+
+    @Test
+    void aGrantBehindALeaseThatEndsIsResumedOnTheNextStream() {
+        server.resumeManyMax = 256;
+        Lease shorter = held();
+        Call resume = pausesBeforeTheReplyToTheResume();
+        server.script = ScriptedServer.silentOn(Call::hasAcquire, server::grantAll);
+        CompletableFuture<AcquireResult> result = client.acquireAsync("b", TRY.ttl(Duration.ofSeconds(30)));
+        Call acquire = last(CallCase.ACQUIRE);
+        server.script = server::grantAll;
+        server.link()
+                .push(ServerFrame.newBuilder()
+                        .addReplies(server.grantAll(resume).setCallId(resume.getCallId()))
+                        .addReplies(server.grantAll(acquire).setCallId(acquire.getCallId())));
+        time.advanceMillis(100);
+        assertThat(shorter.isValid()).isFalse();
+        assertThat(server.links).hasSize(3);
+        assertThat(last(CallCase.RESUME_MANY).getResumeMany().getGrantsList())
+                .extracting(ResumedGrant::getToken)
+                .containsExactly(leaseOf(result).token().value());
+    }
+
+    private Call pausesBeforeTheReplyToTheResume() {
+        server.script = ScriptedServer.silentOn(Call::hasResumeMany, server::grantAll);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        Call resume = last(CallCase.RESUME_MANY);
+        server.script = server::grantAll;
+        time.passUnnoticedMillis(9_000);
+        return resume;
+    }
+
     @Test
     void aRefusedResumeIsALoss() {
         Lease lease = held();
