@@ -9,37 +9,53 @@ import java.util.Map;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** The calls of one stream: those to send, urgent ones first, and those in flight, never more than the server allows. Pure. */
+/**
+ * The calls of one stream: those to send, urgent ones first, and those in flight, never more than the server allows. A call that resumes
+ * many grants counts as one for each. Pure.
+ */
 final class Outbox {
-    /** A call on its way. */
-    record Flight(Errand errand, Moment sent) {}
+    /**
+     * A call on its way.
+     *
+     * @param weight as how many calls it counts
+     */
+    record Flight(Errand errand, Moment sent, int weight) {}
 
     private final ArrayDeque<Errand> urgent = new ArrayDeque<>();
     private final ArrayDeque<Errand> ordinary = new ArrayDeque<>();
     private final Map<Long, Flight> flights = new LinkedHashMap<>();
-    private final int flightsMax;
+    private final int inFlightMax;
+    private int inFlight;
     private long nextCallId = 1;
 
-    Outbox(int flightsMax) {
-        this.flightsMax = Math.max(1, flightsMax);
+    Outbox(int inFlightMax) {
+        this.inFlightMax = Math.max(1, inFlightMax);
     }
 
     void add(Errand errand) {
         (errand.urgent() ? urgent : ordinary).add(errand);
     }
 
-    /** Takes what may be sent now, at most {@code callsMax}; what was given up meanwhile is left out. */
-    List<Call> take(Moment now, int callsMax) {
+    /**
+     * Takes what may be sent now; what was given up meanwhile is left out. The last call may exceed a limit.
+     *
+     * @param frameMax limit of one frame
+     */
+    List<Call> take(Moment now, int frameMax) {
         List<Call> calls = new ArrayList<>();
-        while (calls.size() < callsMax && flights.size() < flightsMax) {
+        for (int taken = 0; taken < frameMax && inFlight < inFlightMax; ) {
             Errand errand = urgent.isEmpty() ? ordinary.poll() : urgent.poll();
             if (errand == null) {
                 break;
             }
             if (!errand.done()) {
                 long id = nextCallId++;
-                flights.put(id, new Flight(errand, now));
-                calls.add(errand.call(now).setCallId(id).build());
+                Call call = errand.call(now).setCallId(id).build();
+                int weight = Math.max(1, call.getResumeMany().getGrantsCount());
+                flights.put(id, new Flight(errand, now, weight));
+                calls.add(call);
+                taken += weight;
+                inFlight += weight;
             }
         }
         return calls;
@@ -48,7 +64,9 @@ final class Outbox {
     /** What was asked under that id; null when nothing was, or it is answered already. */
     @Nullable
     Flight answered(long callId) {
-        return flights.remove(callId);
+        Flight flight = flights.remove(callId);
+        inFlight -= flight == null ? 0 : flight.weight();
+        return flight;
     }
 
     OptionalLong oldestSentNanos() {

@@ -320,6 +320,30 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
+    void leasesWithLongNamesAreResumedInFramesThatTheServerTakes() {
+        server.resumeManyMax = 256;
+        server.callsInFlightMax = 4_096;
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 5_000; i++) {
+            leases.add(leaseOf(client.acquireAsync("n".repeat(250) + i, TRY)));
+        }
+        server.script = ScriptedServer.silentOn(Call::hasResumeMany, server::grantAll);
+        server.link().breakOff();
+        time.advanceMillis(100);
+        assertThat(server.link().frames)
+                .allMatch(frame -> frame.getSerializedSize() < 100_000)
+                .as("as many as may be in flight")
+                .flatExtracting(frame -> frame.getCallsList())
+                .hasSize(16);
+        server.script = server::grantAll;
+        server.link().calls(CallCase.RESUME_MANY).forEach(call -> server.link().answer(call, server.grantAll(call)));
+        assertThat(server.link().calls(CallCase.RESUME_MANY)).hasSize(20);
+        time.advanceMillis(8_000);
+        assertThat(leases).allMatch(Lease::isValid);
+        assertThat(server.links).hasSize(2);
+    }
+
+    @Test
     void aRefusedResumeIsALoss() {
         Lease lease = held();
         List<LostReason> lost = new ArrayList<>();
