@@ -22,9 +22,18 @@ final class KeepAlives {
      * Keep-alives that are answered together.
      *
      * @param newest of them
-     * @param renewing the newest that renews the leases; 0 if none does
+     * @param renews whether one of them renews the leases
+     * @param renewing the newest that does; 0 if none does
      */
-    record KeepAliveIds(long newest, long renewing) {}
+    record KeepAliveIds(long newest, boolean renews, long renewing) {
+        static KeepAliveIds of(long id, boolean renews) {
+            return new KeepAliveIds(id, renews, renews ? id : 0);
+        }
+
+        KeepAliveIds withSign(long id) {
+            return new KeepAliveIds(id, renews, renewing);
+        }
+    }
 
     /**
      * @param begin called for one at a time
@@ -38,11 +47,11 @@ final class KeepAlives {
     /** @param renews whether it renews the leases; else it is only a sign of life */
     void came(long id, boolean renews) {
         boolean standsForAnother;
-        KeepAliveIds ids = new KeepAliveIds(id, renews ? id : 0);
+        KeepAliveIds ids = KeepAliveIds.of(id, renews);
         synchronized (this) {
             standsForAnother = next != null;
             if (underWay) {
-                next = next == null || renews ? ids : new KeepAliveIds(id, next.renewing());
+                next = next == null || renews ? ids : next.withSign(id);
             }
             if (underWay && !standsForAnother) {
                 return;

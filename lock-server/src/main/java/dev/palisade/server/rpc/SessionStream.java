@@ -424,9 +424,9 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     private CompletionStage<?> keepAlive(KeepAliveIds ids) {
-        CompletionStage<List<LockEngine.Lost>> renewed = ids.renewing() == 0
-                ? CompletableFuture.completedStage(List.of())
-                : engine.keepAlive(Objects.requireNonNull(session));
+        CompletionStage<List<LockEngine.Lost>> renewed = ids.renews()
+                ? engine.keepAlive(Objects.requireNonNull(session))
+                : CompletableFuture.completedStage(List.of());
         return renewed.whenComplete((lost, failure) -> {
             if (failure != null) {
                 outbox.noReply();

@@ -46,18 +46,33 @@ class KeepAlivesTest {
         keepAlives.came(3, false);
         keepAlives.came(4, false);
         answers.get(0).complete(null);
-        assertThat(begun).containsExactly(new KeepAliveIds(1, 0), new KeepAliveIds(4, 2));
+        assertThat(begun).containsExactly(sign(1), renewal(2).withSign(4));
         keepAlives.came(5, false);
         keepAlives.came(6, true);
         answers.get(1).complete(null);
         assertThat(begun.get(2)).isEqualTo(renewal(6));
         keepAlives.came(7, false);
         answers.get(2).completeExceptionally(new IllegalStateException("store unavailable"));
-        assertThat(begun.get(3)).as("the failed renewal stays unconfirmed").isEqualTo(new KeepAliveIds(7, 0));
+        assertThat(begun.get(3)).as("the failed renewal stays unconfirmed").isEqualTo(sign(7));
         assertThat(leftOut).as("2, 3 and 5").isEqualTo(3);
     }
 
+    /** A client of ours counts from 1, another one may count from 0. */
+    @Test
+    void theRenewalZeroIsARenewal() {
+        keepAlives.came(1, false);
+        keepAlives.came(0, true);
+        keepAlives.came(2, false);
+        answers.get(0).complete(null);
+        assertThat(begun).containsExactly(sign(1), renewal(0).withSign(2));
+        assertThat(begun.get(1).renews()).isTrue();
+    }
+
     private static KeepAliveIds renewal(long id) {
-        return new KeepAliveIds(id, id);
+        return KeepAliveIds.of(id, true);
+    }
+
+    private static KeepAliveIds sign(long id) {
+        return KeepAliveIds.of(id, false);
     }
 }
