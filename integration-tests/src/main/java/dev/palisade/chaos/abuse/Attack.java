@@ -80,14 +80,16 @@ final class Attack implements AutoCloseable {
         return bytes;
     }
 
-    byte[] hello() {
+    /** Of a session or a grant that nobody has. */
+    ByteString id() {
         byte[] id = new byte[16];
         random.nextBytes(id);
+        return ByteString.copyFrom(id);
+    }
+
+    byte[] hello() {
         return ClientFrame.newBuilder()
-                .setHello(Hello.newBuilder()
-                        .setSessionId(ByteString.copyFrom(id))
-                        .setSessionGen(1)
-                        .setOwner(OWNER))
+                .setHello(Hello.newBuilder().setSessionId(id()).setSessionGen(1).setOwner(OWNER))
                 .build()
                 .toByteArray();
     }

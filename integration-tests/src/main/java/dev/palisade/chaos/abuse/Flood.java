@@ -42,6 +42,19 @@ enum Flood {
         }
     },
 
+    /** Streams that name as many grants to resume as they may, in frame after frame; nobody has these grants. */
+    RESUMES(60) {
+        @Override
+        void step(Attack attack) throws IOException {
+            Http2Connection connection = attack.keep(Http2Connection.open(attack.server()));
+            int stream = connection.call(LOCKS + "Session");
+            connection.message(stream, attack.hello(), false);
+            for (int i = 0; i < 9; i++) { // As many as a client may send before the server takes one.
+                connection.message(stream, resumes(attack, 16), false);
+            }
+        }
+    },
+
     /** Connections that send nothing but the preface. */
     IDLE_CONNECTIONS(600) {
         @Override
@@ -145,6 +158,22 @@ enum Flood {
     /** As it is written on the command line. */
     String word() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    /** With 256 grants in each call. */
+    private static byte[] resumes(Attack attack, int calls) {
+        ClientFrame.Builder frame = ClientFrame.newBuilder();
+        for (int i = 1; i <= calls; i++) {
+            Call.Builder call = frame.addCallsBuilder().setCallId(i);
+            for (int j = 0; j < 256; j++) {
+                call.getResumeManyBuilder()
+                        .addGrantsBuilder()
+                        .setLock("a")
+                        .setGrantId(attack.id())
+                        .setToken(1);
+            }
+        }
+        return frame.build().toByteArray();
     }
 
     private static byte[] describes(int calls) {

@@ -51,7 +51,7 @@ final class Outbox {
 
     private static final class Gathered {
         final ServerFrame.Builder frame = ServerFrame.newBuilder();
-        int replies;
+        int repliedCalls;
         int offers;
         int bytes;
         boolean empty = true;
@@ -90,20 +90,22 @@ final class Outbox {
         return !ended && !halfClosed;
     }
 
-    synchronized void reply(Reply reply) {
+    /** @param calls as many of those that were taken does it reply to */
+    synchronized void reply(Reply reply, int calls) {
         Gathered into = room(reply.getSerializedSize());
         into.frame.addReplies(reply);
-        into.replies++;
+        into.repliedCalls += calls;
     }
 
     /** A frame has room for one: the newer says all that the older does, and what the older lost stays lost. */
     synchronized void keepAlive(KeepAliveReply reply) {
         Gathered into = room(reply.getSerializedSize());
         KeepAliveReply before = into.frame.getKeepAlive();
+        boolean isBeforeNewer = Long.compareUnsigned(before.getRenewedId(), reply.getRenewedId()) > 0;
         into.frame.setKeepAlive(reply.toBuilder()
                 .addAllLost(before.getLostList())
-                .setRenewedId(Math.max(before.getRenewedId(), reply.getRenewedId())));
-        into.replies++;
+                .setRenewedId((isBeforeNewer ? before : reply).getRenewedId()));
+        into.repliedCalls++;
     }
 
     /** A call that gets no reply, because there is nothing true to say. */
@@ -210,7 +212,7 @@ final class Outbox {
 
     private void send(Gathered frame) {
         out.onNext(frame.frame.build());
-        inFlight -= frame.replies;
+        inFlight -= frame.repliedCalls;
         gatheredBytes -= frame.bytes;
         handedBytes += frame.bytes;
     }

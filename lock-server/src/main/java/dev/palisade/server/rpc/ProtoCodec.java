@@ -17,7 +17,11 @@ import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Resume;
 import dev.palisade.server.engine.LockEngine.Asked;
 import dev.palisade.server.engine.LockEngine.Shown;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** Messages to values. Whatever is out of range is MALFORMED_REQUEST, saying which field and what to do. */
 final class ProtoCodec {
@@ -73,9 +77,23 @@ final class ProtoCodec {
                 text("purpose", request.getPurpose())));
     }
 
-    static Resume resume(ResumedGrant grant, SessionId session, long sessionGen) {
-        return new Resume(
-                lock(grant.getLock()), grant(grant.getGrantId()), token(grant.getToken()), session, sessionGen);
+    /** @throws RejectedException MALFORMED_REQUEST, which names the grant that is at fault */
+    static List<Resume> resumes(List<ResumedGrant> grants, SessionId session, long sessionGen) {
+        List<Resume> resumes = new ArrayList<>(grants.size());
+        Set<GrantId> ids = new HashSet<>();
+        for (ResumedGrant named : grants) {
+            String where = "grants[" + resumes.size() + "]: ";
+            try {
+                GrantId id = grant(named.getGrantId());
+                if (!ids.add(id)) {
+                    throw RejectedException.malformed("grant_id " + id + " is named twice; name each grant once");
+                }
+                resumes.add(new Resume(lock(named.getLock()), id, token(named.getToken()), session, sessionGen));
+            } catch (RejectedException e) {
+                throw RejectedException.malformed(where + e.rejection().message());
+            }
+        }
+        return resumes;
     }
 
     private long ttl(long millis) {

@@ -87,6 +87,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private boolean hasWaited;
 
     private volatile boolean isWaiting;
+    /**
+     * Completes with the last {@code resume_many}. One at a time is with the store: calls of other clients do not wait behind thousands of
+     * grants.
+     */
+    private CompletionStage<@Nullable Void> resumed = CompletableFuture.completedStage(null);
     /** The first that comes stays: to end the call closes it, too. */
     private final AtomicReference<@Nullable EndCause> endCause = new AtomicReference<>();
 
@@ -143,15 +148,16 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     private void take(Session attached, ClientFrame frame) {
-        int calls = frame.getCallsCount() + (frame.hasKeepAlive() ? 1 : 0);
-        if (frame.getCallsCount() > callsInFlightMax) {
+        int calls =
+                frame.getCallsList().stream().mapToInt(SessionStream::weight).sum();
+        if (calls > callsInFlightMax) {
             throw new Rejection(
                             Reason.LIMIT_EXCEEDED,
-                            "a frame has " + frame.getCallsCount() + " calls, calls_in_flight_max is "
-                                    + callsInFlightMax)
+                            "a frame has " + calls + " calls, and a resume_many counts as one for each grant;"
+                                    + " calls_in_flight_max is " + callsInFlightMax)
                     .asException();
         }
-        outbox.took(calls);
+        outbox.took(calls + (frame.hasKeepAlive() ? 1 : 0));
         for (Call call : frame.getCallsList()) {
             // No event of the store's thread may overtake the reply to the call that caused it.
             outbox.inOrder(() -> submit(attached, call));
@@ -160,6 +166,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             keepAlives.came(
                     frame.getKeepAlive().getKeepAliveId(), !frame.getKeepAlive().getRenewsNothing());
         }
+    }
+
+    /** As how many calls in flight it counts. */
+    private static int weight(Call call) {
+        return Math.max(1, call.getResumeMany().getGrantsCount());
     }
 
     private boolean waits(ClientFrame frame) {
@@ -345,29 +356,45 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private void resumeMany(Session attached, Call call) {
         List<ResumedGrant> named = call.getResumeMany().getGrantsList();
         ProtoCodec.within("the number of grants", named.size(), 0, RESUME_MANY_MAX);
-        List<Resume> grants = named.stream()
-                .map(grant -> ProtoCodec.resume(grant, attached.id(), attached.gen()))
-                .toList();
-        Set<ByteString> left = ConcurrentHashMap.newKeySet();
-        named.stream().map(ResumedGrant::getGrantId).forEach(left::add);
-        CompletableFuture<?>[] asked = IntStream.range(0, named.size())
-                .filter(i -> caller.allows(named.get(i)))
+        List<Resume> grants = ProtoCodec.resumes(named, attached.id(), attached.gen());
+        resumed = resumed.thenCompose(before -> resumeMany(attached, call, grants));
+    }
+
+    private CompletionStage<@Nullable Void> resumeMany(Session attached, Call call, List<Resume> grants) {
+        if (outbox.isEnded()) {
+            return CompletableFuture.completedStage(null);
+        }
+        Set<GrantId> left = ConcurrentHashMap.newKeySet();
+        grants.forEach(grant -> left.add(grant.grant()));
+        CompletableFuture<?>[] asked = IntStream.range(0, grants.size())
+                .filter(i -> isAllowed(call.getResumeMany().getGrants(i)))
                 .mapToObj(i -> allowed(grants.get(i).lock(), engine.resume(attached, grants.get(i)))
                         .thenAccept(answer -> {
                             if (answer instanceof Answer.Resumed) {
-                                left.remove(named.get(i).getGrantId());
+                                left.remove(grants.get(i).grant());
                             }
                         })
                         .toCompletableFuture())
                 .toArray(CompletableFuture[]::new);
-        var unused = CompletableFuture.allOf(asked).thenAccept(all -> {
-            reply(
-                    call,
-                    reply -> reply.setResumeMany(ResumeManyReply.newBuilder().addAllNotResumed(left)));
+        return CompletableFuture.allOf(asked).thenAccept(all -> {
+            ResumeManyReply.Builder reply = ResumeManyReply.newBuilder();
+            left.forEach(grant -> reply.addNotResumed(ByteString.copyFrom(grant.toBytes())));
+            reply(call, one -> one.setResumeMany(reply));
             if (!left.isEmpty()) {
                 flush(); // A store that fails ends no turn.
             }
         });
+    }
+
+    /** Who names grants without a right is seen, as with any other call. */
+    private boolean isAllowed(ResumedGrant grant) {
+        try {
+            caller.require(grant);
+            return true;
+        } catch (RejectedException e) {
+            var unused = answers.noted(e.rejection(), caller);
+            return false;
+        }
     }
 
     /** Descriptions are long, and making thousands that nobody reads would keep other clients waiting. */
@@ -419,7 +446,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         } catch (RuntimeException e) {
             reply.setRejected(Answers.rejected(Answers.unsaid(e)));
         }
-        outbox.reply(reply.build());
+        outbox.reply(reply.build(), weight(call));
         engine.flushLater(this);
     }
 

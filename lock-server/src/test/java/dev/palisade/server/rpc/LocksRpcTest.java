@@ -48,7 +48,6 @@ import io.grpc.StatusRuntimeException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -473,17 +472,15 @@ class LocksRpcTest {
     }
 
     @Test
-    void aServerTakesAsManyAsItsWelcomeSays() {
+    void theFirstKeepAliveMayBeNumberZero() {
         Served.Stream stream = served.stream(1, 1);
-        Granted held = stream.granted(acquire("a", 1, 0));
-        int max = stream.frames.get(0).getWelcome().getResumeManyMax();
-        assertThat(max).isEqualTo(256);
-        assertThat(stream.resumeMany(Collections.nCopies(max, held).toArray(Granted[]::new)))
-                .isEmpty();
-        Call.Builder tooMany = Call.newBuilder();
-        tooMany.getResumeManyBuilder().addAllGrants(Collections.nCopies(max + 1, ResumedGrant.getDefaultInstance()));
-        assertThat(stream.ask(tooMany).getRejected().getMessage())
-                .isEqualTo("the number of grants is 257; use 0 to 256");
+        stream.granted(acquire("a", 1, 0));
+        long before = describe("a").getHolders(0).getRemainingMillis();
+        await().until(() -> describe("a").getHolders(0).getRemainingMillis() < before);
+        long later = describe("a").getHolders(0).getRemainingMillis();
+        stream.keepAlive(0);
+        assertThat(describe("a").getHolders(0).getRemainingMillis()).isGreaterThan(later);
+        assertThat(stream.keepAlive(-1).getRenewedId()).as("the largest number").isEqualTo(-1);
     }
 
     @Test

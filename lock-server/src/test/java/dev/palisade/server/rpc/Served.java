@@ -62,7 +62,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The service on the real store, called through gRPC in this process, with the store's clock in the test's hand. */
 public final class Served implements AutoCloseable {
-    static final int CALLS_IN_FLIGHT_MAX = 100;
+    static final int CALLS_IN_FLIGHT_MAX = 1_000;
     static final long GRACE_MILLIS = 1_000;
     static final long UNSENT_BYTES_MAX = 1 << 20;
 

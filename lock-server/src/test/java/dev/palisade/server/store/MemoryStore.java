@@ -13,7 +13,9 @@ import dev.palisade.server.core.LockMachine;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.StoreStatus;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +39,8 @@ public final class MemoryStore implements LockStore {
     private long baseToken;
     private long lastToken;
     private @Nullable Reason refusesWith;
+    private final Deque<Runnable> heldAnswers = new ArrayDeque<>();
+    private boolean holdsAnswers;
     private @Nullable StoreFailure down;
     private @Nullable StoreFailure downAfterNext;
     private volatile @Nullable StoreFailure standby;
@@ -91,6 +95,26 @@ public final class MemoryStore implements LockStore {
         before = task;
     }
 
+    /** From now on answers wait for {@link #answers}. */
+    public synchronized void holdsAnswers() {
+        holdsAnswers = true;
+    }
+
+    /** Gives the oldest answers that are held. */
+    public void answers(int count) {
+        for (int i = 0; i < count; i++) {
+            Runnable answer;
+            synchronized (this) {
+                answer = heldAnswers.remove();
+            }
+            answer.run();
+            Listener hears = listener;
+            if (hears != null) {
+                hears.told();
+            }
+        }
+    }
+
     public synchronized void passes(long millis) {
         now += millis;
         List.copyOf(locks.keySet()).forEach(lock -> tell(decide(new Expire(lock))));
@@ -119,7 +143,12 @@ public final class MemoryStore implements LockStore {
         }
         Decision decision = decide(command);
         tell(decision);
-        return CompletableFuture.completedFuture(decision.answer());
+        if (!holdsAnswers) {
+            return CompletableFuture.completedFuture(decision.answer());
+        }
+        CompletableFuture<Answer> held = new CompletableFuture<>();
+        heldAnswers.add(() -> held.complete(decision.answer()));
+        return held;
     }
 
     private Decision decide(Command command) {
