@@ -116,6 +116,7 @@ final class Connection {
                         .setKeepLeasesOnDisconnect(settings.keepLeasesOnDisconnect())
                         .setPatienceMillis(
                                 connectTimeouts() * settings.connectTimeout().toMillis())
+                        .setResumes(session.resumptions().count())
                         .build());
     }
 

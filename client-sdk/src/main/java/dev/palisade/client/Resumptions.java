@@ -26,6 +26,11 @@ final class Resumptions {
         due.add(lease);
     }
 
+    /** How many leases are to be resumed on the next stream. */
+    int count() {
+        return due.size();
+    }
+
     /**
      * Sends the resumes on a new stream.
      *

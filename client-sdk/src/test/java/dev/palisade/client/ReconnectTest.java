@@ -330,6 +330,8 @@ class ReconnectTest extends Fixture {
         server.script = ScriptedServer.silentOn(Call::hasResumeMany, server::grantAll);
         server.link().breakOff();
         time.advanceMillis(100);
+        assertThat(server.links.get(0).frames.get(0).getHello().getResumes()).isZero();
+        assertThat(server.link().frames.get(0).getHello().getResumes()).isEqualTo(5_000);
         assertThat(server.link().frames)
                 .allMatch(frame -> frame.getSerializedSize() < 100_000)
                 .as("as many as may be in flight")

@@ -189,13 +189,14 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /**
-     * While this server is about to take over: has the client wait until that is over, for 10 s at most.
+     * While this server is about to take over: has the client wait until that is over and it is its turn, for 10 s at most.
      *
      * @param patienceMillis after so long without a sign of life it waits no more; 0 or less: it does not wait at all
+     * @param resumes how many leases it will resume
      * @return false: there is nothing to wait for, and {@code hello} is not notified
      */
-    public boolean awaitTakeover(long patienceMillis, WaitingHello hello) {
-        return hellos.await(patienceMillis, hello);
+    public boolean awaitTakeover(long patienceMillis, int resumes, WaitingHello hello) {
+        return hellos.await(patienceMillis, resumes, hello);
     }
 
     /** Whether the store lost data, so that what holders show is needed. */

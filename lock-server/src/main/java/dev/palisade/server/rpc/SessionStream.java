@@ -48,6 +48,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -87,6 +88,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private boolean hasWaited;
 
     private volatile boolean isWaiting;
+    /** Leases that the client is about to resume, as it said when it waited. */
+    private final AtomicInteger unresumed = new AtomicInteger();
+
+    private volatile Runnable allResumed = () -> {};
     /**
      * Completes with the last {@code resume_many}. One at a time is with the store: calls of other clients do not wait behind thousands of
      * grants.
@@ -182,16 +187,22 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         }
         hasWaited = true;
         isWaiting = true;
-        boolean waits = engine.awaitTakeover(frame.getHello().getPatienceMillis(), new WaitingHello() {
+        Hello hello = frame.getHello();
+        boolean waits = engine.awaitTakeover(hello.getPatienceMillis(), hello.getResumes(), new WaitingHello() {
             @Override
             public boolean sendSign() {
                 return outbox.sendSign();
             }
 
             @Override
-            public void proceed() {
+            public void proceed(Runnable resumed) {
                 isWaiting = false;
+                unresumed.set(hello.getResumes());
+                allResumed = resumed;
                 onNext(frame);
+                if (outbox.isEnded()) {
+                    resumed.run();
+                }
             }
         });
         if (!waits) {
@@ -438,6 +449,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         if (outbox.isEnded()) {
             return; // Of a stream that was ended for its unread replies, thousands may still come.
         }
+        boolean resumes = call.hasResume() || call.hasResumeMany();
+        if (resumes && unresumed.addAndGet(-weight(call)) <= 0) {
+            allResumed.run();
+        }
         Reply.Builder reply = Reply.newBuilder().setCallId(call.getCallId());
         try {
             encode.accept(reply);
@@ -490,6 +505,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
 
     private void detach(EndCause cause) {
         traces.close();
+        allResumed.run();
         endCause.compareAndSet(null, cause);
         Session attached = session;
         if (attached != null) {

@@ -18,6 +18,7 @@ class WaitingHellosTest {
     private static final class Hello implements WaitingHello {
         int signs;
         int proceeded;
+        Runnable resumed = () -> {};
         boolean open = true;
 
         @Override
@@ -27,8 +28,9 @@ class WaitingHellosTest {
         }
 
         @Override
-        public void proceed() {
+        public void proceed(Runnable whenResumed) {
             proceeded++;
+            resumed = whenResumed;
         }
     }
 
@@ -47,8 +49,12 @@ class WaitingHellosTest {
     }
 
     private Hello waits(long patienceMillis) {
+        return waits(patienceMillis, 0);
+    }
+
+    private Hello waits(long patienceMillis, int resumes) {
         Hello hello = new Hello();
-        assertThat(hellos.await(patienceMillis, hello)).isTrue();
+        assertThat(hellos.await(patienceMillis, resumes, hello)).isTrue();
         return hello;
     }
 
@@ -98,22 +104,22 @@ class WaitingHellosTest {
 
     @Test
     void oneThatFailsKeepsNoOtherBack() {
-        hellos.await(4_000, new WaitingHello() {
+        hellos.await(4_000, 0, new WaitingHello() {
             @Override
             public boolean sendSign() {
                 return true;
             }
 
             @Override
-            public void proceed() {
+            public void proceed(Runnable whenResumed) {
                 throw new IllegalStateException("planted");
             }
         });
         Hello hello = waits(4_000);
         takeover = false;
         hellos.over();
-        assertThatThrownBy(() -> pass(0)).hasMessage("planted");
-        pass(0);
+        assertThatThrownBy(() -> pass(2)).hasMessage("planted");
+        pass(2);
         assertThat(hello.proceeded).isEqualTo(1);
     }
 
@@ -138,10 +144,10 @@ class WaitingHellosTest {
 
     @Test
     void withoutATakeoverOrPatienceNobodyWaits() {
-        assertThat(hellos.await(0, new Hello())).isFalse();
-        assertThat(hellos.await(-1, new Hello())).isFalse();
+        assertThat(hellos.await(0, 0, new Hello())).isFalse();
+        assertThat(hellos.await(-1, 0, new Hello())).isFalse();
         takeover = false;
-        assertThat(hellos.await(4_000, new Hello())).isFalse();
+        assertThat(hellos.await(4_000, 0, new Hello())).isFalse();
         assertThat(tasks).isEmpty();
     }
 
@@ -151,8 +157,79 @@ class WaitingHellosTest {
         int[] asked = {0};
         WaitingHellos raced = new WaitingHellos(() -> asked[0]++ == 0, this::after);
         Hello hello = new Hello();
-        assertThat(raced.await(4_000, hello)).isTrue();
+        assertThat(raced.await(4_000, 0, hello)).isTrue();
         pass(10);
         assertThat(hello.proceeded).isEqualTo(1);
+    }
+
+    private void over() {
+        takeover = false;
+        hellos.over();
+        pass(1);
+    }
+
+    @Test
+    void clientsWithLeasesTakeTurnsInTheOrderOfTheirComing() {
+        List<Hello> first = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            first.add(waits(4_000, 1_000));
+        }
+        Hello second = waits(4_000, 97);
+        Hello third = waits(4_000, 1);
+        Hello idle = waits(4_000, 0);
+        over();
+        assertThat(first).allMatch(hello -> hello.proceeded == 1);
+        assertThat(idle.proceeded).as("it resumes nothing").isEqualTo(1);
+        assertThat(second.proceeded).as("4,097 would be too many").isZero();
+        assertThat(third.proceeded).as("it came later").isZero();
+        pass(900);
+        first.get(2).resumed.run();
+        first.get(2).resumed.run();
+        pass(1);
+        assertThat(List.of(second.proceeded, third.proceeded)).containsExactly(1, 1);
+    }
+
+    @Test
+    void aClientThatNeverResumesLosesItsTurn() {
+        for (int i = 0; i < 4; i++) {
+            waits(4_000, 2_000_000_000);
+        }
+        Hello next = waits(4_000, 1);
+        over();
+        pass(990);
+        assertThat(next.proceeded).isZero();
+        pass(20);
+        assertThat(next.proceeded).isEqualTo(1);
+    }
+
+    @Test
+    void whoComesWhileOthersTakeTurnsIsLast() {
+        List<Hello> busy = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            busy.add(waits(4_000, 1_024));
+        }
+        over();
+        assertThat(busy.get(4).proceeded).isZero();
+        assertThat(hellos.await(4_000, 0, new Hello())).isFalse();
+        assertThat(hellos.await(0, 1, new Hello())).as("without patience").isFalse();
+        Hello last = waits(4_000, 1_024);
+        busy.get(0).resumed.run();
+        pass(1);
+        assertThat(List.of(busy.get(4).proceeded, last.proceeded)).containsExactly(1, 0);
+        busy.get(1).resumed.run();
+        pass(1);
+        assertThat(last.proceeded).isEqualTo(1);
+        assertThat(hellos.await(4_000, 1, new Hello())).as("nobody waits").isFalse();
+    }
+
+    @Test
+    void nobodyWaitsForTurnsLongerThanForATakeover() {
+        for (int i = 0; i < 50; i++) {
+            waits(4_000, 1_024);
+        }
+        Hello last = waits(4_000, 1_024);
+        over();
+        pass(10_100);
+        assertThat(last.proceeded).isEqualTo(1);
     }
 }

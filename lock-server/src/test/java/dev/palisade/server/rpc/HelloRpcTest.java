@@ -10,6 +10,7 @@ import dev.palisade.proto.v1.Hello;
 import dev.palisade.proto.v1.ServerFrame;
 import dev.palisade.server.store.MemoryStore;
 import dev.palisade.server.store.StoreFailure;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -134,5 +135,35 @@ class HelloRpcTest {
         stream.out.onCompleted();
         store.standsBy(null);
         stream.ended.get(60, TimeUnit.SECONDS);
+    }
+
+    private Served.Stream returning(long session, int resumes) {
+        Served.Stream stream = served.new Stream();
+        stream.send(ClientFrame.newBuilder()
+                .setHello(Hello.newBuilder()
+                        .setSessionId(Served.session(session))
+                        .setSessionGen(1)
+                        .setPatienceMillis(400)
+                        .setResumes(resumes)));
+        await().until(() -> !stream.frames.isEmpty());
+        return stream;
+    }
+
+    @Test
+    void clientsWithLeasesAreWelcomedWhenOthersHaveTheirsOrAreGone() {
+        List<Served.Stream> turn =
+                List.of(returning(1, 1_024), returning(2, 1_024), returning(3, 1_024), returning(4, 1_024));
+        Served.Stream second = returning(5, 1_024);
+        Served.Stream third = returning(6, 1_024);
+        store.standsBy(null);
+        await().until(() -> turn.stream().allMatch(HelloRpcTest::isWelcomed));
+        for (int i = 0; i < 4; i++) {
+            assertThat(isWelcomed(second)).as("after %d of 1,024", 256 * i).isFalse();
+            turn.get(0).ask(ResumeManyRpcTest.resumes(i * 256, 256));
+        }
+        await().until(() -> isWelcomed(second));
+        assertThat(isWelcomed(third)).isFalse();
+        turn.get(1).breakOff();
+        await().until(() -> isWelcomed(third));
     }
 }

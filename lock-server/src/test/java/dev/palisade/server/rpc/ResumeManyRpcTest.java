@@ -151,7 +151,7 @@ class ResumeManyRpcTest {
     }
 
     /** Of grants that nobody has. */
-    private static Call.Builder resumes(int from, int count) {
+    static Call.Builder resumes(int from, int count) {
         ResumeManyRequest.Builder grants = ResumeManyRequest.newBuilder();
         for (int i = from; i < from + count; i++) {
             grants.addGrants(grant(i));
