@@ -68,6 +68,9 @@ final class LogOwner {
 
     /** What an owner does with its memory. */
     interface Duties {
+        /** A claim was granted. */
+        void claimed(ClaimReply.Claimed claimed);
+
         /** Reads the log into a new memory. Returns the largest token issued, which the next sync makes the log's count. */
         long load(ClaimReply.Claimed claimed) throws StoreUnusable, LogFailure;
 
@@ -290,6 +293,7 @@ final class LogOwner {
         if (reply instanceof ClaimReply.Claimed claimed) {
             tokens = Math.max(tokens, claimed.tokens());
             appendedMillis = millis.getAsLong();
+            duties.claimed(claimed);
         } else if (reply instanceof ClaimReply.Held held) {
             activeAddress = held.address();
             why = "lock server " + held.address() + " is active";

@@ -18,7 +18,6 @@ import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.ClaimReply;
 import dev.palisade.server.ownership.OwnershipMachine;
 import dev.palisade.server.ownership.Past;
-import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.StoreUnusable;
@@ -67,8 +66,8 @@ public final class LoggedStore implements LockStore {
     private volatile long sinceMillis;
     private volatile int restoredLocks;
     private volatile String epochWhy = "";
-    /** Of the claim under which the epoch began, or which found that nothing had broken it. */
-    private WriterId epochWriter = WriterId.NONE;
+    /** Whether a claim found that the log may have lost data, and no epoch began since. A later claim may find the log whole again. */
+    private boolean mayHaveLostTokens;
     /** Why no command is decided; null while they are. */
     private volatile @Nullable StoreFailure refusal;
 
@@ -211,7 +210,7 @@ public final class LoggedStore implements LockStore {
         long now = clock.nowMillis();
         restoredLocks = restored.slots.size();
         epochWhy = log.isShared() ? "this server took over" : "this server started";
-        epochWriter = claimed.writer();
+        mayHaveLostTokens = false;
         long high = Math.max(restored.highToken, log.isShared() ? restored.highestGranted() : 0);
         TokenCounter tokens =
                 log.isShared() ? sharedEpoch(claimed, high) : new TokenCounter(true, now, high, epochIds.getAsInt());
@@ -592,7 +591,7 @@ public final class LoggedStore implements LockStore {
             keptRecoveringMillis = Math.max(keptRecoveringMillis, locks.recoveringMillis(clock.nowMillis()));
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
             epochWhy = "the log lost data, and this server wrote its memory back";
-            epochWriter = claimed.writer();
+            mayHaveLostTokens = false;
             locks.copy(sharedEpoch(claimed, 0), clock.nowMillis(), part);
             return locks.tokens().last();
         }
@@ -611,14 +610,19 @@ public final class LoggedStore implements LockStore {
             refuses(null);
         }
 
+        @Override
+        public void claimed(ClaimReply.Claimed claimed) {
+            mayHaveLostTokens |= !claimed.whole();
+        }
+
         /** Begins an epoch of tokens if another server may have issued tokens elsewhere. */
         private void beginEpochAfterLoss(ClaimReply.Claimed claimed) {
-            if (!claimed.whole() && !claimed.writer().equals(epochWriter)) {
+            if (mayHaveLostTokens) {
+                mayHaveLostTokens = false;
                 epochWhy = "the log may have lost data";
                 Objects.requireNonNull(table, "an epoch without memory")
                         .begin(sharedEpoch(claimed, 0), Math.max(claimed.nowMillis(), clock.nowMillis()));
             }
-            epochWriter = claimed.writer();
         }
 
         @Override

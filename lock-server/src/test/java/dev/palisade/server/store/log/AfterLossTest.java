@@ -28,6 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A log that loses data, and a lock server that writes its memory back. */
 class AfterLossTest {
@@ -337,6 +338,31 @@ class AfterLossTest {
         a.store.close();
         b.live(300);
         assertThat(described(b, "n").holders()).hasSize(1);
+    }
+
+    /** Found by the model: the batch that is sent again has no reply, and the next claim finds the log whole. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+    void tokensAreAboveThoseOfBeforeTheLossWhicheverReplyIsLost(int answered) {
+        granted(a, "l", 1, 1);
+        Image ofA = servers.log.image();
+        b.live(2_500);
+        Grant newer = granted(b, "m", 2, 1);
+        servers.log.promote(ofA);
+        for (int i = 0; i < answered; i++) {
+            servers.log.next(Fault.REPEATED); // It is answered, and the repetition does not arrive.
+        }
+        servers.log.next(Fault.UNANSWERED);
+        CompletableFuture<Answer> asked = a.send(acquire("n", 3, 1, TRY));
+        a.live(3_000);
+        assertThat(a.isActive()).isTrue();
+        if (failure(asked).isEmpty()) {
+            assertThat(asked.join())
+                    .isInstanceOfSatisfying(
+                            Answer.Granted.class,
+                            granted -> assertThat(granted.grant().token()).isGreaterThan(newer.token()));
+        }
+        assertThat(granted(a, "o", 3, 2).token()).isGreaterThan(newer.token());
     }
 
     @Test
