@@ -77,7 +77,13 @@ record Spec(String name, String promise, Path config) {
 
     /** The names after {@code INVARIANTS}. */
     Set<String> invariants() {
-        return words("INVARIANTS (.*)", text(config));
+        return words("(?s)INVARIANTS (.*)", text(config));
+    }
+
+    /** The steps that are never possible here: the configuration leaves them to others. */
+    Set<String> without() {
+        String text = text(config);
+        return text.contains("without: ") ? words("without: (.*)", text) : Set.of();
     }
 
     /** The rules that this configuration turns off. */
