@@ -80,7 +80,7 @@ final class Attack implements AutoCloseable {
         return bytes;
     }
 
-    /** Of a session or a grant that nobody has. */
+    /** Random id of an unknown session or grant. */
     ByteString id() {
         byte[] id = new byte[16];
         random.nextBytes(id);

@@ -42,14 +42,14 @@ enum Flood {
         }
     },
 
-    /** Streams that name as many grants to resume as they may, in frame after frame; nobody has these grants. */
+    /** Streams that resume unknown grants, as many as a client may send before the server has resumed one. */
     RESUMES(60) {
         @Override
         void step(Attack attack) throws IOException {
             Http2Connection connection = attack.keep(Http2Connection.open(attack.server()));
             int stream = connection.call(LOCKS + "Session");
             connection.message(stream, attack.hello(), false);
-            for (int i = 0; i < 9; i++) { // As many as a client may send before the server takes one.
+            for (int i = 0; i < 9; i++) {
                 connection.message(stream, resumes(attack, 16), false);
             }
         }
@@ -160,7 +160,7 @@ enum Flood {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** With 256 grants in each call. */
+    /** A frame of calls that resume 256 unknown grants each. */
     private static byte[] resumes(Attack attack, int calls) {
         ClientFrame.Builder frame = ClientFrame.newBuilder();
         for (int i = 1; i <= calls; i++) {

@@ -13,11 +13,12 @@ import java.util.function.BooleanSupplier;
  * clients whose leases end meanwhile would begin anew. Safe for use by many threads.
  */
 final class WaitingHellos {
-    /** Leases that clients may be about to resume at one time. */
+    /** Limit of the leases of all clients whose turn it is. */
     static final int RESUMES_MAX = 4_096;
-    /** As so many count those of one client at most: four clients that say nothing more keep all others waiting for a second. */
+    /** Limit of what one client counts for, so that a client with more leases has a turn, too. */
     static final int RESUMES_OF_ONE_MAX = 1_024;
 
+    /** Longest turn: a client that has announced leases may resume none. */
     static final long TURN_MILLIS = 1_000;
 
     private static final long LONGEST_MILLIS = 10_000;
@@ -31,7 +32,7 @@ final class WaitingHellos {
     private final Timer timer;
     /** In the order in which they came. */
     private final Set<Waiting> all = new LinkedHashSet<>();
-    /** Leases of those whose turn it is. */
+    /** Number of leases of the clients whose turn it is. */
     private int resumes;
 
     private static final class Waiting {
@@ -87,10 +88,10 @@ final class WaitingHellos {
 
     private void wait(Waiting one) {
         boolean waits;
-        boolean isNobodysTurn;
+        boolean hasNoTurn;
         synchronized (all) {
             waits = all.contains(one);
-            isNobodysTurn = resumes == 0;
+            hasNoTurn = resumes == 0;
         }
         if (!waits) {
             return;
@@ -99,7 +100,7 @@ final class WaitingHellos {
             end(one);
             return;
         }
-        if (isNobodysTurn && !isTakeover.getAsBoolean()) {
+        if (hasNoTurn && !isTakeover.getAsBoolean()) {
             takeTurns();
         }
         one.leftMillis -= one.intervalMillis;

@@ -90,7 +90,7 @@ final class Outbox {
         return !ended && !halfClosed;
     }
 
-    /** @param calls as many of those that were taken does it reply to */
+    /** @param calls number of calls in flight that end with it */
     synchronized void reply(Reply reply, int calls) {
         Gathered into = room(reply.getSerializedSize());
         into.frame.addReplies(reply);

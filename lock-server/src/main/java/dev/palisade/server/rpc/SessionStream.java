@@ -88,14 +88,11 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     private boolean hasWaited;
 
     private volatile boolean isWaiting;
-    /** Leases that the client is about to resume, as it said when it waited. */
+    /** Number of leases that the client has announced in its hello and not resumed yet. */
     private final AtomicInteger unresumed = new AtomicInteger();
 
     private volatile Runnable allResumed = () -> {};
-    /**
-     * Completes with the last {@code resume_many}. One at a time is with the store: calls of other clients do not wait behind thousands of
-     * grants.
-     */
+    /** Result of the last {@code resume_many}. The next begins after it, so that other clients do not wait behind thousands of grants. */
     private CompletionStage<@Nullable Void> resumed = CompletableFuture.completedStage(null);
     /** The first that comes stays: to end the call closes it, too. */
     private final AtomicReference<@Nullable EndCause> endCause = new AtomicReference<>();
@@ -153,8 +150,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     private void take(Session attached, ClientFrame frame) {
-        int calls =
-                frame.getCallsList().stream().mapToInt(SessionStream::weight).sum();
+        int calls = 0;
+        for (Call call : frame.getCallsList()) {
+            calls += weight(call);
+        }
         if (calls > callsInFlightMax) {
             throw new Rejection(
                             Reason.LIMIT_EXCEEDED,
@@ -173,7 +172,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         }
     }
 
-    /** As how many calls in flight it counts. */
+    /** Number of calls in flight that the call counts as. */
     private static int weight(Call call) {
         return Math.max(1, call.getResumeMany().getGrantsCount());
     }
@@ -397,7 +396,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         });
     }
 
-    /** Who names grants without a right is seen, as with any other call. */
+    /** Whether the caller may hold the grant. A denial is counted and logged, as of any other call. */
     private boolean isAllowed(ResumedGrant grant) {
         try {
             caller.require(grant);

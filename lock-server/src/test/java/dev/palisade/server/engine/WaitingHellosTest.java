@@ -176,6 +176,7 @@ class WaitingHellosTest {
         }
         Hello second = waits(4_000, 97);
         Hello third = waits(4_000, 1);
+        Hello fourth = waits(4_000, 1_000);
         Hello idle = waits(4_000, 0);
         over();
         assertThat(first).allMatch(hello -> hello.proceeded == 1);
@@ -187,10 +188,12 @@ class WaitingHellosTest {
         first.get(2).resumed.run();
         pass(1);
         assertThat(List.of(second.proceeded, third.proceeded)).containsExactly(1, 1);
+        assertThat(fourth.proceeded).as("one turn ended once").isZero();
     }
 
     @Test
     void aClientThatNeverResumesLosesItsTurn() {
+        waits(4_000, Integer.MIN_VALUE);
         for (int i = 0; i < 4; i++) {
             waits(4_000, 2_000_000_000);
         }
@@ -219,11 +222,11 @@ class WaitingHellosTest {
         busy.get(1).resumed.run();
         pass(1);
         assertThat(last.proceeded).isEqualTo(1);
-        assertThat(hellos.await(4_000, 1, new Hello())).as("nobody waits").isFalse();
+        assertThat(hellos.await(4_000, 1, new Hello())).as("no client waits").isFalse();
     }
 
     @Test
-    void nobodyWaitsForTurnsLongerThanForATakeover() {
+    void turnsTakeNoLongerThanATakeoverMay() {
         for (int i = 0; i < 50; i++) {
             waits(4_000, 1_024);
         }

@@ -373,7 +373,13 @@ class AccessTest {
         Granted denied = before.granted(Served.acquire("walk/1", 2, 0));
         onlyAliceAnd("allow bob acquire other/*");
         Served.Stream after = served.stream(as("bob"), 1, 2);
+        served.events.clear();
         assertThat(after.resumeMany(kept, denied)).containsExactly(denied.getGrantId());
+        assertThat(served.events)
+                .filteredOn(line -> line.contains("PERMISSION_DENIED"))
+                .singleElement()
+                .asString()
+                .contains("walk/1");
         assertThat(stub("alice")
                         .history(HistoryRequest.newBuilder().setLock("walk/1").build())
                         .getEntriesList())

@@ -151,6 +151,7 @@ class HelloRpcTest {
 
     @Test
     void clientsWithLeasesAreWelcomedWhenOthersHaveTheirsOrAreGone() {
+        served.runsDelayed = false; // No turn and no wait ends by itself.
         List<Served.Stream> turn =
                 List.of(returning(1, 1_024), returning(2, 1_024), returning(3, 1_024), returning(4, 1_024));
         Served.Stream second = returning(5, 1_024);
@@ -165,5 +166,17 @@ class HelloRpcTest {
         assertThat(isWelcomed(third)).isFalse();
         turn.get(1).breakOff();
         await().until(() -> isWelcomed(third));
+    }
+
+    @Test
+    void clientsThatLeaveBeforeTheirTurnHaveNone() {
+        served.runsDelayed = false; // No turn and no wait ends by itself.
+        for (int i = 1; i <= 4; i++) {
+            returning(i, 1_024).breakOff();
+        }
+        await().until(() -> served.rpc.openStreams() == 0);
+        Served.Stream next = returning(5, 1_024);
+        store.standsBy(null);
+        await().until(() -> isWelcomed(next));
     }
 }

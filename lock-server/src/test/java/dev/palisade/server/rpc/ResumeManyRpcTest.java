@@ -150,7 +150,7 @@ class ResumeManyRpcTest {
         return store.asked().stream().filter(kind::isInstance).count();
     }
 
-    /** Of grants that nobody has. */
+    /** A call that resumes unknown grants. */
     static Call.Builder resumes(int from, int count) {
         ResumeManyRequest.Builder grants = ResumeManyRequest.newBuilder();
         for (int i = from; i < from + count; i++) {

@@ -82,6 +82,9 @@ public final class Served implements AutoCloseable {
     /** Encode pages; a test may put others in their place. */
     volatile Executor encoders = calls;
 
+    /** Whether the engine's tasks that have a delay run. */
+    volatile boolean runsDelayed = true;
+
     /** Whether time passes by itself. */
     volatile boolean running = true;
 
@@ -126,7 +129,11 @@ public final class Served implements AutoCloseable {
                 },
                 keys.verifier("test")::verify,
                 new EngineConfig("test", GRACE_MILLIS, 1_000, 50),
-                after,
+                (millis, task) -> {
+                    if (millis == 0 || runsDelayed) {
+                        after.after(millis, task);
+                    }
+                },
                 new EventLog(events::add, () -> 0, 1_000),
                 new byte[32]);
         rpc = new LocksRpc(
