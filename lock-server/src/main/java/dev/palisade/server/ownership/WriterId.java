@@ -1,5 +1,7 @@
 package dev.palisade.server.ownership;
 
+import java.util.HexFormat;
+
 /**
  * Identity of a log's writer: 128 random bits, new for every claim. Owners of a log are compared by nothing else.
  *
@@ -29,6 +31,6 @@ public record WriterId(long high, long low) {
     /** 32 lower-case hex digits. */
     @Override
     public String toString() {
-        return "%016x%016x".formatted(high, low);
+        return HexFormat.of().toHexDigits(high) + HexFormat.of().toHexDigits(low);
     }
 }

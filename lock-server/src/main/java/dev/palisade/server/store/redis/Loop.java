@@ -14,6 +14,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutorGroup;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ImmediateEventExecutor;
+import io.netty.util.concurrent.Ticker;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -26,10 +27,12 @@ public final class Loop implements AutoCloseable {
     /** As Lettuce decides it: its sockets and this loop have to be of one kind. */
     private static final boolean EPOLL = EpollProvider.isAvailable();
 
+    private final ReplyWatch replies = new ReplyWatch(Ticker.systemTicker()::nanoTime);
+
     private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(
             1,
             new DefaultThreadFactory("palisade-loop", true),
-            EPOLL ? EpollIoHandler.newFactory() : NioIoHandler.newFactory());
+            EPOLL ? EpollIoHandler.newFactory(0, () -> replies) : NioIoHandler.newFactory());
 
     /** The thread, as Netty wants to have it; not to be shut down. */
     public EventLoopGroup group() {
@@ -43,6 +46,10 @@ public final class Loop implements AutoCloseable {
 
     EventLoop thread() {
         return group.next();
+    }
+
+    ReplyWatch replies() {
+        return replies;
     }
 
     /** For Lettuce, which gives back what it took: nothing ends by that. */

@@ -25,6 +25,7 @@ final class Wire {
     private final EventLoop loop;
     private final long timeoutNanos;
     private final long openedNanos;
+    private final ReplyWatch replies;
     private final Future<?> ticking;
     private final ArrayDeque<Call> inFlight = new ArrayDeque<>();
     private List<Call> outbox = new ArrayList<>();
@@ -37,11 +38,17 @@ final class Wire {
     private boolean retired;
     private boolean closed;
 
-    Wire(StatefulRedisConnection<byte[], byte[]> connection, Address address, EventLoop loop, long timeoutNanos) {
+    Wire(
+            StatefulRedisConnection<byte[], byte[]> connection,
+            Address address,
+            EventLoop loop,
+            long timeoutNanos,
+            ReplyWatch replies) {
         this.connection = connection;
         this.address = address;
         this.loop = loop;
         this.timeoutNanos = timeoutNanos;
+        this.replies = replies;
         openedNanos = now();
         lookedNanos = openedNanos;
         long tickNanos = timeoutNanos / TICKS_PER_TIMEOUT;
@@ -91,6 +98,7 @@ final class Wire {
             inFlight.add(call);
         }
         connection.dispatch(calls);
+        replies.called();
     }
 
     /** Asks something of our own. Fails with {@link Refusal}, and only so. */
@@ -131,8 +139,11 @@ final class Wire {
         } else if (!closed) {
             loop.execute(() -> broken("it answered out of order"));
         }
-        if (retired && inFlight.isEmpty()) {
-            close("it was left");
+        if (inFlight.isEmpty()) {
+            replies.replied();
+            if (retired) {
+                close("it was left");
+            }
         }
     }
 
