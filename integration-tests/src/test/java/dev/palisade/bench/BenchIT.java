@@ -155,7 +155,9 @@ class BenchIT {
         command.addAll(List.of("--warm-up", "0s", "--round", "50ms", "--rounds", Integer.toString(ROUNDS), "--small"));
         command.addAll(List.of("--json", json.toString()));
         command.addAll(List.of(options));
-        try (Child bench = Child.start("palisade bench", command, Map.of())) {
+        // Nothing is measured: all its processes start sooner so.
+        Map<String, String> quick = Map.of("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
+        try (Child bench = Child.start("palisade bench", command, quick)) {
             bench.awaitEnd(Duration.ofMinutes(8));
             assertThat(bench.awaitExit())
                     .as(() -> "it printed " + bench.remainingOutput())
