@@ -2,7 +2,7 @@ package dev.palisade.bench;
 
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.client.StoreDescription.SharedLog;
-import dev.palisade.scenario.FreePort;
+import dev.palisade.redis.FreePort;
 import dev.palisade.scenario.ScenarioFailed;
 import java.time.Duration;
 import java.util.Optional;

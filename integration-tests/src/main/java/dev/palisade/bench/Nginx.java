@@ -1,6 +1,6 @@
 package dev.palisade.bench;
 
-import dev.palisade.scenario.FreePort;
+import dev.palisade.redis.FreePort;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.File;
 import java.io.IOException;

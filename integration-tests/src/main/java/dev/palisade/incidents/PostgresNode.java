@@ -1,11 +1,10 @@
 package dev.palisade.incidents;
 
+import dev.palisade.redis.FreePort;
 import dev.palisade.scenario.Child;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -17,7 +16,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /** One PostgreSQL of the topology: its processes and its data directory. */
@@ -28,14 +26,10 @@ final class PostgresNode extends Node {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration END = Duration.ofSeconds(10);
     private static final int START_TRIES = 5;
-    /** Below the ports that systems give to outgoing connections, so that none of those is on the port of a restart. */
-    private static final int FIRST_PORT = 22_000;
-
-    private static final int LAST_PORT = 32_000;
 
     private final PostgresPrograms programs;
     private final Path folder;
-    private final int port = freePort();
+    private final int port = FreePort.any();
     private @Nullable Child process;
 
     PostgresNode(String name) {
@@ -246,18 +240,6 @@ final class PostgresNode extends Node {
             Thread.currentThread().interrupt();
             throw new ScenarioFailed("interrupted");
         }
-    }
-
-    private static int freePort() {
-        for (int tries = 0; tries < 1000; tries++) {
-            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);
-            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return socket.getLocalPort();
-            } catch (IOException taken) {
-                // The next one, then.
-            }
-        }
-        throw new ScenarioFailed("no port between " + FIRST_PORT + " and " + LAST_PORT + " is free");
     }
 
     @Override

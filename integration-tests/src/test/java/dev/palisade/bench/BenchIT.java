@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** That the benchmark runs and what it writes. Its figures are nobody's verdict. */
+/** Test that the benchmark runs, and of what it writes. Asserts no figure. */
 @Execution(ExecutionMode.CONCURRENT)
 class BenchIT {
     private static final String ROOT = System.getProperty("palisade.root", "");
@@ -155,7 +155,7 @@ class BenchIT {
         command.addAll(List.of("--warm-up", "0s", "--round", "50ms", "--rounds", Integer.toString(ROUNDS), "--small"));
         command.addAll(List.of("--json", json.toString()));
         command.addAll(List.of(options));
-        // Nothing is measured: all its processes start sooner so.
+        // The figures do not count here: its processes start sooner with these.
         Map<String, String> quick = Map.of("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         try (Child bench = Child.start("palisade bench", command, quick)) {
             bench.awaitEnd(Duration.ofMinutes(8));

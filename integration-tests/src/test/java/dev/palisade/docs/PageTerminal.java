@@ -2,8 +2,8 @@ package dev.palisade.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.redis.FreePort;
 import dev.palisade.scenario.Child;
-import dev.palisade.scenario.FreePort;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.PlainHttpService;
 import java.io.IOException;

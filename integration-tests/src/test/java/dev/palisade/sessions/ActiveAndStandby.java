@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.client.StoreDescription;
-import dev.palisade.scenario.FreePort;
+import dev.palisade.redis.FreePort;
 import dev.palisade.scenario.Installation;
 import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;

@@ -17,6 +17,7 @@ import dev.palisade.proto.v1.SharedLog;
 import dev.palisade.proto.v1.Standby;
 import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.StoreRequest;
+import dev.palisade.redis.FreePort;
 import dev.palisade.redis.RedisProcess;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
@@ -26,7 +27,6 @@ import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.NettyChannelBuilder;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -86,12 +86,6 @@ class SharedLogTest {
                         HttpResponse.BodyHandlers.ofString());
     }
 
-    private static int freePort() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
-    }
-
     private Started start(String address) throws Exception {
         ServerCommand config = new ServerCommand();
         config.port = 0;
@@ -144,7 +138,7 @@ class SharedLogTest {
     void oneServerIsActiveAndTheOtherTakesOverWhenItStops() throws Exception {
         Started a = start("a.example:7600");
         await().until(() -> a.health() == ServingStatus.SERVING);
-        adminPort = freePort();
+        adminPort = FreePort.any();
         Started b = start("b.example:7600");
         Granted held = acquire(a, "orders/7").getGranted();
 

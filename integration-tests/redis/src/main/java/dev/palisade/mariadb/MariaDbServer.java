@@ -3,9 +3,8 @@ package dev.palisade.mariadb;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.palisade.redis.FreePort;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -66,7 +65,7 @@ public final class MariaDbServer implements AutoCloseable {
                 directory.resolve("init.sql"),
                 "CREATE DATABASE " + ACCOUNT + ";\nCREATE USER " + ACCOUNT + "@'%' IDENTIFIED BY '" + ACCOUNT
                         + "';\nGRANT ALL ON *.* TO " + ACCOUNT + "@'%';\n");
-        int port = freePort();
+        int port = FreePort.any();
         MariaDbServer server = new MariaDbServer(
                 directory,
                 port,
@@ -111,12 +110,6 @@ public final class MariaDbServer implements AutoCloseable {
 
     private static String log(Path directory) throws IOException {
         return Files.readString(directory.resolve("log"));
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private boolean replies() throws IOException {

@@ -2,15 +2,12 @@ package dev.palisade.redis;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
 
 /**
@@ -20,13 +17,6 @@ import java.util.stream.Stream;
  */
 public final class RedisProcess implements AutoCloseable {
     private static final String HOST = "127.0.0.1";
-    /**
-     * Below the ports that systems give to outgoing connections, so that none of those sits on the port when it is started again; and
-     * the bus of a cluster, 10000 above, is so too.
-     */
-    private static final int FIRST_PORT = 12_000;
-
-    private static final int LAST_PORT = 22_000;
 
     private final RedisSetup setup;
     private final Path folder;
@@ -51,7 +41,7 @@ public final class RedisProcess implements AutoCloseable {
         try {
             // Somebody else may take the port between our look and Redis' bind.
             for (int tries = 0; started == null && tries < 10; tries++) {
-                int port = freePort();
+                int port = FreePort.any();
                 setup.writeTo(folder.resolve("redis.conf"), port, folder);
                 RedisProcess next = new RedisProcess(setup, folder, port, launch(setup, folder));
                 if (next.awaitAnswer()) {
@@ -61,7 +51,7 @@ public final class RedisProcess implements AutoCloseable {
                 }
             }
             if (started == null) {
-                throw new IllegalStateException("no port between " + FIRST_PORT + " and " + LAST_PORT + " is free");
+                throw new IllegalStateException("each port that was free was taken before Redis listened on it");
             }
             return started;
         } finally {
@@ -221,18 +211,6 @@ public final class RedisProcess implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    private static int freePort() {
-        for (int tries = 0; tries < 1000; tries++) {
-            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);
-            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return socket.getLocalPort();
-            } catch (IOException taken) {
-                // The next one, then.
-            }
-        }
-        throw new IllegalStateException("no port between " + FIRST_PORT + " and " + LAST_PORT + " is free");
     }
 
     private static void delete(Path folder) {
