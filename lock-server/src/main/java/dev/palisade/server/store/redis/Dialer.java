@@ -39,7 +39,7 @@ final class Dialer implements AutoCloseable {
     private final StoreUri uri;
     private final Duration timeout;
     private final EventLoop loop;
-    private final ReplyWatch replies;
+    private final SpinThenBlock strategy;
     private final ClientResources resources;
     private final RedisClient client;
     private Duration connectTimeout;
@@ -50,7 +50,7 @@ final class Dialer implements AutoCloseable {
         connectTimeout = timeout.compareTo(FIRST_TIMEOUT_MIN) > 0 ? timeout : FIRST_TIMEOUT_MIN;
         SslOptions ssl = ssl(uri);
         loop = lent.thread();
-        replies = lent.replies();
+        strategy = lent.strategy();
         resources = DefaultClientResources.builder()
                 .eventLoopGroupProvider(lent.lent())
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
@@ -106,7 +106,7 @@ final class Dialer implements AutoCloseable {
                                         ? client.connectAsync(ByteArrayCodec.INSTANCE, redis(address, login))
                                                 .toCompletableFuture()
                                         : CompletableFuture.failedFuture(failure)))
-                .thenApply(connection -> new Wire(connection, address, loop, timeout.toNanos(), replies));
+                .thenApply(connection -> new Wire(connection, address, loop, timeout.toNanos(), strategy));
     }
 
     /** The connection, on the loop and in time; one that comes too late is closed. */

@@ -27,12 +27,12 @@ public final class Loop implements AutoCloseable {
     /** As Lettuce decides it: its sockets and this loop have to be of one kind. */
     private static final boolean EPOLL = EpollProvider.isAvailable();
 
-    private final ReplyWatch replies = new ReplyWatch(Ticker.systemTicker()::nanoTime);
+    private final SpinThenBlock strategy = new SpinThenBlock(Ticker.systemTicker()::nanoTime);
 
     private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(
             1,
             new DefaultThreadFactory("palisade-loop", true),
-            EPOLL ? EpollIoHandler.newFactory(0, () -> replies) : NioIoHandler.newFactory());
+            EPOLL ? EpollIoHandler.newFactory(0, () -> strategy) : NioIoHandler.newFactory());
 
     /** The thread, as Netty wants to have it; not to be shut down. */
     public EventLoopGroup group() {
@@ -48,8 +48,8 @@ public final class Loop implements AutoCloseable {
         return group.next();
     }
 
-    ReplyWatch replies() {
-        return replies;
+    SpinThenBlock strategy() {
+        return strategy;
     }
 
     /** For Lettuce, which gives back what it took: nothing ends by that. */

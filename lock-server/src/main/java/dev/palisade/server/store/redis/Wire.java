@@ -25,7 +25,7 @@ final class Wire {
     private final EventLoop loop;
     private final long timeoutNanos;
     private final long openedNanos;
-    private final ReplyWatch replies;
+    private final SpinThenBlock strategy;
     private final Future<?> ticking;
     private final ArrayDeque<Call> inFlight = new ArrayDeque<>();
     private List<Call> outbox = new ArrayList<>();
@@ -43,12 +43,12 @@ final class Wire {
             Address address,
             EventLoop loop,
             long timeoutNanos,
-            ReplyWatch replies) {
+            SpinThenBlock strategy) {
         this.connection = connection;
         this.address = address;
         this.loop = loop;
         this.timeoutNanos = timeoutNanos;
-        this.replies = replies;
+        this.strategy = strategy;
         openedNanos = now();
         lookedNanos = openedNanos;
         long tickNanos = timeoutNanos / TICKS_PER_TIMEOUT;
@@ -98,7 +98,7 @@ final class Wire {
             inFlight.add(call);
         }
         connection.dispatch(calls);
-        replies.called();
+        strategy.sent();
     }
 
     /** Asks something of our own. Fails with {@link Refusal}, and only so. */
@@ -140,7 +140,7 @@ final class Wire {
             loop.execute(() -> broken("it answered out of order"));
         }
         if (inFlight.isEmpty()) {
-            replies.replied();
+            strategy.replied();
             if (retired) {
                 close("it was left");
             }
