@@ -30,10 +30,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two gateways in front of one service, with one register; each has its own connections and memory. */
+@Execution(ExecutionMode.CONCURRENT)
 class SeveralGatewaysOnPostgresTest {
     private static EmbeddedPostgres postgres;
 
