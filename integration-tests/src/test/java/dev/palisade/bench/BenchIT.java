@@ -22,12 +22,14 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Test that the benchmark runs, and of what it writes. Asserts no figure. */
+/** Test that the benchmark runs, and of what it writes. Asserts no figure. First, because it takes longest: others run beside it. */
+@Order(1)
 @Execution(ExecutionMode.CONCURRENT)
 class BenchIT {
     private static final String ROOT = System.getProperty("palisade.root", "");

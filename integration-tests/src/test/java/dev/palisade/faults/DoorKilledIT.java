@@ -14,6 +14,7 @@ import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.door.Step;
 import dev.palisade.faults.Caller.Verb;
+import dev.palisade.scenario.TimingSensitive;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,10 +22,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** kill -9 of the door at every step of a call, each placed: the door stands there, or the link holds the call, when it dies. */
-@Isolated("The door promises that a lost call ends within two seconds.")
+@TimingSensitive("The door promises that a lost call ends within two seconds.")
 class DoorKilledIT {
     private static final Duration PROMISE = Duration.ofSeconds(2);
 

@@ -12,6 +12,7 @@ import dev.palisade.client.Lease;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.faults.Caller.Verb;
+import dev.palisade.scenario.TimingSensitive;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,10 +20,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** The storage behind the door says nothing: it stands still, or its connection broke. */
-@Isolated("The door promises that a lost call ends within seconds.")
+@TimingSensitive("The door promises that a lost call ends within seconds.")
 class SilentStorageIT {
     private static final String KEY = "account/1";
 

@@ -3,14 +3,14 @@ package dev.palisade.locks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.TimingSensitive;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** A holder that is gone, or that nobody can tell from gone, does not keep the lock (requirement A4). */
-@Isolated("Hand-off within a second.")
+@TimingSensitive("Hand-off within a second.")
 class HolderCrashIT {
     private static final String LOCK = "job/1";
     private static final Duration GRACE = Duration.ofSeconds(1);

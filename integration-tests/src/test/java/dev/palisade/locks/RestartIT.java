@@ -4,14 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.LockUnavailableException;
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.TimingSensitive;
 import java.time.Duration;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** kill -9 of the lock server and a new one in its place: nothing that was answered is forgotten (requirement D2). */
-@Isolated("A server has to be back within a lease.")
+@TimingSensitive("A server has to be back within a lease.")
 class RestartIT {
     private static final String LOCK = "job/1";
     private static final long TTL_MILLIS = 10_000; // Longer than a server takes to start on a busy machine.

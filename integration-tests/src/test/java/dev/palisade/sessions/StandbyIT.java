@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.PalisadeClient;
 import dev.palisade.redis.RedisProcess;
+import dev.palisade.scenario.TimingSensitive;
 import dev.palisade.sessions.Scene.Watched;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Over a log in Redis. */
-@Isolated("A takeover has its time, which other tests would use up")
+@TimingSensitive("A takeover has its time, which other tests would use up")
 class StandbyIT extends ActiveAndStandby<RedisProcess> {
     StandbyIT() throws IOException {
         super(RedisProcess.start(), RedisProcess::uri);

@@ -3,15 +3,15 @@ package dev.palisade.sessions;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.patience.PatientPostgres;
+import dev.palisade.scenario.TimingSensitive;
 import dev.palisade.sessions.Scene.Watched;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Over a log in PostgreSQL. */
-@Isolated("A takeover has its time, which other tests would use up")
+@TimingSensitive("A takeover has its time, which other tests would use up")
 class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
     StandbyOnPostgresIT() throws IOException {
         super(

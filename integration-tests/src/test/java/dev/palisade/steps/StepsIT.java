@@ -2,6 +2,7 @@ package dev.palisade.steps;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.palisade.scenario.TimingSensitive;
 import dev.palisade.steps.Step.Phase;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -14,7 +15,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Gateways that share a register, each fault at each step of a call. By default the steps have the faults in turn, with one
  * and three gateways; {@code -Dpalisade.steps=all} walks each step with each fault and each number of gateways.
  */
-@Isolated("A fault has to be placed within seconds, which other tests would slow down")
+@TimingSensitive("A fault has to be placed within seconds, which other tests would slow down")
 class StepsIT {
     private static final boolean ALL = System.getProperty("palisade.steps", "").equals("all");
 
