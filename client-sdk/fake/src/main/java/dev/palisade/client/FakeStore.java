@@ -7,12 +7,12 @@ import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.Expire;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.HistoryRecorder;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockMachine;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockState;
 import dev.palisade.server.core.StoreStatus;
-import dev.palisade.server.core.Telling;
 import dev.palisade.server.store.LockStore;
 import io.grpc.SynchronizationContext;
 import java.lang.System.Logger.Level;
@@ -200,7 +200,7 @@ final class FakeStore implements LockStore {
         lastToken = decision.lastToken();
         if (!decision.events().isEmpty()) {
             locks.put(state.name().value(), decision.next());
-            Telling.of(
+            HistoryRecorder.record(
                     state,
                     decision,
                     nowMillis(),

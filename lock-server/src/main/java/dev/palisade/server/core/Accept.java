@@ -20,7 +20,7 @@ public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId
         Optional<Offer> offer = step.state().offer(grant);
         if (offer.isPresent() && offer.get().request().id().session().equals(session)) {
             if (!offer.get().token().equals(token)) {
-                return Holding.otherToken(step, grant, token, "accept");
+                return HolderCheck.otherToken(step, grant, token, "accept");
             }
             step.emit(new LockEvent.Accepted(grant, step.nowMillis()));
             step.hearFrom(offer.get().request(), sessionGen);
@@ -29,7 +29,7 @@ public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId
         Optional<Grant> held = step.state().holder(grant);
         if (held.isPresent() && held.get().request().id().session().equals(session)) {
             if (!held.get().token().equals(token)) {
-                return Holding.otherToken(step, grant, token, "accept");
+                return HolderCheck.otherToken(step, grant, token, "accept");
             }
             step.hearFrom(held.get().request(), sessionGen);
             return new Answer.Granted(step.renew(step.state().holder(grant).orElseThrow()));
@@ -39,6 +39,6 @@ public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId
             return new Answer.Queued(
                     step.state().position(waiter.get().request().id()));
         }
-        return Holding.refused(step, grant, session, "accept");
+        return HolderCheck.refused(step, grant, session, "accept");
     }
 }

@@ -23,7 +23,7 @@ public record Release(LockName lock, GrantId grant, FencingToken token, SessionI
             step.end(offer.get().request(), token.value(), End.RELEASED, 0);
             return new Answer.Released();
         }
-        return Holding.require(step, grant, token, session, "release", held -> {
+        return HolderCheck.require(step, grant, token, session, "release", held -> {
             step.endGrant(held, End.RELEASED);
             return new Answer.Released();
         });

@@ -9,6 +9,6 @@ import dev.palisade.contract.SessionId;
 public record Renew(LockName lock, GrantId grant, FencingToken token, SessionId session) implements Command {
     @Override
     public Answer decide(Step step) {
-        return Holding.require(step, grant, token, session, "renew", held -> new Answer.Renewed(step.renew(held)));
+        return HolderCheck.require(step, grant, token, session, "renew", held -> new Answer.Renewed(step.renew(held)));
     }
 }

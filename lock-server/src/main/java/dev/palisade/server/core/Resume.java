@@ -11,7 +11,7 @@ public record Resume(LockName lock, GrantId grant, FencingToken token, SessionId
         implements Command {
     @Override
     public Answer decide(Step step) {
-        return Holding.require(step, grant, token, session, "resume", held -> {
+        return HolderCheck.require(step, grant, token, session, "resume", held -> {
             if (held.request().sessionGen() > sessionGen) {
                 return step.refuse(
                         Reason.NOT_HOLDER, "cannot resume: a newer stream of this session has taken the grant over");

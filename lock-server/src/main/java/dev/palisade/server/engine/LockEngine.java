@@ -38,7 +38,7 @@ import dev.palisade.server.core.Tombstone;
 import dev.palisade.server.core.explain.GrantExplainer;
 import dev.palisade.server.core.explain.GrantExplanation;
 import dev.palisade.server.core.explain.LockEvidence;
-import dev.palisade.server.store.AFew;
+import dev.palisade.server.store.BoundedConcurrency;
 import dev.palisade.server.store.LockStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
@@ -83,7 +83,7 @@ public final class LockEngine implements LockStore.Listener {
     private final EventLog events;
     private final RejectionCounts rejections = new RejectionCounts();
     private final RefusalLog refusals = new RefusalLog();
-    private final Outage outage;
+    private final OutageLogger outage;
     private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
     private final RetrySpacing retries = new RetrySpacing();
     private final WaitingHellos hellos;
@@ -112,7 +112,7 @@ public final class LockEngine implements LockStore.Listener {
         this.events = events;
         this.hellos = new WaitingHellos(
                 () -> store.standby().filter(StoreFailure::isTakeover).isPresent(), timer);
-        this.outage = new Outage(store::nowMillis, timer, events);
+        this.outage = new OutageLogger(store::nowMillis, timer, events);
         this.grantIds = new GrantIds(serverRandom);
         store.listen(this);
     }
@@ -249,7 +249,7 @@ public final class LockEngine implements LockStore.Listener {
         List<Session.Held> held = List.copyOf(session.held().values());
         List<Lost> lost = Collections.synchronizedList(new ArrayList<>());
         AtomicReference<Rejection> unknown = new AtomicReference<>();
-        return AFew.at(RENEWALS_AT_A_TIME, held, lease -> {
+        return BoundedConcurrency.forEach(RENEWALS_AT_A_TIME, held, lease -> {
                     GrantId grant = lease.grant().id();
                     if (!session.holds(grant)) {
                         return CompletableFuture.completedFuture(null); // Given up meanwhile.
@@ -350,11 +350,11 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /**
-     * What an acquire says, checked, whoever sent it.
+     * The checked parameters of an acquire.
      *
      * @param turns how many are to hold the lease one after another; 1 or more
      */
-    public record Asked(
+    public record AcquireParams(
             LockName lock,
             RequestId id,
             Mode mode,
@@ -400,11 +400,11 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /** Takes an acquire without a result off the count. A refused repetition stays: what it repeats may go on. */
-    private void discount(Asked asked, Answer answer, boolean isRepeated) {
+    private void discount(AcquireParams params, Answer answer, boolean isRepeated) {
         if (answer instanceof Answer.Busy
                 || answer instanceof Answer.WaitEnded
                 || (answer instanceof Answer.Refused && !isRepeated && !mayHaveRun(answer))) {
-            usage.ended(asked.named());
+            usage.ended(params.named());
         }
     }
 
@@ -414,7 +414,7 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /** Acquires for a stream: the answer comes at once, and a waiter is told of its offer later. */
-    public CompletionStage<Answer> acquire(Session session, Asked asked, LockQuota quota) {
+    public CompletionStage<Answer> acquire(Session session, AcquireParams params, LockQuota quota) {
         if (session.size() >= config.locksPerSessionMax()) {
             acquireRefused();
             return CompletableFuture.completedFuture(new Answer.Refused(new Rejection(
@@ -422,20 +422,20 @@ public final class LockEngine implements LockStore.Listener {
                     "locksPerSessionMax is " + config.locksPerSessionMax() + "; release some first",
                     Map.of(Rejection.LIMIT, "locksPerSessionMax"))));
         }
-        boolean isRepeated = usage.counts(asked.named());
-        Optional<Rejection> excess = usage.enter(asked.named(), asked.waitMillis() > 0, quota, store.nowMillis());
+        boolean isRepeated = usage.counts(params.named());
+        Optional<Rejection> excess = usage.enter(params.named(), params.waitMillis() > 0, quota, store.nowMillis());
         if (excess.isPresent()) {
             acquireRefused();
             return CompletableFuture.completedFuture(new Answer.Refused(excess.get()));
         }
         // Known before the store knows: if the stream breaks while the command is on its way, it must still be taken
         // back.
-        Session.Waiting request = new Session.Waiting(asked.lock(), asked.id().number());
-        boolean isNew = session.waits(request, asked.turns());
-        return execute(command(asked, session.gen())).thenApply(answer -> {
-            discount(asked, answer, isRepeated);
+        Session.Waiting request = new Session.Waiting(params.lock(), params.id().number());
+        boolean isNew = session.waits(request, params.turns());
+        return execute(command(params, session.gen())).thenApply(answer -> {
+            discount(params, answer, isRepeated);
             if (answer instanceof Answer.Granted granted) {
-                holds(session, asked.lock(), granted.grant());
+                holds(session, params.lock(), granted.grant());
             } else if (answer instanceof Answer.Refused && !isNew) {
                 // Only the repetition is refused: what it repeats may go on waiting.
                 return answer;
@@ -455,23 +455,23 @@ public final class LockEngine implements LockStore.Listener {
      * @param quota of the caller's principal; beyond it the result is a refusal
      * @param caller is notified of the wait, and may lose its right while it waits
      */
-    public CompletableFuture<Answer> acquireParked(Asked asked, LockQuota quota, ParkedCaller caller) {
+    public CompletableFuture<Answer> acquireParked(AcquireParams params, LockQuota quota, ParkedCaller caller) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
-        boolean isRepeated = usage.counts(asked.named());
-        Optional<Rejection> excess = usage.enter(asked.named(), asked.waitMillis() > 0, quota, store.nowMillis());
+        boolean isRepeated = usage.counts(params.named());
+        Optional<Rejection> excess = usage.enter(params.named(), params.waitMillis() > 0, quota, store.nowMillis());
         if (excess.isPresent()) {
             acquireRefused();
             result.complete(new Answer.Refused(excess.get()));
             return result;
         }
-        ParkedCall earlier = parked.put(asked.named(), new ParkedCall(result, caller));
+        ParkedCall earlier = parked.put(params.named(), new ParkedCall(result, caller));
         if (earlier != null) {
             earlier.result().cancel(false);
         }
-        execute(command(asked, 0)).thenAccept(answer -> {
-            discount(asked, answer, isRepeated);
+        execute(command(params, 0)).thenAccept(answer -> {
+            discount(params, answer, isRepeated);
             if (mayHaveRun(answer)) { // No stream ends it, so it may last for all of its time.
-                usage.detached(asked.named(), store.nowMillis() + asked.waitMillis() + asked.ttlMillis());
+                usage.detached(params.named(), store.nowMillis() + params.waitMillis() + params.ttlMillis());
             }
             if (answer instanceof Answer.Queued) {
                 caller.queued();
@@ -486,19 +486,19 @@ public final class LockEngine implements LockStore.Listener {
     private record ParkedCall(CompletableFuture<Answer> result, ParkedCaller caller) {}
 
     /** The caller has its answer. */
-    public void callEnded(Asked asked, CompletableFuture<Answer> call) {
-        var unused = removed(asked, call);
+    public void callEnded(AcquireParams params, CompletableFuture<Answer> call) {
+        var unused = removed(params, call);
     }
 
-    private boolean removed(Asked asked, CompletableFuture<Answer> call) {
-        ParkedCall now = parked.get(asked.named());
-        return now != null && now.result() == call && parked.remove(asked.named(), now);
+    private boolean removed(AcquireParams params, CompletableFuture<Answer> call) {
+        ParkedCall now = parked.get(params.named());
+        return now != null && now.result() == call && parked.remove(params.named(), now);
     }
 
     /** The caller hung up: takes back what it asked for, unless it has asked again by another call. */
-    public void callBroke(Asked asked, CompletableFuture<Answer> call) {
-        if (removed(asked, call) && !sessions.freesNothing()) {
-            var unused = leave(asked.lock(), asked.id());
+    public void callBroke(AcquireParams params, CompletableFuture<Answer> call) {
+        if (removed(params, call) && !sessions.freesNothing()) {
+            var unused = leave(params.lock(), params.id());
         }
     }
 
@@ -554,11 +554,11 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /**
-     * What a holder shows of its grant beside the grant id, so that it can be reclaimed of a store that has forgotten it.
+     * Evidence for a grant that the store has forgotten, beside the grant id: with it the grant can be reclaimed.
      *
      * @param sequencer as it came; nothing of it is believed before it is verified
      */
-    public record Shown(
+    public record ReclaimEvidence(
             SignedSequencer sequencer,
             long requestNumber,
             long ttlMillis,
@@ -627,7 +627,7 @@ public final class LockEngine implements LockStore.Listener {
 
     /** Takes a grant over to a stream. */
     public CompletionStage<Answer> resume(
-            Session session, LockName lock, GrantId grant, FencingToken token, Optional<Shown> shown) {
+            Session session, LockName lock, GrantId grant, FencingToken token, Optional<ReclaimEvidence> shown) {
         return resume(new Resume(lock, grant, token, session.id(), session.gen()), shown)
                 .thenApply(answer -> resumed(session, lock, answer));
     }
@@ -648,7 +648,7 @@ public final class LockEngine implements LockStore.Listener {
      * Takes a grant over for a caller without a stream. What is shown is verified only where the store may not know the grant: first while
      * it has lost data, so that it is not done in the store's turn.
      */
-    public CompletionStage<Answer> resume(Resume resume, Optional<Shown> shown) {
+    public CompletionStage<Answer> resume(Resume resume, Optional<ReclaimEvidence> shown) {
         if (store.isRecovering()) {
             return execute(shown.flatMap(holder -> reclaim(resume, holder)).orElse(resume));
         }
@@ -662,7 +662,7 @@ public final class LockEngine implements LockStore.Listener {
     /**
      * Empty when what is shown is not ours, not of this grant or session, or of a grant whose end was told here: then it says nothing.
      */
-    private Optional<Command> reclaim(Resume resume, Shown shown) {
+    private Optional<Command> reclaim(Resume resume, ReclaimEvidence shown) {
         Sequencer named;
         try {
             named = verifier.apply(shown.sequencer());
@@ -809,18 +809,18 @@ public final class LockEngine implements LockStore.Listener {
                 named.lock(), named.grant().turn(0), named.token().turn(-turn)));
     }
 
-    private Acquire command(Asked asked, long sessionGen) {
+    private Acquire command(AcquireParams params, long sessionGen) {
         Request request = new Request(
-                asked.id(),
+                params.id(),
                 sessionGen,
-                grantIds.of(asked.named()),
-                asked.mode(),
-                asked.ttlMillis(),
-                asked.lockDelayMillis(),
-                asked.lockAtLeastForMillis(),
-                asked.owner(),
-                asked.purpose());
-        return new Acquire(asked.lock(), request, asked.waitMillis(), asked.ageMillis(), Long.MAX_VALUE);
+                grantIds.of(params.named()),
+                params.mode(),
+                params.ttlMillis(),
+                params.lockDelayMillis(),
+                params.lockAtLeastForMillis(),
+                params.owner(),
+                params.purpose());
+        return new Acquire(params.lock(), request, params.waitMillis(), params.ageMillis(), Long.MAX_VALUE);
     }
 
     private Answer.Refused refused(Throwable failure) {

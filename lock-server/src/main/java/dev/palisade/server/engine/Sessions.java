@@ -14,7 +14,7 @@ import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Leave;
 import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.Request;
-import dev.palisade.server.store.AFew;
+import dev.palisade.server.store.BoundedConcurrency;
 import dev.palisade.server.store.LockStore;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -260,11 +260,11 @@ final class Sessions {
         List<Session.Waiting> waiting = session.waiting();
         AtomicInteger left = new AtomicInteger();
         AtomicInteger ended = new AtomicInteger();
-        var unused = AFew.at(
+        var unused = BoundedConcurrency.forEach(
                         FREED_AT_A_TIME,
                         waiting,
                         each -> leave(session, each, during).thenAccept(answer -> count(answer, left)))
-                .thenCompose(all -> AFew.at(
+                .thenCompose(all -> BoundedConcurrency.forEach(
                         FREED_AT_A_TIME,
                         List.copyOf(session.held().values()),
                         held -> abandon(session, held.grant().id(), held.lock(), during)

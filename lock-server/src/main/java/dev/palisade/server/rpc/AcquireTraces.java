@@ -9,7 +9,7 @@ import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.End;
 import dev.palisade.server.core.Grant;
-import dev.palisade.server.engine.LockEngine.Asked;
+import dev.palisade.server.engine.LockEngine.AcquireParams;
 import dev.palisade.server.rpc.AcquireTracer.Ending;
 import dev.palisade.server.rpc.AcquireTracer.Trace;
 import dev.palisade.server.rpc.AcquireTracer.Transport;
@@ -48,34 +48,35 @@ final class AcquireTraces {
         this.tracer = tracer;
     }
 
-    private static Key key(Asked asked) {
-        return new Key(asked.lock(), asked.id().number());
+    private static Key key(AcquireParams params) {
+        return new Key(params.lock(), params.id().number());
     }
 
     /** An acquire arrived. One that repeats what is open goes on in the first one's span. */
-    synchronized void begin(Asked asked, String traceparent) {
+    synchronized void begin(AcquireParams params, String traceparent) {
         AcquireTracer recorder = tracer;
         if (recorder != null && !closed) {
             open.computeIfAbsent(
-                    key(asked),
-                    unused -> new Entry(recorder.acquiring(asked.lock(), asked.mode(), Transport.STREAM, traceparent)));
+                    key(params),
+                    unused ->
+                            new Entry(recorder.acquiring(params.lock(), params.mode(), Transport.STREAM, traceparent)));
         }
     }
 
     /** The answer to an acquire. */
-    void answered(Asked asked, Answer answer) {
+    void answered(AcquireParams params, Answer answer) {
         if (tracer == null) {
             return;
         }
         if (answer instanceof Answer.Queued) {
             synchronized (this) {
-                Entry entry = open.get(key(asked));
+                Entry entry = open.get(key(params));
                 if (entry != null) {
                     entry.trace.queued();
                 }
             }
         } else {
-            end(key(asked), trace -> end(trace, answer));
+            end(key(params), trace -> end(trace, answer));
         }
     }
 

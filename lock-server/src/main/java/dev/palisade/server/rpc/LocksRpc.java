@@ -179,18 +179,18 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                 out,
                 () -> {
                     SessionId session = session(request.getSessionId());
-                    LockEngine.Asked asked = codec.acquire(request, session, request.getOwner());
+                    LockEngine.AcquireParams params = codec.acquire(request, session, request.getOwner());
                     Caller party = Caller.KEY.get();
-                    TracedAcquire traced = TracedAcquire.begin(tracer, asked, party);
-                    CompletableFuture<Answer> call = engine.acquireParked(asked, party.lockQuota(), traced);
+                    TracedAcquire traced = TracedAcquire.begin(tracer, params, party);
+                    CompletableFuture<Answer> call = engine.acquireParked(params, party.lockQuota(), traced);
                     // A caller that hangs up, or whose deadline passes, leaves the queue.
                     ServerCallStreamObserver<AcquireReply> caller = (ServerCallStreamObserver<AcquireReply>) out;
                     caller.setOnCancelHandler(() -> {
-                        engine.callBroke(asked, call);
+                        engine.callBroke(params, call);
                         traced.broke();
                     });
-                    caller.setOnCloseHandler(() -> engine.callEnded(asked, call));
-                    return traced.ending(call.thenApply(answer -> party.allowed(engine, asked.lock(), answer)));
+                    caller.setOnCloseHandler(() -> engine.callEnded(params, call));
+                    return traced.ending(call.thenApply(answer -> party.allowed(engine, params.lock(), answer)));
                 },
                 answer -> answers.acquire(ProtoCodec.lock(request.getLock()), request.getTurns(), answer));
     }

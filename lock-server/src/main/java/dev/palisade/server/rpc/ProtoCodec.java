@@ -15,8 +15,8 @@ import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.ResumedGrant;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.Resume;
-import dev.palisade.server.engine.LockEngine.Asked;
-import dev.palisade.server.engine.LockEngine.Shown;
+import dev.palisade.server.engine.LockEngine.AcquireParams;
+import dev.palisade.server.engine.LockEngine.ReclaimEvidence;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -39,7 +39,7 @@ final class ProtoCodec {
     }
 
     /** @param owner of the stream; null for a unary call, which names its own */
-    Asked acquire(AcquireRequest request, SessionId session, String owner) {
+    AcquireParams acquire(AcquireRequest request, SessionId session, String owner) {
         if (request.getTurns() > 1 && request.getMode() != dev.palisade.proto.v1.Mode.EXCLUSIVE) {
             throw RejectedException.malformed(
                     "turns is " + request.getTurns() + " for a SHARED lock, which many hold at once; leave it out");
@@ -48,7 +48,7 @@ final class ProtoCodec {
             throw RejectedException.malformed("lock_at_least_for_millis is " + request.getLockAtLeastForMillis()
                     + " for a SHARED lock; leave it out, or acquire EXCLUSIVE");
         }
-        return new Asked(
+        return new AcquireParams(
                 lock(request.getLock()),
                 new RequestId(session, request.getRequestId()),
                 mode(request.getMode(), request.getModeValue()),
@@ -63,11 +63,11 @@ final class ProtoCodec {
     }
 
     /** @param owner of the stream, or named by a unary call */
-    Optional<Shown> shown(ResumeRequest request, String owner) {
+    Optional<ReclaimEvidence> shown(ResumeRequest request, String owner) {
         if (request.getSequencer().isEmpty()) {
             return Optional.empty();
         }
-        return Optional.of(new Shown(
+        return Optional.of(new ReclaimEvidence(
                 SignedSequencer.of(request.getSequencer().toByteArray()),
                 RequestId.checked(request.getRequestId()),
                 ttl(request.getTtlMillis()),

@@ -251,19 +251,19 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             switch (call.getCallCase()) {
                 case ACQUIRE -> {
                     caller.require(call.getAcquire());
-                    LockEngine.Asked asked = codec.acquire(call.getAcquire(), attached.id(), attached.owner());
-                    traces.begin(asked, call.getTraceparent());
+                    LockEngine.AcquireParams params = codec.acquire(call.getAcquire(), attached.id(), attached.owner());
+                    traces.begin(params, call.getTraceparent());
                     CompletionStage<Answer> acquired = allowed(
-                                    asked.lock(), engine.acquire(attached, asked, caller.lockQuota()))
+                                    params.lock(), engine.acquire(attached, params, caller.lockQuota()))
                             .thenApply(answer -> {
-                                traces.answered(asked, answer);
+                                traces.answered(params, answer);
                                 return answer;
                             });
                     answer(call, acquired, (reply, answer) -> {
                         if (answer instanceof Answer.WaitEnded over) {
-                            waitEnded(asked.lock(), asked.id().number(), over.end());
+                            waitEnded(params.lock(), params.id().number(), over.end());
                         }
-                        reply.setAcquire(answers.acquire(asked.lock(), asked.turns(), answer));
+                        reply.setAcquire(answers.acquire(params.lock(), params.turns(), answer));
                     });
                 }
                 case ACCEPT -> {

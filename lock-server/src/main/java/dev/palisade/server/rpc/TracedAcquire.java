@@ -3,7 +3,7 @@ package dev.palisade.server.rpc;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.Answer;
-import dev.palisade.server.engine.LockEngine.Asked;
+import dev.palisade.server.engine.LockEngine.AcquireParams;
 import dev.palisade.server.engine.ParkedCaller;
 import dev.palisade.server.rpc.AcquireTracer.Ending;
 import dev.palisade.server.rpc.AcquireTracer.Trace;
@@ -13,20 +13,21 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** The caller of a unary acquire, and the span of it. */
-record TracedAcquire(Asked asked, Caller caller, @Nullable Trace trace) implements ParkedCaller {
+record TracedAcquire(
+        AcquireParams params, Caller caller, @Nullable Trace trace) implements ParkedCaller {
     /** Of the current call. */
-    static TracedAcquire begin(@Nullable AcquireTracer tracer, Asked asked, Caller caller) {
+    static TracedAcquire begin(@Nullable AcquireTracer tracer, AcquireParams params, Caller caller) {
         return new TracedAcquire(
-                asked,
+                params,
                 caller,
                 tracer == null
                         ? null
-                        : tracer.acquiring(asked.lock(), asked.mode(), Transport.UNARY, Traceparent.current()));
+                        : tracer.acquiring(params.lock(), params.mode(), Transport.UNARY, Traceparent.current()));
     }
 
     @Override
     public Optional<Rejection> denied() {
-        return caller.deniedWaiting(asked.mode(), asked.lock());
+        return caller.deniedWaiting(params.mode(), params.lock());
     }
 
     @Override

@@ -72,7 +72,7 @@ class LockEngineTest {
         Session session = engine.attach(SESSION, 1, "", false, new Deaf(), SessionHolder.ANYONE);
         var unused = engine.acquire(
                 session,
-                new LockEngine.Asked(
+                new LockEngine.AcquireParams(
                         new LockName("a"),
                         new RequestId(SESSION, 1),
                         Mode.EXCLUSIVE,
@@ -107,7 +107,7 @@ class LockEngineTest {
             store.acquired = late.get(i - 1);
             var unused = engine.acquire(
                     session,
-                    new LockEngine.Asked(
+                    new LockEngine.AcquireParams(
                             lock, new RequestId(SESSION, i), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
                     LockQuota.NONE);
         }
@@ -134,7 +134,7 @@ class LockEngineTest {
         for (int i = 1; i <= count; i++) {
             var unused = engine.acquire(
                     session,
-                    new LockEngine.Asked(
+                    new LockEngine.AcquireParams(
                             new LockName("a" + i),
                             new RequestId(SESSION, i),
                             Mode.EXCLUSIVE,
@@ -245,7 +245,7 @@ class LockEngineTest {
     void aCallOfUnknownOutcomeCountsForAllOfItsTime() {
         LockQuota quota = new LockQuota("web", 1, 1);
         store.acquired = CompletableFuture.failedFuture(StoreFailure.outcomeUnknown("no reply"));
-        LockEngine.Asked asked = asked(1);
+        LockEngine.AcquireParams asked = asked(1);
         engine.callEnded(asked, engine.acquireParked(asked, quota, Optional::empty));
         store.now += asked.waitMillis() + asked.ttlMillis() - 1;
         assertThat(engine.acquireParked(asked(2), quota, Optional::empty).getNow(null))
@@ -510,7 +510,7 @@ class LockEngineTest {
             LockName lock = new LockName("a");
             store.acquired = new CompletableFuture<>();
             CompletableFuture<Answer> again = engine.acquireParked(
-                    new LockEngine.Asked(lock, request, Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
+                    new LockEngine.AcquireParams(lock, request, Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
                     LockQuota.NONE,
                     Optional::empty);
             Tombstone ended = new Tombstone(request, new GrantId(1, 1), 5, end, 1, "");
@@ -553,8 +553,8 @@ class LockEngineTest {
         engine.deposed(why);
     }
 
-    private static LockEngine.Asked asked(int number) {
-        return new LockEngine.Asked(
+    private static LockEngine.AcquireParams asked(int number) {
+        return new LockEngine.AcquireParams(
                 new LockName("a"), new RequestId(SESSION, number), Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1);
     }
 

@@ -23,7 +23,7 @@ import dev.palisade.server.core.Reclaim;
 import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Resume;
-import dev.palisade.server.engine.LockEngine.Shown;
+import dev.palisade.server.engine.LockEngine.ReclaimEvidence;
 import dev.palisade.server.store.MemoryStore;
 import dev.palisade.server.store.StoreFailure;
 import java.util.ArrayList;
@@ -400,8 +400,8 @@ class ReclaimTest {
         return new Resume(LOCK, held.id(), held.token(), SESSION, 2);
     }
 
-    private static Shown shown(Grant held, SignedSequencer sequencer) {
-        return new Shown(
+    private static ReclaimEvidence shown(Grant held, SignedSequencer sequencer) {
+        return new ReclaimEvidence(
                 sequencer,
                 held.request().id().number(),
                 held.request().ttlMillis(),
@@ -424,7 +424,7 @@ class ReclaimTest {
     }
 
     private Grant acquire(Session session, LockName lock, long ttlMillis, long lockDelayMillis) {
-        LockEngine.Asked asked = new LockEngine.Asked(
+        LockEngine.AcquireParams asked = new LockEngine.AcquireParams(
                 lock,
                 new RequestId(session.id(), ++requests),
                 Mode.EXCLUSIVE,

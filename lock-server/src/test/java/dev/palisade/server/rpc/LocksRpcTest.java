@@ -291,7 +291,7 @@ class LocksRpcTest {
     /** The old call's connection may be found dead long after the retry came in on another. */
     @Test
     void theLateEndOfAnOldCallTakesNothingBack() {
-        LockEngine.Asked asked = new LockEngine.Asked(
+        LockEngine.AcquireParams asked = new LockEngine.AcquireParams(
                 new LockName("a"),
                 new RequestId(new SessionId(1, 2), 3),
                 dev.palisade.contract.Mode.EXCLUSIVE,

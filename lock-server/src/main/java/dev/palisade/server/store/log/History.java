@@ -5,8 +5,8 @@ import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.Decision;
 import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.HistoryRecorder;
 import dev.palisade.server.core.LockState;
-import dev.palisade.server.core.Telling;
 import dev.palisade.server.store.log.format.ForceReleased;
 import dev.palisade.server.store.log.format.Record;
 import java.util.Comparator;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * What happened to the locks, in memory only, but for the forced releases: those are kept apart, so that no traffic pushes
  * them out, each with a record of its own in the journal, which outlives its lock's. Touched by one thread at a time, whose turn it is.
  */
-final class History implements Telling.Listener {
+final class History implements HistoryRecorder.Listener {
     /** Forced releases kept, of all locks; the oldest go first. */
     static final int FORCED_MAX = 10_000;
 
@@ -41,7 +41,7 @@ final class History implements Telling.Listener {
      * two reaches the disk, nothing was answered, and the next start finds the lease still held and drops it.
      */
     void take(LockState before, Decision decision, long nowMillis) {
-        Telling.of(before, decision, nowMillis, this);
+        HistoryRecorder.record(before, decision, nowMillis, this);
     }
 
     @Override

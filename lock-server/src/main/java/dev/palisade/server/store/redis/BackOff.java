@@ -2,7 +2,7 @@ package dev.palisade.server.store.redis;
 
 import java.util.function.LongUnaryOperator;
 
-/** How long to wait before the next try: not at all for the first, then longer and longer, and never the same for two servers. */
+/** A backoff between attempts: none before the first, then growing delays with jitter, so that two servers do not retry in step. */
 final class BackOff {
     static final long FIRST_MILLIS = 20;
     static final long MAX_MILLIS = 1_000;

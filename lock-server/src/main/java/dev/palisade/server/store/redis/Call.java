@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One command to Redis, from its words to its end. Lettuce writes it and collects what comes back. It is written once, on one
- * {@link Wire}: whoever repeats a command that surely did not run makes another. Belongs to the loop.
+ * {@link RedisConnection}: whoever repeats a command that surely did not run makes another. Belongs to the loop.
  */
 final class Call implements RedisCommand<byte[], byte[], List<Object>> {
     private static final String BROKE = "the connection broke";
@@ -24,19 +24,19 @@ final class Call implements RedisCommand<byte[], byte[], List<Object>> {
     private final byte[][] words;
     private final Listener listener;
     private CommandOutput<byte[], byte[], List<Object>> output = new NestedMultiOutput<>(ByteArrayCodec.INSTANCE);
-    private @Nullable Wire wire;
+    private @Nullable RedisConnection connection;
     private long sentNanos;
     private boolean ended;
 
     /** Hears once how a command ended, on the loop. */
     interface Listener {
-        void answered(Wire wire, List<Object> answer);
+        void answered(RedisConnection connection, List<Object> answer);
 
         /** Redis answered with an error. */
-        void refused(Wire wire, String error);
+        void refused(RedisConnection connection, String error);
 
         /** It was written, or may have been, and no answer will come. */
-        void unanswered(Wire wire, String why);
+        void unanswered(RedisConnection connection, String why);
     }
 
     Call(byte[][] words, Listener listener) {
@@ -48,8 +48,8 @@ final class Call implements RedisCommand<byte[], byte[], List<Object>> {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
-    void sent(Wire by, long nanos) {
-        wire = by;
+    void sent(RedisConnection by, long nanos) {
+        connection = by;
         sentNanos = nanos;
     }
 
@@ -60,7 +60,7 @@ final class Call implements RedisCommand<byte[], byte[], List<Object>> {
     void unanswered(String why) {
         if (!ended) {
             ended = true;
-            listener.unanswered(wire(), why);
+            listener.unanswered(connection(), why);
         }
     }
 
@@ -70,25 +70,25 @@ final class Call implements RedisCommand<byte[], byte[], List<Object>> {
             return;
         }
         ended = true;
-        wire().answered(this);
+        connection().answered(this);
         String error = output.getError();
         if (error == null) {
-            listener.answered(wire(), output.get());
+            listener.answered(connection(), output.get());
         } else {
-            listener.refused(wire(), error);
+            listener.refused(connection(), error);
         }
     }
 
     /** Lettuce gives up what it cannot write or hear the answer of. */
     @Override
     public boolean completeExceptionally(Throwable failure) {
-        wire().broken(BROKE);
+        connection().broken(BROKE);
         return true;
     }
 
     @Override
     public void cancel() {
-        wire().broken(BROKE);
+        connection().broken(BROKE);
     }
 
     @Override
@@ -139,7 +139,7 @@ final class Call implements RedisCommand<byte[], byte[], List<Object>> {
         return ended;
     }
 
-    private Wire wire() {
-        return Objects.requireNonNull(wire, "not sent");
+    private RedisConnection connection() {
+        return Objects.requireNonNull(connection, "not sent");
     }
 }

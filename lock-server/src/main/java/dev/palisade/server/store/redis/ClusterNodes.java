@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
 /** Asks a node of the cluster, and if it does not answer the next, which primary serves which slot. */
 final class ClusterNodes implements Topology {
     private final StoreUri uri;
-    private final Inquiries inquiries;
+    private final TopologyProbes probes;
     private Set<Address> known = Set.of();
 
-    ClusterNodes(StoreUri uri, Dialer dialer) {
+    ClusterNodes(StoreUri uri, Connector connector) {
         this.uri = uri;
-        inquiries = new Inquiries(dialer::dial);
+        probes = new TopologyProbes(connector::connect);
     }
 
     @Override
@@ -32,27 +32,27 @@ final class ClusterNodes implements Topology {
         return read(new ArrayList<>(nodes), 0, null);
     }
 
-    private CompletableFuture<Route> read(List<Address> nodes, int next, @Nullable Refusal failed) {
+    private CompletableFuture<Route> read(List<Address> nodes, int next, @Nullable RedisUnusable failed) {
         if (next == nodes.size()) {
-            return CompletableFuture.failedFuture(failed == null ? Refusal.of("the cluster has no nodes") : failed);
+            return CompletableFuture.failedFuture(
+                    failed == null ? RedisUnusable.of("the cluster has no nodes") : failed);
         }
         Address node = nodes.get(next);
-        return inquiries
-                .ask(node, "CLUSTER", "SLOTS")
+        return probes.ask(node, "CLUSTER", "SLOTS")
                 .thenApply(answer -> {
                     Route route = parse(node, answer);
                     if (route.primaries().isEmpty()) {
-                        throw new CompletionException(
-                                Refusal.of("Redis " + node + " says that no node serves any slot; see CLUSTER INFO"));
+                        throw new CompletionException(RedisUnusable.of(
+                                "Redis " + node + " says that no node serves any slot; see CLUSTER INFO"));
                     }
                     known = route.primaries();
                     return route;
                 })
                 .exceptionallyCompose(failure -> {
-                    Refusal refusal = Refusal.of(failure);
+                    RedisUnusable refusal = RedisUnusable.of(failure);
                     String error = refusal.error();
                     if (error != null && error.contains("cluster support disabled")) {
-                        refusal = Refusal.of("Redis " + node + " is no node of a cluster; use redis://");
+                        refusal = RedisUnusable.of("Redis " + node + " is no node of a cluster; use redis://");
                     }
                     return read(nodes, next + 1, failed == null ? refusal : failed);
                 });

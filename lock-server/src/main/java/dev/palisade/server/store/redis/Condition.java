@@ -19,7 +19,7 @@ record Condition(
         return new Condition(
                 nextUp,
                 linked.stream()
-                        .map(primary -> primary.wire().address().toString())
+                        .map(primary -> primary.connection().address().toString())
                         .collect(Collectors.joining(",")),
                 first == null ? "" : first.version(),
                 first == null ? "" : first.replicationId(),

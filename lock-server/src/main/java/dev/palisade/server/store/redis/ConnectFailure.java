@@ -24,30 +24,30 @@ final class ConnectFailure {
         return false;
     }
 
-    static Refusal refusal(Address address, Throwable failure) {
+    static RedisUnusable refusal(Address address, Throwable failure) {
         Throwable last = failure;
         for (Throwable cause = failure; cause != null; cause = next(cause)) {
-            if (cause instanceof Refusal refusal) {
+            if (cause instanceof RedisUnusable refusal) {
                 return refusal;
             }
             if (cause instanceof RedisCommandExecutionException answered && answered.getMessage() != null) {
-                return Refusal.byReply(address, answered.getMessage());
+                return RedisUnusable.byReply(address, answered.getMessage());
             }
             if (cause instanceof ConnectTimeoutException) {
-                return new Refusal(address, "no answer");
+                return new RedisUnusable(address, "no answer");
             }
             if (cause instanceof SSLException) {
-                return new Refusal(address, "TLS: " + oneLine(cause));
+                return new RedisUnusable(address, "TLS: " + oneLine(cause));
             }
             if (cause instanceof UnknownHostException) {
-                return new Refusal(address, "no such host");
+                return new RedisUnusable(address, "no such host");
             }
             if (cause instanceof ConnectException) {
-                return new Refusal(address, "connection refused");
+                return new RedisUnusable(address, "connection refused");
             }
             last = cause;
         }
-        return new Refusal(address, oneLine(last));
+        return new RedisUnusable(address, oneLine(last));
     }
 
     private static @Nullable Throwable next(Throwable failure) {

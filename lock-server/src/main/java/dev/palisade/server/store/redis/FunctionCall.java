@@ -12,13 +12,13 @@ final class FunctionCall implements Call.Listener {
     /** For a command that only goes before another. */
     static final Call.Listener UNHEARD = new Call.Listener() {
         @Override
-        public void answered(Wire wire, List<Object> answer) {}
+        public void answered(RedisConnection connection, List<Object> answer) {}
 
         @Override
-        public void refused(Wire wire, String error) {}
+        public void refused(RedisConnection connection, String error) {}
 
         @Override
-        public void unanswered(Wire wire, String why) {}
+        public void unanswered(RedisConnection connection, String why) {}
     };
 
     final Reply reply;
@@ -33,7 +33,7 @@ final class FunctionCall implements Call.Listener {
 
     /** Hears of errors, which may mean that the call is to be repeated. */
     interface Refused {
-        void refused(FunctionCall call, Wire wire, String error);
+        void refused(FunctionCall call, RedisConnection connection, String error);
     }
 
     FunctionCall(String function, List<byte[]> keys, List<byte[]> args, int slot, Refused refused) {
@@ -74,21 +74,21 @@ final class FunctionCall implements Call.Listener {
     }
 
     @Override
-    public void answered(Wire wire, List<Object> answer) {
-        reply.from(wire);
+    public void answered(RedisConnection connection, List<Object> answer) {
+        reply.from(connection);
         reply.complete(answer);
     }
 
     @Override
-    public void refused(Wire wire, String error) {
-        reply.from(wire);
+    public void refused(RedisConnection connection, String error) {
+        reply.from(connection);
         reply.error(error);
-        refused.refused(this, wire, error);
+        refused.refused(this, connection, error);
     }
 
     @Override
-    public void unanswered(Wire wire, String why) {
-        outcomeUnknown("Redis " + wire.address() + " was asked, and " + why + ": the outcome is unknown");
+    public void unanswered(RedisConnection connection, String why) {
+        outcomeUnknown("Redis " + connection.address() + " was asked, and " + why + ": the outcome is unknown");
     }
 
     void unavailable(String line) {

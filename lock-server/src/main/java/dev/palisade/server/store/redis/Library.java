@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** The text of the function library, from the files in {@code resources/redis}. */
+/** The source text of the function library, from the files in {@code resources/redis}. */
 final class Library {
     /** In the order in which they build on each other. */
     static final List<String> FILES = List.of("library", "clock", "rights", "log", "claim", "append", "move");

@@ -18,9 +18,9 @@ import io.netty.util.concurrent.Ticker;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The one thread that talks to Redis; a server that gives it to its clients' connections as well answers them on the thread that read the
- * answer of Redis. Nothing may wait on it for what only it can bring. Whoever made it closes it, last: a store that is closed leaves it
- * running. Safe for use by many threads.
+ * The event loop of all connections to Redis: one thread. A server that gives it to the connections of its clients as well replies to
+ * them on the thread that has read the reply of Redis. No task may wait on it for what only the loop can bring. Its creator closes it,
+ * last: a store that is closed leaves it running. Safe for use by many threads.
  */
 public final class Loop implements AutoCloseable {
     private static final long CLOSING_MAX_MILLIS = 2_000;

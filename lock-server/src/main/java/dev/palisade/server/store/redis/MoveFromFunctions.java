@@ -66,23 +66,23 @@ final class MoveFromFunctions {
 
     private long moved(List<byte[]> ofDomain, long floor)
             throws StoreUnusable, ExecutionException, InterruptedException {
-        List<Object> reply = link.call("palisade_log_move", ofDomain, List.of(LogWords.number(floor)))
+        List<Object> reply = link.call("palisade_log_move", ofDomain, List.of(LogCodec.number(floor)))
                 .get();
-        if (LogWords.text(reply, 0).equals("missing")) {
+        if (LogCodec.text(reply, 0).equals("missing")) {
             List<?> missing = (List<?>) reply.get(1);
             throw new StoreUnusable("Redis " + config.link().uri() + " does not let this user do "
-                    + LogWords.joined(missing) + ", which --from-functions needs; give it these rights on the keys "
+                    + LogCodec.joined(missing) + ", which --from-functions needs; give it these rights on the keys "
                     + config.prefix() + ":*");
         }
-        return LogWords.number(reply, 1);
+        return LogCodec.number(reply, 1);
     }
 
     private void clear(int domain) throws ExecutionException, InterruptedException {
         List<byte[]> of = List.of(key(domain, "names"), key(domain, "due"), key(domain, "history"));
-        List<byte[]> words = List.of(key(domain, "lock:"), LogWords.number(CLEARED_AT_A_TIME));
+        List<byte[]> words = List.of(key(domain, "lock:"), LogCodec.number(CLEARED_AT_A_TIME));
         long cleared;
         do {
-            cleared = LogWords.number(link.call("palisade_log_clear", of, words).get(), 0);
+            cleared = LogCodec.number(link.call("palisade_log_clear", of, words).get(), 0);
         } while (cleared > 0);
     }
 }

@@ -1,4 +1,4 @@
 package dev.palisade.server.store.redis;
 
 /** A linked primary. */
-record Primary(Wire wire, ServerInfo info) {}
+record Primary(RedisConnection connection, ServerInfo info) {}

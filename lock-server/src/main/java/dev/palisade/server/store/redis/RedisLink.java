@@ -28,19 +28,19 @@ final class RedisLink implements AutoCloseable {
     private static final byte[][] ASKING = {Call.bytes("ASKING")};
 
     private final EventLoop loop;
-    private final Dialer dialer;
-    private final Primaries primaries;
+    private final Connector connector;
+    private final PrimaryDirectory primaries;
     private final FunctionCall.Refused refused = this::refused; // Once, not for each call.
     private final Queue<FunctionCall> called = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean draining = new AtomicBoolean();
     /** Written to in this turn of the loop, to be flushed at its end. */
-    private final Set<Wire> written = new LinkedHashSet<>();
+    private final Set<RedisConnection> written = new LinkedHashSet<>();
 
     private RedisLink(RedisLinkConfig config, FunctionLibrary library, Loop lent, EventLog events)
             throws StoreUnusable {
-        dialer = new Dialer(config, lent);
-        loop = dialer.loop();
-        primaries = new Primaries(config.uri(), dialer, new Loading(library), events);
+        connector = new Connector(config, lent);
+        loop = connector.loop();
+        primaries = new PrimaryDirectory(config.uri(), connector, new FunctionLoader(library), events);
     }
 
     /**
@@ -58,7 +58,7 @@ final class RedisLink implements AutoCloseable {
             linked = true;
             return link;
         } catch (ExecutionException e) {
-            throw new StoreUnusable(String.valueOf(Refusal.of(e).getMessage()));
+            throw new StoreUnusable(String.valueOf(RedisUnusable.of(e).getMessage()));
         } finally {
             if (!linked) {
                 link.close();
@@ -94,18 +94,18 @@ final class RedisLink implements AutoCloseable {
     /**
      * Asks something that is no function over the connection that gave {@code earlier}, and over no other.
      *
-     * @return completes on the link's thread; fails with {@link Refusal}, also if that connection is no more
+     * @return completes on the link's thread; fails with {@link RedisUnusable}, also if that connection is no more
      */
     CompletableFuture<List<Object>> ask(Reply earlier, String... words) {
         CompletableFuture<List<Object>> asked = new CompletableFuture<>();
         onLoop(
                 () -> {
-                    Wire wire = earlier.from();
-                    if (wire == null) {
-                        asked.completeExceptionally(Refusal.of("Redis has not answered"));
+                    RedisConnection connection = earlier.from();
+                    if (connection == null) {
+                        asked.completeExceptionally(RedisUnusable.of("Redis has not answered"));
                         return;
                     }
-                    var unused = wire.ask(words).whenComplete((answer, failure) -> {
+                    var unused = connection.ask(words).whenComplete((answer, failure) -> {
                         if (failure == null) {
                             asked.complete(answer);
                         } else {
@@ -113,7 +113,7 @@ final class RedisLink implements AutoCloseable {
                         }
                     });
                 },
-                () -> asked.completeExceptionally(Refusal.of("the link to Redis is closed")));
+                () -> asked.completeExceptionally(RedisUnusable.of("the link to Redis is closed")));
         return asked;
     }
 
@@ -159,7 +159,7 @@ final class RedisLink implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        dialer.close();
+        connector.close();
     }
 
     private void enqueue(FunctionCall call) {
@@ -176,49 +176,49 @@ final class RedisLink implements AutoCloseable {
         while ((call = called.poll()) != null) {
             write(call);
         }
-        written.forEach(Wire::flush);
+        written.forEach(RedisConnection::flush);
         written.clear();
     }
 
     private void write(FunctionCall call) {
-        Wire wire = primaries.wire(call);
-        if (wire == null) {
+        RedisConnection connection = primaries.connection(call);
+        if (connection == null) {
             call.unavailable(primaries.why());
             return;
         }
         if (call.isAsking()) {
-            wire.write(new Call(ASKING, FunctionCall.UNHEARD));
+            connection.write(new Call(ASKING, FunctionCall.UNHEARD));
         }
-        wire.write(new Call(call.words(), call));
-        written.add(wire);
+        connection.write(new Call(call.words(), call));
+        written.add(connection);
     }
 
     /** Redis answered {@code call} with an error. */
-    private void refused(FunctionCall call, Wire wire, String error) {
+    private void refused(FunctionCall call, RedisConnection connection, String error) {
         ErrorReply reply = ErrorReply.of(error);
-        String line = reply.line(wire.address(), error);
+        String line = reply.line(connection.address(), error);
         switch (reply.fate()) {
             case REFUSED -> call.unavailable(line);
             case LEFT -> {
-                primaries.leave(wire, line);
+                primaries.leave(connection, line);
                 call.unavailable(line);
             }
-            case LOADED -> load(call, wire, line);
+            case LOADED -> load(call, connection, line);
             case MOVED -> {
                 primaries.look();
-                move(call, movedTo(wire, error), false, line);
+                move(call, movedTo(connection, error), false, line);
             }
-            case ASKED -> move(call, movedTo(wire, error), true, line);
+            case ASKED -> move(call, movedTo(connection, error), true, line);
             case UNKNOWN -> call.outcomeUnknown(line);
         }
     }
 
-    private void load(FunctionCall call, Wire wire, String line) {
-        var unusedEnd = primaries.load(wire).whenComplete((loaded, failure) -> {
+    private void load(FunctionCall call, RedisConnection connection, String line) {
+        var unusedEnd = primaries.load(connection).whenComplete((loaded, failure) -> {
             if (failure == null) {
                 repeat(call, null, false, line);
             } else {
-                call.unavailable(String.valueOf(Refusal.of(failure).getMessage()));
+                call.unavailable(String.valueOf(RedisUnusable.of(failure).getMessage()));
             }
         });
     }
@@ -240,7 +240,7 @@ final class RedisLink implements AutoCloseable {
     }
 
     /** The last word of {@code MOVED 3999 10.0.0.1:6379}; without a host it means the same one. Null if it is nothing such. */
-    private static @Nullable Address movedTo(Wire wire, String error) {
+    private static @Nullable Address movedTo(RedisConnection connection, String error) {
         String place = error.substring(error.lastIndexOf(' ') + 1);
         int colon = place.lastIndexOf(':');
         String port = place.substring(colon + 1);
@@ -248,7 +248,7 @@ final class RedisLink implements AutoCloseable {
             return null;
         }
         return new Address(
-                colon > 0 ? place.substring(0, colon) : wire.address().host(), Integer.parseInt(port));
+                colon > 0 ? place.substring(0, colon) : connection.address().host(), Integer.parseInt(port));
     }
 
     /** The loop is gone: who called is told by whoever finds that out. */

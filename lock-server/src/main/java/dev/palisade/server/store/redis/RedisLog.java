@@ -93,20 +93,20 @@ public final class RedisLog implements BatchStorage {
     private boolean refuseUnusable(SigningKeys signs) throws StoreUnusable, InterruptedException {
         boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
         List<Object> answer = check();
-        Optional<OwnerKey> owner = LogWords.owner(answer);
+        Optional<OwnerKey> owner = LogCodec.owner(answer);
         if (owner.isPresent()) {
             signs.check(owner.get());
         }
-        boolean isMoved = LogWords.hasMarkOfFunctions(answer);
-        boolean isKnown = LogWords.hasLog(answer);
-        if (moves && (isMoved || LogWords.hasLocksOfFunctions(answer))) {
+        boolean isMoved = LogCodec.hasMarkOfFunctions(answer);
+        boolean isKnown = LogCodec.hasLog(answer);
+        if (moves && (isMoved || LogCodec.hasLocksOfFunctions(answer))) {
             MoveFromFunctions.run(link, config, keys, isMoved, events);
             answer = check();
         }
-        if (!LogWords.text(answer, 0).equals("ok")) {
-            throw unusable(LogWords.text(answer, 1));
+        if (!LogCodec.text(answer, 0).equals("ok")) {
+            throw unusable(LogCodec.text(answer, 1));
         }
-        if (moves && LogWords.hasNothingOfFunctions(answer)) {
+        if (moves && LogCodec.hasNothingOfFunctions(answer)) {
             throw unusable("has no locks of an earlier release under the keys " + config.prefix()
                     + ":*; name their prefix with --store-prefix, or leave out --from-functions");
         }
@@ -115,7 +115,7 @@ public final class RedisLog implements BatchStorage {
 
     private List<Object> check() throws StoreUnusable {
         try {
-            return await(link.call(LogWords.CHECK, keys.shared(), List.of(Call.bytes(config.prefix()))));
+            return await(link.call(LogCodec.CHECK, keys.shared(), List.of(Call.bytes(config.prefix()))));
         } catch (LogFailure e) {
             throw new StoreUnusable(e.line(), e);
         }
@@ -144,8 +144,8 @@ public final class RedisLog implements BatchStorage {
     /** The last reply; each call asks Redis again. */
     @Override
     public Optional<StoreStatus.SharedLog> status() {
-        return status.look(() -> link.call(LogWords.STATUS, keys.shared(), List.of())
-                .thenApply(answer -> LogWords.status(answer, config.claimMillis())));
+        return status.look(() -> link.call(LogCodec.STATUS, keys.shared(), List.of())
+                .thenApply(answer -> LogCodec.status(answer, config.claimMillis())));
     }
 
     private StoreUnusable unusable(String what) {
@@ -158,20 +158,20 @@ public final class RedisLog implements BatchStorage {
     public Claim claim(ClaimRequest request, String keyId) throws StoreUnusable, LogFailure {
         locate();
         Reply reply = link.call(
-                LogWords.CLAIM,
+                LogCodec.CLAIM,
                 keys.shared(),
-                LogWords.claim(request, keyId, config.claimMillis(), config.settleMillis()));
+                LogCodec.claim(request, keyId, config.claimMillis(), config.settleMillis()));
         List<Object> answer = await(reply);
-        ClaimReply read = LogWords.reply(request, answer);
+        ClaimReply read = LogCodec.reply(request, answer);
         if (read == null) {
-            throw unusable(LogWords.text(answer, 1));
+            throw unusable(LogCodec.text(answer, 1));
         }
         claimed = reply;
         if (!(read instanceof ClaimReply.Claimed)) {
-            return Claim.refused(read, LogWords.ownerKeyId(answer));
+            return Claim.refused(read, LogCodec.ownerKeyId(answer));
         }
-        replicas = LogWords.replicas(answer);
-        return new Claim(read, LogWords.batches(answer), LogWords.generation(answer), LogWords.rewriting(answer), "");
+        replicas = LogCodec.replicas(answer);
+        return new Claim(read, LogCodec.batches(answer), LogCodec.generation(answer), LogCodec.rewriting(answer), "");
     }
 
     /**
@@ -217,7 +217,7 @@ public final class RedisLog implements BatchStorage {
             throw LogFailure.unknown(line(e));
         } catch (TimeoutException e) {
             throw LogFailure.unknown(name() + " does not say within "
-                    + Refusal.text(config.link().timeout().toNanos()) + " who is the primary");
+                    + RedisUnusable.text(config.link().timeout().toNanos()) + " who is the primary");
         } catch (InterruptedException e) {
             throw interrupted();
         }
@@ -228,7 +228,7 @@ public final class RedisLog implements BatchStorage {
         try {
             List<Object> replicas =
                     link.ask(claim, "WAIT", "1", Long.toString(millis)).get();
-            if (LogWords.number(replicas, 0) == 0) {
+            if (LogCodec.number(replicas, 0) == 0) {
                 events.tell(
                         "store_warning",
                         "message",
@@ -256,8 +256,8 @@ public final class RedisLog implements BatchStorage {
     @Override
     public Optional<Contents> look() throws StoreUnusable, LogFailure {
         List<String> words = new ArrayList<>(List.of("HMGET", keys.head()));
-        words.addAll(LogWords.CONTENTS);
-        return LogWords.contents(ask(keys.head(), words));
+        words.addAll(LogCodec.CONTENTS);
+        return LogCodec.contents(ask(keys.head(), words));
     }
 
     /** Over the connection that claimed: what another primary has is another log. */
@@ -276,7 +276,7 @@ public final class RedisLog implements BatchStorage {
         try {
             return link.ask(claim, words.toArray(String[]::new)).get();
         } catch (ExecutionException e) {
-            String error = Refusal.of(e).error();
+            String error = RedisUnusable.of(e).error();
             if (error != null && error.startsWith("WRONGTYPE")) {
                 throw unusable(
                         "has a key " + key
@@ -291,10 +291,10 @@ public final class RedisLog implements BatchStorage {
 
     @Override
     public void append(Append append, byte[] bytes, FencedLog.Sent sent) {
-        List<byte[]> words = LogWords.append(
+        List<byte[]> words = LogCodec.append(
                 append.request(), config.claimMillis(), append.before(), append.after(), bytes, append.keyId());
         Reply reply = link.call(
-                append.frees() ? LogWords.APPEND_FREEING : LogWords.APPEND, keys.append(append.generation()), words);
+                append.frees() ? LogCodec.APPEND_FREEING : LogCodec.APPEND, keys.append(append.generation()), words);
         // What clients asked meanwhile may wait in their sockets still: read first, it is part of the next batch.
         var unused = reply.whenComplete((answer, failure) ->
                 link.later(() -> sent.replied(failure == null ? outcome(reply, answer) : failure(reply, failure))));
@@ -302,11 +302,11 @@ public final class RedisLog implements BatchStorage {
 
     /** What Redis answered to an append: null if the batch is stored. */
     private @Nullable LogFailure outcome(Reply reply, List<Object> answer) {
-        if (LogWords.isStored(answer)) {
+        if (LogCodec.isStored(answer)) {
             return null;
         }
         suspected = reply;
-        return LogFailure.unknown(name() + " did not store a batch: " + LogWords.text(answer, 1));
+        return LogFailure.unknown(name() + " did not store a batch: " + LogCodec.text(answer, 1));
     }
 
     /** The link lets no call wait for ever. */

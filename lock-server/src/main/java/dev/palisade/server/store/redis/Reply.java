@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Reply extends CompletableFuture<List<Object>> {
     /** Set before it ends, on the loop. */
-    private volatile @Nullable Wire from;
+    private volatile @Nullable RedisConnection from;
     /** The last error that Redis answered; as {@code from}. */
     private volatile @Nullable String error;
 
@@ -26,12 +26,12 @@ final class Reply extends CompletableFuture<List<Object>> {
     }
 
     @Nullable
-    Wire from() {
+    RedisConnection from() {
         return from;
     }
 
-    void from(Wire wire) {
-        from = wire;
+    void from(RedisConnection connection) {
+        from = connection;
     }
 
     void error(String line) {

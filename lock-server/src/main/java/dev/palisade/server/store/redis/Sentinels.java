@@ -13,12 +13,12 @@ import java.util.concurrent.CompletableFuture;
  */
 final class Sentinels implements Topology {
     private final StoreUri uri;
-    private final Inquiries inquiries;
+    private final TopologyProbes probes;
     private long newestEpoch = -1;
 
-    Sentinels(StoreUri uri, Dialer dialer) {
+    Sentinels(StoreUri uri, Connector connector) {
         this.uri = uri;
-        inquiries = new Inquiries(dialer::dialSentinel);
+        probes = new TopologyProbes(connector::dialSentinel);
     }
 
     @Override
@@ -30,14 +30,13 @@ final class Sentinels implements Topology {
     public CompletableFuture<Route> read() {
         Poll poll = new Poll(uri.addresses().size());
         for (Address sentinel : uri.addresses()) {
-            var unusedEnd = inquiries
-                    .ask(sentinel, "SENTINEL", "MASTER", uri.primaryName())
+            var unusedEnd = probes.ask(sentinel, "SENTINEL", "MASTER", uri.primaryName())
                     .thenApply(Known::parse)
                     .whenComplete((known, failure) -> {
                         if (failure == null) {
                             poll.answered(known);
                         } else {
-                            poll.failed(line(sentinel, Refusal.of(failure)));
+                            poll.failed(line(sentinel, RedisUnusable.of(failure)));
                         }
                     });
         }
@@ -47,7 +46,7 @@ final class Sentinels implements Topology {
         });
     }
 
-    private String line(Address sentinel, Refusal refusal) {
+    private String line(Address sentinel, RedisUnusable refusal) {
         String error = refusal.error();
         if (error != null && error.contains("No such master")) {
             return "Sentinel " + sentinel + " knows no primary named " + uri.primaryName()
@@ -108,9 +107,9 @@ final class Sentinels implements Topology {
                 return;
             }
             if (answers == 0) {
-                result.completeExceptionally(Refusal.of(firstFailure));
+                result.completeExceptionally(RedisUnusable.of(firstFailure));
             } else if (newest.configEpoch < newestEpoch && !hasMajority()) {
-                result.completeExceptionally(Refusal.of("the Sentinels that answer know an older primary only, "
+                result.completeExceptionally(RedisUnusable.of("the Sentinels that answer know an older primary only, "
                         + newest.primary + "; see that a majority of them can be reached"));
             } else {
                 result.complete(newest);

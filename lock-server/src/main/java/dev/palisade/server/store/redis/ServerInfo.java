@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 record ServerInfo(Map<String, String> fields) {
     private static final int MAJOR_MIN = 7;
 
-    static CompletableFuture<ServerInfo> of(Wire wire) {
-        return wire.ask("INFO").thenApply(answer -> parse((byte[]) answer.get(0)));
+    static CompletableFuture<ServerInfo> of(RedisConnection connection) {
+        return connection.ask("INFO").thenApply(answer -> parse((byte[]) answer.get(0)));
     }
 
     private static ServerInfo parse(byte[] text) {

@@ -4,17 +4,17 @@ import java.util.concurrent.CompletableFuture;
 
 /** Knows who are the primaries now. Belongs to the loop. */
 interface Topology {
-    /** Asks anew. Completes on the loop, with {@link Refusal} if nobody can say. */
+    /** Asks anew. Completes on the loop, with {@link RedisUnusable} if nobody can say. */
     CompletableFuture<Route> read();
 
     /** Whether it can change while the primary that is linked still answers. */
     boolean changes();
 
-    static Topology of(StoreUri uri, Dialer dialer) {
+    static Topology of(StoreUri uri, Connector connector) {
         return switch (uri.kind()) {
             case STANDALONE -> new OneServer(Route.to(uri.addresses().get(0)));
-            case SENTINEL -> new Sentinels(uri, dialer);
-            case CLUSTER -> new ClusterNodes(uri, dialer);
+            case SENTINEL -> new Sentinels(uri, connector);
+            case CLUSTER -> new ClusterNodes(uri, connector);
         };
     }
 

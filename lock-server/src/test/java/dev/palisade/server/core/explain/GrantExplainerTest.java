@@ -17,6 +17,7 @@ import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Expire;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.HistoryEntry;
+import dev.palisade.server.core.HistoryRecorder;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockMachine;
 import dev.palisade.server.core.LockState;
@@ -24,7 +25,6 @@ import dev.palisade.server.core.Release;
 import dev.palisade.server.core.Renew;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.core.StoreStatus;
-import dev.palisade.server.core.Telling;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -51,7 +51,7 @@ class GrantExplainerTest {
 
     private GrantExplainerTest step(Command command) {
         Decision decision = LockMachine.step(state, command, now, lastToken, Limits.DEFAULTS);
-        Telling.of(state, decision, now, (lock, entry) -> history.add(entry));
+        HistoryRecorder.record(state, decision, now, (lock, entry) -> history.add(entry));
         state = decision.next();
         lastToken = decision.lastToken();
         return this;

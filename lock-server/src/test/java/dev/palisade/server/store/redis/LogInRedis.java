@@ -57,12 +57,12 @@ final class LogInRedis implements AutoCloseable {
 
     ClaimReply claim(ClaimRequest request) throws Exception {
         List<Object> answer = get(claiming(request));
-        ClaimReply reply = LogWords.reply(request, answer);
-        return Objects.requireNonNull(reply, () -> LogWords.text(answer, 1));
+        ClaimReply reply = LogCodec.reply(request, answer);
+        return Objects.requireNonNull(reply, () -> LogCodec.text(answer, 1));
     }
 
     Future<List<Object>> claiming(ClaimRequest request) {
-        return link.call(LogWords.CLAIM, keys.shared(), LogWords.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS));
+        return link.call(LogCodec.CLAIM, keys.shared(), LogCodec.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS));
     }
 
     /** What a server of an earlier release sends: all words but the last, the id of its key. */
@@ -71,15 +71,15 @@ final class LogInRedis implements AutoCloseable {
     }
 
     ClaimReply claimWithoutKey(ClaimRequest request) throws Exception {
-        List<byte[]> words = LogWords.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS);
-        return Objects.requireNonNull(LogWords.reply(request, withoutKey(LogWords.CLAIM, keys.shared(), words)));
+        List<byte[]> words = LogCodec.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS);
+        return Objects.requireNonNull(LogCodec.reply(request, withoutKey(LogCodec.CLAIM, keys.shared(), words)));
     }
 
     boolean appendWithoutKey(AppendRequest request) throws Exception {
         BatchSpan before = batches();
         List<byte[]> words =
-                LogWords.append(request, CLAIM_MILLIS, before, before.after(true, 1, 0), bytes("batch"), KEY_ID);
-        return LogWords.isStored(withoutKey(LogWords.APPEND, keys.append(1), words));
+                LogCodec.append(request, CLAIM_MILLIS, before, before.after(true, 1, 0), bytes("batch"), KEY_ID);
+        return LogCodec.isStored(withoutKey(LogCodec.APPEND, keys.append(1), words));
     }
 
     String keyId() {
@@ -87,16 +87,16 @@ final class LogInRedis implements AutoCloseable {
     }
 
     boolean append(AppendRequest request, BatchSpan before, long first, String batch) throws Exception {
-        return LogWords.isStored(get(appending(request, before, first, batch)));
+        return LogCodec.isStored(get(appending(request, before, first, batch)));
     }
 
     /** @param first batch that is kept */
     Future<List<Object>> appending(AppendRequest request, BatchSpan before, long first, String batch) {
         BatchSpan after = before.after(!batch.isEmpty(), first, first - before.first());
         return link.call(
-                LogWords.APPEND,
+                LogCodec.APPEND,
                 keys.append(1),
-                LogWords.append(request, CLAIM_MILLIS, before, after, bytes(batch), KEY_ID));
+                LogCodec.append(request, CLAIM_MILLIS, before, after, bytes(batch), KEY_ID));
     }
 
     /** What the head says. */
@@ -124,19 +124,19 @@ final class LogInRedis implements AutoCloseable {
         List<Object> settling = list(dump, 3);
         return new LogState(
                 head(list(dump, 0)),
-                Long.parseLong(LogWords.text(dump, 1)),
+                Long.parseLong(LogCodec.text(dump, 1)),
                 instance,
                 seen.isEmpty()
                         ? null
                         : new LogState.Seen(
-                                WriterId.parse(LogWords.text(seen, 0)),
-                                LogWords.number(seen, 1),
+                                WriterId.parse(LogCodec.text(seen, 0)),
+                                LogCodec.number(seen, 1),
                                 position(seen, 2),
-                                LogWords.text(seen, 4)),
+                                LogCodec.text(seen, 4)),
                 settling.isEmpty()
                         ? null
                         : new LogState.Settling(
-                                position(settling, 0), LogWords.number(settling, 2), LogWords.number(settling, 3)));
+                                position(settling, 0), LogCodec.number(settling, 2), LogCodec.number(settling, 3)));
     }
 
     @SuppressWarnings("unchecked")
@@ -145,13 +145,13 @@ final class LogInRedis implements AutoCloseable {
     }
 
     private static Position position(List<Object> from, int at) {
-        return new Position(WriterId.parse(LogWords.text(from, at)), LogWords.number(from, at + 1));
+        return new Position(WriterId.parse(LogCodec.text(from, at)), LogCodec.number(from, at + 1));
     }
 
     private static LogState.@Nullable Head head(List<Object> flat) {
         Map<String, String> head = new HashMap<>();
         for (int i = 0; i < flat.size(); i += 2) {
-            head.put(LogWords.text(flat, i), LogWords.text(flat, i + 1));
+            head.put(LogCodec.text(flat, i), LogCodec.text(flat, i + 1));
         }
         return head.isEmpty()
                 ? null

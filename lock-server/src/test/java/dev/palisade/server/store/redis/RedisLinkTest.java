@@ -48,7 +48,7 @@ class RedisLinkTest {
                 RedisLink link = Linked.open(redis)) {
             Reply first = add(link, "k");
             get(first);
-            Wire suspected = first.from();
+            RedisConnection suspected = first.from();
 
             get(link.findPrimary(first));
             Reply second = add(link, "k");

@@ -5,35 +5,37 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A Redis that cannot be used, or a question of our own that it did not answer. The message is one line that names it. */
-final class Refusal extends Exception {
+/** A failure of a Redis that cannot be used, or that did not reply to a query of ours. The message is one line that names it. */
+final class RedisUnusable extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final @Nullable String error;
 
     /** @param why goes on after the address, in brackets */
-    Refusal(Address address, String why) {
+    RedisUnusable(Address address, String why) {
         this("Redis " + address + " cannot be reached (" + why + ")", null);
     }
 
-    private Refusal(String message, @Nullable String error) {
+    private RedisUnusable(String message, @Nullable String error) {
         super(message);
         this.error = error;
     }
 
-    static Refusal byReply(Address address, String error) {
-        return new Refusal(ErrorReply.of(error).line(address, error), error);
+    static RedisUnusable byReply(Address address, String error) {
+        return new RedisUnusable(ErrorReply.of(error).line(address, error), error);
     }
 
-    static Refusal of(String line) {
-        return new Refusal(line, null);
+    static RedisUnusable of(String line) {
+        return new RedisUnusable(line, null);
     }
 
     /** What a future of this package failed with. */
-    static Refusal of(Throwable failure) {
+    static RedisUnusable of(Throwable failure) {
         boolean wrapped = failure instanceof CompletionException || failure instanceof ExecutionException;
         Throwable cause = wrapped && failure.getCause() != null ? failure.getCause() : failure;
-        return cause instanceof Refusal refusal ? refusal : new Refusal("Redis cannot be used (" + cause + ")", null);
+        return cause instanceof RedisUnusable refusal
+                ? refusal
+                : new RedisUnusable("Redis cannot be used (" + cause + ")", null);
     }
 
     /** What Redis answered, if it was an error. */

@@ -18,8 +18,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Arguments and answers of the functions of a log, in the order of their headers in {@code resources/redis}. */
-final class LogWords {
+/** A codec for arguments and replies of the functions of a log, in the order of their headers in {@code resources/redis}. */
+final class LogCodec {
     static final String CHECK = "palisade_log_check";
     static final String CLAIM = "palisade_log_claim";
     static final String STATUS = "palisade_log_status";
@@ -33,7 +33,7 @@ final class LogWords {
     static final List<String> CONTENTS =
             List.of("generation", "first", "next", "count", "seq", "writer", "base", "base_seq");
 
-    private LogWords() {}
+    private LogCodec() {}
 
     static List<byte[]> claim(ClaimRequest request, String keyId, long claimMillis, long settleMillis) {
         List<byte[]> words = new ArrayList<>();

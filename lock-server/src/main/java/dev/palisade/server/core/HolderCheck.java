@@ -7,9 +7,9 @@ import dev.palisade.contract.SessionId;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** The one test of "is this the holder": grant, session and token together. Used by every command that only a holder may send. */
-final class Holding {
-    private Holding() {}
+/** The check for the holder of a lock: grant, session and token together. Used by every command that only a holder may send. */
+final class HolderCheck {
+    private HolderCheck() {}
 
     /** Runs {@code then} for the holder, or says why the caller is not. */
     static Answer require(

@@ -7,15 +7,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Asks for many things, of which only a few are on their way at a time: what others ask meanwhile does not wait behind all of them. */
-public final class AFew<T> {
+/** A loop over asynchronous calls with bounded concurrency: other callers do not wait behind all of them. */
+public final class BoundedConcurrency<T> {
     private final List<T> all;
     private final Function<T, CompletionStage<?>> ask;
     private final AtomicInteger next = new AtomicInteger();
     private final AtomicInteger open;
     private final CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 
-    private AFew(int atATime, List<T> all, Function<T, CompletionStage<?>> ask) {
+    private BoundedConcurrency(int atATime, List<T> all, Function<T, CompletionStage<?>> ask) {
         this.all = all;
         this.ask = ask;
         this.open = new AtomicInteger(atATime);
@@ -28,10 +28,10 @@ public final class AFew<T> {
      * @param ask does not throw; what it answers with, also a failure, is looked at by nobody here
      * @return completes when all are answered; never fails
      */
-    public static <T> CompletionStage<@Nullable Void> at(
+    public static <T> CompletionStage<@Nullable Void> forEach(
             int atATime, List<T> all, Function<T, CompletionStage<?>> ask) {
         int lines = Math.max(1, Math.min(atATime, all.size()));
-        AFew<T> few = new AFew<>(lines, all, ask);
+        BoundedConcurrency<T> few = new BoundedConcurrency<>(lines, all, ask);
         for (int i = 0; i < lines; i++) {
             few.goOn();
         }

@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-class AFewTest {
+class BoundedConcurrencyTest {
     private final List<Integer> asked = new ArrayList<>();
     private final List<CompletableFuture<Void>> answers = new ArrayList<>();
 
@@ -25,7 +25,8 @@ class AFewTest {
 
     @Test
     void theNextIsAskedForWhenOneOfTheLastIsAnswered() {
-        CompletableFuture<?> all = AFew.at(2, numbers(4), this::ask).toCompletableFuture();
+        CompletableFuture<?> all =
+                BoundedConcurrency.forEach(2, numbers(4), this::ask).toCompletableFuture();
         assertThat(asked).containsExactly(0, 1);
         answers.get(1).complete(null);
         assertThat(asked).containsExactly(0, 1, 2);
@@ -39,13 +40,14 @@ class AFewTest {
 
     @Test
     void noneAreDoneAtOnce() {
-        assertThat(AFew.at(5, List.<Integer>of(), this::ask).toCompletableFuture())
+        assertThat(BoundedConcurrency.forEach(5, List.<Integer>of(), this::ask).toCompletableFuture())
                 .isDone();
     }
 
     @Test
     void manyThatAreAnsweredAtOnceCostNoDepth() {
-        assertThat(AFew.at(1, numbers(1_000_000), number -> CompletableFuture.completedFuture(number))
+        assertThat(BoundedConcurrency.forEach(
+                                1, numbers(1_000_000), number -> CompletableFuture.completedFuture(number))
                         .toCompletableFuture())
                 .isDone();
     }

@@ -16,7 +16,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 /** When the function library is loaded, and when it is not. */
-class LoadingTest {
+class FunctionLoaderTest {
     @Test
     void aMissingLibraryIsLoaded() throws Exception {
         try (RedisProcess redis = RedisProcess.start();

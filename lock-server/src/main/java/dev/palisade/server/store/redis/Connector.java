@@ -27,10 +27,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Makes connections, all on the {@link Loop}, which is the thread that everything about Redis belongs to. Lettuce reconnects nothing and
- * times nothing out here: what it does by itself, it would do twice. Closing it leaves no thread of Lettuce's behind.
+ * The factory of connections, all on the {@link Loop}. Lettuce's own reconnecting and timeouts are off, because this package has its own.
+ * After {@link #close} no thread of Lettuce is left.
  */
-final class Dialer implements AutoCloseable {
+final class Connector implements AutoCloseable {
     /** The first connection of a process loads classes, on a machine that may be busy with a start. */
     private static final Duration FIRST_TIMEOUT_MIN = Duration.ofSeconds(5);
 
@@ -44,7 +44,7 @@ final class Dialer implements AutoCloseable {
     private final RedisClient client;
     private Duration connectTimeout;
 
-    Dialer(RedisLinkConfig config, Loop lent) throws StoreUnusable {
+    Connector(RedisLinkConfig config, Loop lent) throws StoreUnusable {
         uri = config.uri();
         timeout = config.timeout();
         connectTimeout = timeout.compareTo(FIRST_TIMEOUT_MIN) > 0 ? timeout : FIRST_TIMEOUT_MIN;
@@ -78,26 +78,26 @@ final class Dialer implements AutoCloseable {
         return loop;
     }
 
-    /** Connects to a Redis that keeps locks. Completes on the loop, with {@link Refusal} if it fails. */
-    CompletableFuture<Wire> dial(Address address) {
-        return wire(address, uri.login());
+    /** Connects to a Redis that keeps locks. Completes on the loop, with {@link RedisUnusable} if it fails. */
+    CompletableFuture<RedisConnection> connect(Address address) {
+        return connection(address, uri.login());
     }
 
-    /** Connects to a Sentinel; as {@link #dial}. */
-    CompletableFuture<Wire> dialSentinel(Address address) {
-        return wire(address, uri.sentinelLogin());
+    /** Connects to a Sentinel; as {@link #connect}. */
+    CompletableFuture<RedisConnection> dialSentinel(Address address) {
+        return connection(address, uri.sentinelLogin());
     }
 
-    /** Connects to listen to channels; as {@link #dial}. */
-    CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> dialPubSub(Address address) {
+    /** Connects to listen to channels; as {@link #connect}. */
+    CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> connectPubSub(Address address) {
         return within(
                 address,
                 client.connectPubSubAsync(ByteArrayCodec.INSTANCE, redis(address, uri.login()))
                         .toCompletableFuture());
     }
 
-    /** A connection that Redis closed during the greeting is dialed once more: Lettuce may have lost the error that Redis gave as the reason. */
-    private CompletableFuture<Wire> wire(Address address, Login login) {
+    /** A connection that Redis closed during the greeting is made once more: Lettuce may have lost the error that Redis gave as the reason. */
+    private CompletableFuture<RedisConnection> connection(Address address, Login login) {
         return within(
                         address,
                         client.connectAsync(ByteArrayCodec.INSTANCE, redis(address, login))
@@ -106,7 +106,7 @@ final class Dialer implements AutoCloseable {
                                         ? client.connectAsync(ByteArrayCodec.INSTANCE, redis(address, login))
                                                 .toCompletableFuture()
                                         : CompletableFuture.failedFuture(failure)))
-                .thenApply(connection -> new Wire(connection, address, loop, timeout.toNanos(), strategy));
+                .thenApply(connection -> new RedisConnection(connection, address, loop, timeout.toNanos(), strategy));
     }
 
     /** The connection, on the loop and in time; one that comes too late is closed. */
@@ -116,7 +116,8 @@ final class Dialer implements AutoCloseable {
         // Ours alone, as the one for connecting does not see a process that is frozen.
         long nanos = connectTimeout.toNanos();
         var late = loop.schedule(
-                () -> result.completeExceptionally(new Refusal(address, "no answer within " + Refusal.text(nanos))),
+                () -> result.completeExceptionally(
+                        new RedisUnusable(address, "no answer within " + RedisUnusable.text(nanos))),
                 nanos,
                 TimeUnit.NANOSECONDS);
         var unusedEnd = connecting.whenCompleteAsync(

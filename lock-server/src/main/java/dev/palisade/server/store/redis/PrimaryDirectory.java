@@ -16,20 +16,21 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps a {@link Wire} to each primary: one, or those of a cluster. Works in rounds: ask who they are, leave those who are none any more,
- * link the missing. A round follows whatever broke, and where the topology can change unseen, the one before. Belongs to the loop.
+ * The directory of primaries, with a {@link RedisConnection} to each: one, or those of a cluster. Works in rounds: asks for the topology,
+ * leaves former primaries, connects to new ones. A round follows each broken connection, and where the topology can change unseen, the
+ * round before. In the {@link Loop} only.
  */
-final class Primaries {
+final class PrimaryDirectory {
     private static final long WATCH_MILLIS = 1_000;
     /** A link that lasted so long was not lost at once. */
     private static final long LASTED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final StoreUri uri;
-    private final Dialer dialer;
-    private final Greeter greeter;
+    private final Connector connector;
+    private final Handshake handshake;
     private final EventLoop loop;
     private final Topology topology;
-    private final Loading loading;
+    private final FunctionLoader loader;
     private final EventLog events;
     private final Map<Address, Primary> linked = new LinkedHashMap<>();
     private final CompletableFuture<Void> started = new CompletableFuture<>();
@@ -50,14 +51,14 @@ final class Primaries {
     /** Somebody who waits for the primary of a slot. */
     private record Finder(int slot, CompletableFuture<Void> found) {}
 
-    Primaries(StoreUri uri, Dialer dialer, Loading loading, EventLog events) {
+    PrimaryDirectory(StoreUri uri, Connector connector, FunctionLoader loader, EventLog events) {
         this.uri = uri;
-        this.dialer = dialer;
-        this.loading = loading;
-        greeter = new Greeter(uri, dialer, loading, started::isDone, events);
+        this.connector = connector;
+        this.loader = loader;
+        handshake = new Handshake(uri, connector, loader, started::isDone, events);
         this.events = events;
-        loop = dialer.loop();
-        topology = Topology.of(uri, dialer);
+        loop = connector.loop();
+        topology = Topology.of(uri, connector);
         condition = Condition.atFirst(now());
     }
 
@@ -70,22 +71,22 @@ final class Primaries {
 
     /** Where to write {@code call}; null if that primary is not linked. */
     @Nullable
-    Wire wire(FunctionCall call) {
+    RedisConnection connection(FunctionCall call) {
         Address target = call.target();
         return at(target != null ? target : route.primaryOf(call.slot));
     }
 
     /** False as well if nobody can say. */
     CompletableFuture<Boolean> isStillPrimary(Reply answered) {
-        Wire wire = answered.from();
-        if (wire == null || closed) {
+        RedisConnection connection = answered.from();
+        if (connection == null || closed) {
             return CompletableFuture.completedFuture(false);
         }
         return topology.read()
                 .handle((now, failure) -> failure == null
                         && now.isConfirmed()
-                        && wire.address().equals(now.primaryOf(answered.slot()))
-                        && isLinked(wire));
+                        && connection.address().equals(now.primaryOf(answered.slot()))
+                        && isLinked(connection));
     }
 
     boolean isCluster() {
@@ -100,12 +101,12 @@ final class Primaries {
     }
 
     void find(Reply suspected, CompletableFuture<Void> found) {
-        Wire wire = suspected.from();
-        if (wire != null && isLinked(wire)) {
-            if (wire.ageNanos() < LASTED_NANOS) {
-                suspectedAgain.add(wire.address());
+        RedisConnection connection = suspected.from();
+        if (connection != null && isLinked(connection)) {
+            if (connection.ageNanos() < LASTED_NANOS) {
+                suspectedAgain.add(connection.address());
             }
-            leave(wire, "Redis " + wire.address() + " may not be the primary any more");
+            leave(connection, "Redis " + connection.address() + " may not be the primary any more");
         } else if (at(route.primaryOf(suspected.slot())) != null) {
             found.complete(null); // Left already, and found.
             return;
@@ -119,10 +120,10 @@ final class Primaries {
     }
 
     /** Sends nothing more there. What is in flight is still answered. */
-    void leave(Wire wire, String why) {
-        if (isLinked(wire)) {
-            wire.retire();
-            lost(wire, why);
+    void leave(RedisConnection connection, String why) {
+        if (isLinked(connection)) {
+            connection.retire();
+            lost(connection, why);
         }
     }
 
@@ -143,15 +144,15 @@ final class Primaries {
         finders.clear();
         var unusedEnd = topology.read()
                 .thenCompose(this::take)
-                .whenComplete((done, failure) -> looked(waiting, failure == null ? null : Refusal.of(failure)));
+                .whenComplete((done, failure) -> looked(waiting, failure == null ? null : RedisUnusable.of(failure)));
     }
 
-    /** Links what is missing of {@code now}. Fails with the first {@link Refusal}, when all were tried. */
+    /** Links what is missing of {@code now}. Fails with the first {@link RedisUnusable}, when all were tried. */
     private CompletableFuture<Void> take(Route now) {
         route = now;
         for (Primary primary : List.copyOf(linked.values())) {
-            if (!route.primaries().contains(primary.wire().address())) {
-                leave(primary.wire(), "Redis " + primary.wire().address() + " is not the primary any more");
+            if (!route.primaries().contains(primary.connection().address())) {
+                leave(primary.connection(), "Redis " + primary.connection().address() + " is not the primary any more");
             }
         }
         List<CompletableFuture<Void>> linking = new ArrayList<>();
@@ -164,14 +165,14 @@ final class Primaries {
     }
 
     private CompletableFuture<Void> link(Address address) {
-        return greeter.link(address).thenAccept(primary -> {
-            Wire wire = primary.wire();
+        return handshake.link(address).thenAccept(primary -> {
+            RedisConnection connection = primary.connection();
             if (closed || !route.primaries().contains(address)) {
-                wire.retire();
+                connection.retire();
                 return;
             }
             linked.put(address, primary);
-            wire.ownedBy(this::lost);
+            connection.ownedBy(this::lost);
             if (!suspectedAgain.remove(address)) {
                 events.tell(
                         "store_linked",
@@ -187,7 +188,7 @@ final class Primaries {
     }
 
     /** A round is over. */
-    private void looked(List<Finder> waiting, @Nullable Refusal failure) {
+    private void looked(List<Finder> waiting, @Nullable RedisUnusable failure) {
         looking = false;
         if (failure != null) {
             lastFailure = String.valueOf(failure.getMessage());
@@ -204,7 +205,7 @@ final class Primaries {
             return;
         }
         if (started.complete(null)) {
-            dialer.started();
+            connector.started();
         }
         if (lookAgain) {
             lookAgain = false;
@@ -216,10 +217,10 @@ final class Primaries {
         }
     }
 
-    /** The wire tells that it broke, or it was left. */
-    private void lost(Wire wire, String why) {
-        Address address = wire.address();
-        if (!isLinked(wire)) {
+    /** The connection tells that it broke, or it was left. */
+    private void lost(RedisConnection connection, String why) {
+        Address address = connection.address();
+        if (!isLinked(connection)) {
             return;
         }
         linked.remove(address);
@@ -228,7 +229,7 @@ final class Primaries {
             events.tell("store_lost", "primary", address, "message", lastFailure);
         }
         tell();
-        if (wire.ageNanos() > LASTED_NANOS) {
+        if (connection.ageNanos() > LASTED_NANOS) {
             backOff.reset();
         }
         if (looking) {
@@ -251,7 +252,7 @@ final class Primaries {
     /** Finds out about a primary that does not answer, or is none any more, while nobody asks it; and about a lost library. */
     private void beat() {
         for (Primary primary : List.copyOf(linked.values())) {
-            var unusedEnd = load(primary.wire());
+            var unusedEnd = load(primary.connection());
         }
         if (!closed) { // The loop goes on when this is over.
             var unused = loop.schedule(this::beat, WATCH_MILLIS, TimeUnit.MILLISECONDS);
@@ -259,13 +260,13 @@ final class Primaries {
     }
 
     /** Sees to it that the functions are there. */
-    CompletableFuture<Void> load(Wire wire) {
-        return loading.ensure(wire).whenComplete((done, failure) -> {
-            String error = failure == null ? null : Refusal.of(failure).error();
+    CompletableFuture<Void> load(RedisConnection connection) {
+        return loader.ensure(connection).whenComplete((done, failure) -> {
+            String error = failure == null ? null : RedisUnusable.of(failure).error();
             if (error != null) {
-                lastFailure = String.valueOf(Refusal.of(failure).getMessage());
+                lastFailure = String.valueOf(RedisUnusable.of(failure).getMessage());
                 if (ErrorReply.of(error).fate() == ErrorReply.Fate.LEFT) {
-                    leave(wire, lastFailure);
+                    leave(connection, lastFailure);
                 }
             }
         });
@@ -277,8 +278,8 @@ final class Primaries {
             nextRound.cancel(false);
         }
         for (Primary primary : List.copyOf(linked.values())) {
-            linked.remove(primary.wire().address());
-            primary.wire().close("the link was closed");
+            linked.remove(primary.connection().address());
+            primary.connection().close("the link was closed");
         }
         tell();
         List<Finder> waiting = List.copyOf(finders);
@@ -299,13 +300,13 @@ final class Primaries {
         return route.primaries().isEmpty() || !linked.keySet().containsAll(route.primaries());
     }
 
-    private boolean isLinked(Wire wire) {
-        return at(wire.address()) == wire;
+    private boolean isLinked(RedisConnection connection) {
+        return at(connection.address()) == connection;
     }
 
-    private @Nullable Wire at(@Nullable Address address) {
+    private @Nullable RedisConnection at(@Nullable Address address) {
         Primary primary = address == null ? null : linked.get(address);
-        return primary == null ? null : primary.wire();
+        return primary == null ? null : primary.connection();
     }
 
     private long now() {

@@ -6,9 +6,9 @@ import dev.palisade.contract.RequestId;
 import java.util.Iterator;
 import java.util.Optional;
 
-/** What a decision is told as in the history of its lock. Pure; keeps nothing. */
-public final class Telling {
-    private Telling() {}
+/** A translation of decisions to entries of the history of their lock. Pure; keeps nothing. */
+public final class HistoryRecorder {
+    private HistoryRecorder() {}
 
     /** Hears of one thing that happened. */
     @FunctionalInterface
@@ -17,7 +17,7 @@ public final class Telling {
     }
 
     /** @param before the state that was decided upon */
-    public static void of(LockState before, Decision decision, long nowMillis, Listener listener) {
+    public static void record(LockState before, Decision decision, long nowMillis, Listener listener) {
         LockName lock = before.name();
         LockState state = before;
         Iterator<LockEvent> events = decision.events().iterator();

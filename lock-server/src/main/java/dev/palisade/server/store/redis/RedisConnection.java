@@ -14,10 +14,10 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection to one Redis. When it breaks, or an answer is late, it is given up as a whole: nothing is written twice, and what
- * was written without an answer ends so. Its answers come in the order of its calls. Belongs to the loop.
+ * A connection to one Redis, with its commands in flight. When it breaks, or a reply is late, it is given up as a whole: no command is
+ * written twice, and commands without a reply fail. Replies come in the order of commands. In the {@link Loop} only.
  */
-final class Wire {
+final class RedisConnection {
     private static final int TICKS_PER_TIMEOUT = 8;
 
     private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -30,7 +30,7 @@ final class Wire {
     private final ArrayDeque<Call> inFlight = new ArrayDeque<>();
     private List<Call> outbox = new ArrayList<>();
     /** Hears once that it was lost; not of a {@link #retire}. */
-    private @Nullable BiConsumer<Wire, String> owner;
+    private @Nullable BiConsumer<RedisConnection, String> owner;
 
     /** When it was last looked whether a call is late. */
     private long lookedNanos;
@@ -38,7 +38,7 @@ final class Wire {
     private boolean retired;
     private boolean closed;
 
-    Wire(
+    RedisConnection(
             StatefulRedisConnection<byte[], byte[]> connection,
             Address address,
             EventLoop loop,
@@ -64,7 +64,7 @@ final class Wire {
         }
     }
 
-    void ownedBy(BiConsumer<Wire, String> newOwner) {
+    void ownedBy(BiConsumer<RedisConnection, String> newOwner) {
         owner = newOwner;
     }
 
@@ -101,11 +101,11 @@ final class Wire {
         strategy.sent();
     }
 
-    /** Asks something of our own. Fails with {@link Refusal}, and only so. */
+    /** Asks something of our own. Fails with {@link RedisUnusable}, and only so. */
     CompletableFuture<List<Object>> ask(String... words) {
         CompletableFuture<List<Object>> asked = new CompletableFuture<>();
         if (!isOpen()) {
-            asked.completeExceptionally(new Refusal(address, "the connection broke"));
+            asked.completeExceptionally(new RedisUnusable(address, "the connection broke"));
             return asked;
         }
         byte[][] bytes = new byte[words.length][];
@@ -114,18 +114,18 @@ final class Wire {
         }
         write(new Call(bytes, new Call.Listener() {
             @Override
-            public void answered(Wire wire, List<Object> answer) {
+            public void answered(RedisConnection connection, List<Object> answer) {
                 asked.complete(answer);
             }
 
             @Override
-            public void refused(Wire wire, String error) {
-                asked.completeExceptionally(Refusal.byReply(address, error));
+            public void refused(RedisConnection connection, String error) {
+                asked.completeExceptionally(RedisUnusable.byReply(address, error));
             }
 
             @Override
-            public void unanswered(Wire wire, String why) {
-                asked.completeExceptionally(new Refusal(address, why));
+            public void unanswered(RedisConnection connection, String why) {
+                asked.completeExceptionally(new RedisUnusable(address, why));
             }
         }));
         flush();
@@ -174,7 +174,7 @@ final class Wire {
         var unused = connection.closeAsync();
         List<Call> lost = new ArrayList<>(inFlight);
         inFlight.clear();
-        BiConsumer<Wire, String> told = owner;
+        BiConsumer<RedisConnection, String> told = owner;
         if (told != null) {
             told.accept(this, why); // First, so that who hears of a lost call and asks again is not sent here.
         }
@@ -187,7 +187,7 @@ final class Wire {
     private void tick() {
         Call oldest = inFlight.peek();
         if (oldest != null && lookedNanos - oldest.sentNanos() > timeoutNanos) {
-            close("it did not answer within " + Refusal.text(timeoutNanos));
+            close("it did not answer within " + RedisUnusable.text(timeoutNanos));
         }
         lookedNanos = now();
     }

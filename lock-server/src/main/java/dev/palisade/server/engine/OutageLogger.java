@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * Makes two lines of a time in which the store cannot do what it is asked, however many calls it refuses meanwhile: one when it
- * begins, one when it is over. It is over when for a second the store has answered and refused nothing. Safe for use by many
- * threads. The newest outages are kept for explanations.
+ * A logger of outages of the store: one line when an outage begins and one when it ends, however many calls fail meanwhile. An outage
+ * ends when the store has replied for a second and refused nothing. Keeps the newest outages for explanations. Safe for use by many
+ * threads.
  */
-final class Outage {
+final class OutageLogger {
     static final long LOOK_MILLIS = 1_000;
 
     private static final int KEPT_MAX = 64;
@@ -32,7 +32,7 @@ final class Outage {
     private long lastRefusedMillis;
     private final Deque<StoreOutage> past = new ArrayDeque<>();
 
-    Outage(LongSupplier nowMillis, Timer timer, EventLog events) {
+    OutageLogger(LongSupplier nowMillis, Timer timer, EventLog events) {
         this.nowMillis = nowMillis;
         this.timer = timer;
         this.events = events;
