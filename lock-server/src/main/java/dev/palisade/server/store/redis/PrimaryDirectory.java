@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,7 +47,7 @@ final class PrimaryDirectory {
     private boolean lookAgain;
     private boolean closed;
     private String lastFailure = "";
-    private volatile Condition condition;
+    private volatile LinkState state = new LinkState(false, "", "", "");
 
     /** Somebody who waits for the primary of a slot. */
     private record Finder(int slot, CompletableFuture<Void> found) {}
@@ -59,7 +60,6 @@ final class PrimaryDirectory {
         this.events = events;
         loop = connector.loop();
         topology = Topology.of(uri, connector);
-        condition = Condition.atFirst(now());
     }
 
     /** The first round, after which there are more only if all primaries were linked. Any thread. */
@@ -289,11 +289,18 @@ final class PrimaryDirectory {
 
     /** Any thread. */
     LinkState state() {
-        return condition.at(now());
+        return state;
     }
 
     private void tell() {
-        condition = condition.next(!closed && !isMissing(), linked.values(), lastFailure, now());
+        state = new LinkState(
+                !closed && !isMissing(),
+                linked.keySet().stream().map(Address::toString).collect(Collectors.joining(",")),
+                linked.values().stream()
+                        .findFirst()
+                        .map(primary -> primary.info().replicationId())
+                        .orElse(""),
+                lastFailure);
     }
 
     private boolean isMissing() {
@@ -307,9 +314,5 @@ final class PrimaryDirectory {
     private @Nullable RedisConnection at(@Nullable Address address) {
         Primary primary = address == null ? null : linked.get(address);
         return primary == null ? null : primary.connection();
-    }
-
-    private long now() {
-        return loop.ticker().nanoTime();
     }
 }
