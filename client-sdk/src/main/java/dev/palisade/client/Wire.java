@@ -147,12 +147,10 @@ final class Wire {
         return new StoreDescription(
                 reply.getKind(),
                 reply.getWhere(),
-                reply.getDetail(),
                 reply.getUp(),
                 Instant.ofEpochMilli(reply.getSinceEpochMillis()),
                 reply.getWhy(),
-                reply.getDomains(),
-                reply.getEpochsList().stream().map(Wire::epoch).toList(),
+                reply.hasEpoch() ? Optional.of(epoch(reply.getEpoch())) : Optional.empty(),
                 reply.hasLog() ? Optional.of(log(reply.getLog())) : Optional.empty(),
                 reply.getStandby());
     }
@@ -183,7 +181,6 @@ final class Wire {
 
     private static StoreDescription.Epoch epoch(Epoch epoch) {
         return new StoreDescription.Epoch(
-                epoch.getDomain(),
                 epoch.getBaseToken(),
                 Instant.ofEpochMilli(epoch.getBeganAtEpochMillis()),
                 epoch.getWhy(),

@@ -189,12 +189,9 @@ class OperationsTest {
             StoreReply.Builder reply = StoreReply.newBuilder()
                     .setKind("redis")
                     .setWhere("10.0.0.1:6379")
-                    .setDetail("Redis 7.0.15")
                     .setSinceEpochMillis(2_000)
-                    .setWhy("no primary")
-                    .setDomains(256);
-            reply.addEpochsBuilder()
-                    .setDomain(17)
+                    .setWhy("no primary");
+            reply.getEpochBuilder()
                     .setBaseToken(5)
                     .setBeganAtEpochMillis(1_000)
                     .setWhy("the primary changed")
@@ -314,17 +311,15 @@ class OperationsTest {
     @Test
     void theStoreIsToldOfWithEverythingTheServerSaysOfIt() throws InterruptedException {
         StoreDescription.Epoch epoch = new StoreDescription.Epoch(
-                17, 5, Instant.ofEpochSecond(1), "the primary changed", Duration.ofMillis(300), Duration.ofMillis(7));
+                5, Instant.ofEpochSecond(1), "the primary changed", Duration.ofMillis(300), Duration.ofMillis(7));
         assertThat(client.operations().store())
                 .isEqualTo(new StoreDescription(
                         "redis",
                         "10.0.0.1:6379",
-                        "Redis 7.0.15",
                         false,
                         Instant.ofEpochSecond(2),
                         "no primary",
-                        256,
-                        List.of(epoch),
+                        Optional.of(epoch),
                         Optional.of(new StoreDescription.SharedLog(
                                 "lock-1:7600",
                                 "6b1f",

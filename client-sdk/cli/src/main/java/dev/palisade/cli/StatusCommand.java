@@ -16,7 +16,7 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "status",
         description =
-                "Shows whether the lock server can grant locks, where it keeps them, and the epochs of its tokens.",
+                "Shows whether the lock server can grant locks, where it keeps them, and the epoch of its tokens.",
         footer = {
             "",
             "Exit codes: 0 up or a standby, 1 the store is down, 3 no lock server replied.",

@@ -10,113 +10,68 @@ import dev.palisade.proto.v1.StoreReply;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class StoreTextTest {
     private static final Instant NOW = Instant.parse("2026-11-21T12:00:30Z");
     private static final Clock CLOCK = Clock.fixed(NOW, ZoneOffset.UTC);
 
-    private static Epoch epoch(int domain, long base, int secondsAgo, String why, long recoveringMillis) {
+    private static Epoch.Builder epoch(long base, int secondsAgo, String why, long recoveringMillis) {
         return Epoch.newBuilder()
-                .setDomain(domain)
                 .setBaseToken(base)
                 .setBeganAtEpochMillis(NOW.minusSeconds(secondsAgo).toEpochMilli())
                 .setWhy(why)
-                .setRecoveringMillis(recoveringMillis)
-                .setAheadMillis(domain == 3 ? 1_500 : 0)
-                .build();
+                .setRecoveringMillis(recoveringMillis);
     }
 
-    private static StoreReply store(
-            String kind,
-            String where,
-            String detail,
-            boolean up,
-            Instant since,
-            String why,
-            int domains,
-            List<Epoch> epochs) {
+    private static StoreReply.Builder store(String kind, String where, boolean up, Instant since, String why) {
         return StoreReply.newBuilder()
                 .setKind(kind)
                 .setWhere(where)
-                .setDetail(detail)
                 .setUp(up)
                 .setSinceEpochMillis(since.toEpochMilli())
-                .setWhy(why)
-                .setDomains(domains)
-                .addAllEpochs(epochs)
-                .build();
+                .setWhy(why);
     }
 
     @Test
-    void aStoreThatIsUpIsOneLineAndItsEpochs() {
-        StoreReply store = store(
-                "embedded",
-                "/var/lib/a\u001b[31m",
-                "",
-                true,
-                NOW.minusSeconds(300),
-                "",
-                1,
-                List.of(epoch(0, 77, 300, "this server started", 0)));
-        assertThat(StoreText.shown(store, CLOCK)).isEqualTo("""
+    void aStoreThatIsUpIsOneLineAndItsEpoch() {
+        StoreReply.Builder store = store("embedded", "/var/lib/a\u001b[31m", true, NOW.minusSeconds(300), "")
+                .setEpoch(epoch(77, 300, "this server started", 0).setAheadMillis(1_500));
+        assertThat(StoreText.shown(store.build(), CLOCK)).isEqualTo("""
                         embedded at /var/lib/a\\u{1b}[31m: up since 5 min ago (2026-11-21T11:55:30Z)
-
-                        DOMAINS  TOKENS ABOVE  BEGAN                             BECAUSE              RECOVERING  AHEAD OF THE CLOCK
-                        all      77            5 min ago (2026-11-21T11:55:30Z)  this server started  -           -
+                        epoch: tokens above 77, since 5 min ago (2026-11-21T11:55:30Z): this server started; tokens are 1.5 s ahead of the clock
                         """);
     }
 
     @Test
     void aStoreThatIsDownSaysWhyAndWhereItWas() {
-        StoreReply store = store(
-                "redis", "10.0.0.1:6379", "Redis 7.0.15", false, NOW.minusSeconds(3), "no primary", 256, List.of());
-        assertThat(StoreText.shown(store, CLOCK))
-                .isEqualTo(
-                        "redis at 10.0.0.1:6379 (Redis 7.0.15): DOWN since 3.0 s ago (2026-11-21T12:00:27Z): no primary\n");
+        StoreReply.Builder store = store("redis", "10.0.0.1:6379", false, NOW.minusSeconds(3), "no primary");
+        assertThat(StoreText.shown(store.build(), CLOCK))
+                .isEqualTo("redis at 10.0.0.1:6379: DOWN since 3.0 s ago (2026-11-21T12:00:27Z): no primary\n");
     }
 
     @Test
     void aStoreThatWasNeverReachedHasNoAddress() {
-        StoreReply store = store("redis", "", "", false, NOW.minusSeconds(3), "refused", 256, List.of());
-        assertThat(StoreText.shown(store, CLOCK))
+        StoreReply.Builder store = store("redis", "", false, NOW.minusSeconds(3), "refused");
+        assertThat(StoreText.shown(store.build(), CLOCK))
                 .isEqualTo("redis: DOWN since 3.0 s ago (2026-11-21T12:00:27Z): refused\n");
     }
 
     @Test
-    void epochsThatBeganTogetherAreOneRow() {
-        List<Epoch> epochs = new ArrayList<>();
-        IntStream.range(0, 4)
-                .forEach(domain -> epochs.add(epoch(domain, 500 - domain, 3, "the primary changed", 7_000)));
-        epochs.add(epoch(6, 90, 9, "the primary restarted", 0));
-        epochs.add(epoch(9, 80, 3, "the primary changed", 6_900));
-        IntStream.range(0, 5).forEach(i -> epochs.add(epoch(20 + 2 * i, 70, 60, "first met", 0)));
-        StoreReply store = store("redis", "10.0.0.2:6379", "", true, NOW.minusSeconds(3), "timed out", 256, epochs);
-        assertThat(StoreText.shown(store, CLOCK)).isEqualTo("""
-                        redis at 10.0.0.2:6379: up since 3.0 s ago (2026-11-21T12:00:27Z); before that: timed out
-
-                        DOMAINS   TOKENS ABOVE  BEGAN                             BECAUSE                RECOVERING  AHEAD OF THE CLOCK
-                        0-3, 9    80            3.0 s ago (2026-11-21T12:00:27Z)  the primary changed    7.0 s       1.5 s
-                        6         90            9.0 s ago (2026-11-21T12:00:21Z)  the primary restarted  -           -
-                        5 of 256  70            60 s ago (2026-11-21T11:59:30Z)   first met              -           -
-                        """);
-    }
-
-    @Test
     void theJsonHasTheShapeOfTheReferencePage() {
-        StoreReply store = store("redis", "a:1", "d", true, NOW, "w", 256, List.of(epoch(3, 5, 30, "lost", 20)));
-        assertThat(StoreText.json(store))
-                .hasToString("{\"kind\":\"redis\",\"where\":\"a:1\",\"detail\":\"d\",\"up\":true,"
-                        + "\"since\":\"2026-11-21T12:00:30Z\",\"why\":\"w\",\"domains\":256,"
-                        + "\"epochs\":[{\"domain\":3,\"base_token\":5,\"began_at\":\"2026-11-21T12:00:00Z\",\"why\":\"lost\","
-                        + "\"recovering_millis\":20,\"ahead_millis\":1500}],\"standby\":false}");
+        StoreReply.Builder store = store("redis", "a:1", true, NOW, "w");
+        String both =
+                "{\"kind\":\"redis\",\"where\":\"a:1\",\"up\":true,\"since\":\"2026-11-21T12:00:30Z\",\"why\":\"w\",";
+        assertThat(StoreText.json(store.build())).hasToString(both + "\"standby\":false}");
+        store.setEpoch(epoch(5, 30, "lost", 20).setAheadMillis(1_500));
+        assertThat(StoreText.json(store.build()))
+                .hasToString(
+                        both + "\"epoch\":{\"base_token\":5,\"began_at\":\"2026-11-21T12:00:00Z\",\"why\":\"lost\","
+                                + "\"recovering_millis\":20,\"ahead_millis\":1500},\"standby\":false}");
     }
 
     private static StoreReply shared(SharedLog.Builder log) {
-        return store("redis", "10.0.0.5:6379", "", true, NOW.minusSeconds(3), "", 1, List.of()).toBuilder()
+        return store("redis", "10.0.0.5:6379", true, NOW.minusSeconds(3), "")
                 .setLog(log)
                 .build();
     }
@@ -164,9 +119,10 @@ class StoreTextTest {
                 .isFalse();
         assertThat(StoreText.shown(shared(log("NEW_WORD").clearTakenOverFrom()), CLOCK))
                 .contains("last takeover: 12 s ago (2026-11-21T12:00:18Z): NEW_WORD\n");
-        assertThat(StoreText.shown(store("redis", "x", "", false, Instant.EPOCH, "a standby", 1, List.of()), CLOCK))
+        assertThat(StoreText.shown(
+                        store("redis", "x", false, Instant.EPOCH, "a standby").build(), CLOCK))
                 .isEqualTo("redis at x: DOWN: a standby\n");
-        StoreReply standby = store("redis", "x", "", false, Instant.EPOCH, "y is active", 1, List.of()).toBuilder()
+        StoreReply standby = store("redis", "x", false, Instant.EPOCH, "y is active")
                 .setStandby(true)
                 .build();
         assertThat(StoreText.shown(standby, CLOCK)).isEqualTo("redis at x: standby: y is active\n");
@@ -176,12 +132,12 @@ class StoreTextTest {
     void aLockSaysWhichEpochItIsInAndThatItsStoreIsRecovering() {
         DescribeReply lock = DescribeReply.newBuilder()
                 .setLock("x")
-                .setEpoch(epoch(9, 12, 3, "the primary changed", 7_000))
+                .setEpoch(epoch(12, 3, "the primary changed", 7_000))
                 .build();
         assertThat(LockText.shown(lock, CLOCK))
                 .isEqualTo("x: free\n\nepoch: tokens above 12, since 3.0 s ago (2026-11-21T12:00:27Z):"
                         + " the primary changed; recovering from data loss: no new locks for 7.0 s\n");
-        assertThat(StoreText.shown(epoch(9, 12, 3, "first met", 0), CLOCK))
+        assertThat(StoreText.shown(epoch(12, 3, "first met", 0).build(), CLOCK))
                 .isEqualTo("epoch: tokens above 12, since 3.0 s ago (2026-11-21T12:00:27Z): first met\n");
         assertThat(LockText.json(lock)
                         .getAsJsonObject("epoch")

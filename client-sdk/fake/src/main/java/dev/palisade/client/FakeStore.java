@@ -19,6 +19,7 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -146,17 +147,10 @@ final class FakeStore implements LockStore {
         return new StoreStatus(
                 "fake",
                 "memory",
-                "",
                 true,
                 startedAtMillis,
                 "",
-                1,
-                List.of(new StoreStatus.Epoch(0, baseToken, startedAtMillis, "this fake started", 0, 0)));
-    }
-
-    @Override
-    public int domainOf(LockName lock) {
-        return 0;
+                Optional.of(new StoreStatus.Epoch(baseToken, startedAtMillis, "this fake started", 0, 0)));
     }
 
     @Override

@@ -9,39 +9,33 @@ import java.util.Optional;
  *
  * @param kind one word, such as {@code embedded} or {@code redis}
  * @param where the data directory, or the address of the server that takes writes; where it was last found while it is not up
- * @param detail what else is known of it, in one line: product, version, which of several; may be empty
  * @param up whether commands can be decided now
  * @param sinceMillis since when it is up, or is not
  * @param why why it is not up, in one line; of one that is up the last failure before, empty when there was none
- * @param domains how many groups of names share a counter of tokens
- * @param epochs those that this server has seen begin or met, in the order of their domains: at most one of each
+ * @param epoch empty of a server that has not been active
  * @param log of a store with one active server; empty of another store, and where it is not known
  * @param standby whether it is not up because another server is active, as it should be
  */
 public record StoreStatus(
         String kind,
         String where,
-        String detail,
         boolean up,
         long sinceMillis,
         String why,
-        int domains,
-        List<Epoch> epochs,
+        Optional<Epoch> epoch,
         Optional<SharedLog> log,
         boolean standby) {
 
     /**
-     * The present epoch of one domain.
+     * The present epoch: the tokens since the last break in their line.
      *
-     * @param domain 0 up to {@link StoreStatus#domains()}
      * @param baseToken every token of the epoch is larger
      * @param beganAtMillis when it began, or when this server met it if that is not known
      * @param why what broke the line of tokens before, in one line
      * @param recoveringMillis for how long from now on no new grant is made; 0 when holders are not waited for
      * @param aheadMillis how far its newest known token runs ahead of the clock; 0 when it does not
      */
-    public record Epoch(
-            int domain, long baseToken, long beganAtMillis, String why, long recoveringMillis, long aheadMillis) {}
+    public record Epoch(long baseToken, long beganAtMillis, String why, long recoveringMillis, long aheadMillis) {}
 
     /**
      * The log that several lock servers share. Times are those of the log's clock.
@@ -82,25 +76,8 @@ public record StoreStatus(
     /** A server that waits for the log. */
     public record Standby(String address, long sinceMillis, long lastSeenMillis) {}
 
-    public StoreStatus {
-        epochs = List.copyOf(epochs);
-    }
-
     /** Of a store without an active server. */
-    public StoreStatus(
-            String kind,
-            String where,
-            String detail,
-            boolean up,
-            long sinceMillis,
-            String why,
-            int domains,
-            List<Epoch> epochs) {
-        this(kind, where, detail, up, sinceMillis, why, domains, epochs, Optional.empty(), false);
-    }
-
-    /** The present epoch of a domain, if this server knows it. */
-    public Optional<Epoch> epoch(int domain) {
-        return epochs.stream().filter(epoch -> epoch.domain() == domain).findFirst();
+    public StoreStatus(String kind, String where, boolean up, long sinceMillis, String why, Optional<Epoch> epoch) {
+        this(kind, where, up, sinceMillis, why, epoch, Optional.empty(), false);
     }
 }

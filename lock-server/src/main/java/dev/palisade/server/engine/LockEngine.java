@@ -131,11 +131,6 @@ public final class LockEngine implements LockStore.Listener {
         return store.status();
     }
 
-    /** The present epoch of the domain that {@code lock} is in, if this server has met it. */
-    public Optional<StoreStatus.Epoch> epochOf(LockName lock) {
-        return store.status().epoch(store.domainOf(lock));
-    }
-
     /** What operators are told. */
     public EventLog events() {
         return events;
@@ -750,7 +745,7 @@ public final class LockEngine implements LockStore.Listener {
                                 described.state(),
                                 described.nowMillis(),
                                 past,
-                                epochOf(lock),
+                                store.status().epoch(),
                                 refusals.of(lock),
                                 sessions.lastFrames()::of,
                                 outage.newest()),

@@ -142,11 +142,6 @@ public final class MeteredStore implements LockStore {
     }
 
     @Override
-    public int domainOf(LockName lock) {
-        return store.domainOf(lock);
-    }
-
-    @Override
     public void listen(Listener listener) {
         store.listen(new Listener() {
             /** Touched by one thread at a time. */

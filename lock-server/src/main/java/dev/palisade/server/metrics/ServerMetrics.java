@@ -136,20 +136,16 @@ public final class ServerMetrics implements AutoCloseable {
         counter(ServerMetric.LOG_LINES_DROPPED, LogDrop.UNREAD, readings.logLinesUnread());
         gauge(ServerMetric.STORE_UP, null, () -> engine.store().up() ? 1 : 0);
         gauge(ServerMetric.STANDBY, null, () -> engine.store().standby() ? 1 : 0);
-        epochs(ServerMetric.EPOCH_START, engine, StoreStatus.Epoch::beganAtMillis);
-        epochs(ServerMetric.TOKEN_AHEAD, engine, StoreStatus.Epoch::aheadMillis);
-        epochs(ServerMetric.RECOVERING, engine, StoreStatus.Epoch::recoveringMillis);
+        epoch(ServerMetric.EPOCH_START, engine, StoreStatus.Epoch::beganAtMillis);
+        epoch(ServerMetric.TOKEN_AHEAD, engine, StoreStatus.Epoch::aheadMillis);
+        epoch(ServerMetric.RECOVERING, engine, StoreStatus.Epoch::recoveringMillis);
     }
 
-    /** The largest over all domains; the time is in milliseconds and shown in seconds. */
-    private void epochs(ServerMetric metric, LockEngine engine, ToDoubleFunction<StoreStatus.Epoch> millis) {
+    /** A time of the present epoch: in milliseconds, shown in seconds. */
+    private void epoch(ServerMetric metric, LockEngine engine, ToDoubleFunction<StoreStatus.Epoch> millis) {
         Gauge.builder(
                         metric.meter(),
-                        () -> engine.store().epochs().stream()
-                                        .mapToDouble(millis)
-                                        .max()
-                                        .orElse(0)
-                                / 1_000)
+                        () -> engine.store().epoch().map(millis::applyAsDouble).orElse(0.0) / 1_000)
                 .description(metric.meaning())
                 .baseUnit(metric.unit())
                 .register(registry);

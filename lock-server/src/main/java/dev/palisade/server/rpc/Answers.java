@@ -196,7 +196,7 @@ final class Answers {
             throw unexpected(answer);
         }
         DescribeReply.Builder reply = described(described.state(), described.nowMillis()).toBuilder();
-        engine.epochOf(described.state().name()).ifPresent(epoch -> reply.setEpoch(epoch(epoch)));
+        engine.store().epoch().ifPresent(epoch -> reply.setEpoch(epoch(epoch)));
         return reply.build();
     }
 
@@ -204,13 +204,11 @@ final class Answers {
         StoreReply.Builder reply = StoreReply.newBuilder()
                 .setKind(status.kind())
                 .setWhere(status.where())
-                .setDetail(status.detail())
                 .setUp(status.up())
                 .setSinceEpochMillis(status.sinceMillis())
                 .setWhy(status.why())
-                .setDomains(status.domains())
                 .setStandby(status.standby());
-        status.epochs().forEach(epoch -> reply.addEpochs(epoch(epoch)));
+        status.epoch().ifPresent(epoch -> reply.setEpoch(epoch(epoch)));
         status.log().ifPresent(log -> reply.setLog(log(log)));
         return reply.build();
     }
@@ -236,7 +234,6 @@ final class Answers {
 
     private static Epoch epoch(StoreStatus.Epoch epoch) {
         return Epoch.newBuilder()
-                .setDomain(epoch.domain())
                 .setBaseToken(epoch.baseToken())
                 .setBeganAtEpochMillis(epoch.beganAtMillis())
                 .setWhy(epoch.why())

@@ -67,9 +67,6 @@ public interface LockStore extends AutoCloseable {
     /** How it does. Never blocks and asks nobody: what is known here and now. */
     StoreStatus status();
 
-    /** Which domain a name is in: the names that share a counter of tokens. 0 up to {@link StoreStatus#domains()}. */
-    int domainOf(LockName lock);
-
     /** Sends every later change to {@code listener}. Called once, before the first command. */
     void listen(Listener listener);
 

@@ -716,12 +716,7 @@ class LockEngineTest {
 
         @Override
         public StoreStatus status() {
-            return new StoreStatus("test", "nowhere", "", !busy, 0, "", 1, List.of());
-        }
-
-        @Override
-        public int domainOf(LockName lock) {
-            return 0;
+            return new StoreStatus("test", "nowhere", !busy, 0, "", Optional.empty());
         }
 
         @Override

@@ -32,12 +32,10 @@ class StoreRpcTest {
             assertThat(told.getKind()).isEqualTo("embedded");
             assertThat(told.getWhere()).isEqualTo(directory.toString());
             assertThat(told.getUp()).isTrue();
-            assertThat(told.getDomains()).isEqualTo(1);
-            assertThat(told.getEpochsList()).hasSize(1);
-            assertThat(told.getEpochs(0).getWhy()).isEqualTo("this server started");
+            assertThat(told.getEpoch().getWhy()).isEqualTo("this server started");
             long token = served.stream(1, 1).granted(acquire("a", 1, 0)).getToken();
             DescribeReply lock = describe(served);
-            assertThat(lock.getEpoch()).isEqualTo(told.getEpochs(0));
+            assertThat(lock.getEpoch()).isEqualTo(told.getEpoch());
             assertThat(lock.getEpoch().getBaseToken()).isLessThan(token);
             assertThat(served.unary()
                             .list(ListRequest.getDefaultInstance())

@@ -192,13 +192,10 @@ public final class MemoryStore implements LockStore {
         return new StoreStatus(
                 "memory",
                 "here",
-                "of a test",
                 down == null,
                 START,
                 down == null ? "" : String.valueOf(down.getMessage()),
-                1,
-                List.of(new StoreStatus.Epoch(
-                        0,
+                Optional.of(new StoreStatus.Epoch(
                         baseToken,
                         beganAt,
                         baseToken == 0 ? "the test began" : "all was lost",
@@ -209,11 +206,6 @@ public final class MemoryStore implements LockStore {
     @Override
     public boolean mayLosePast() {
         return true;
-    }
-
-    @Override
-    public int domainOf(LockName lock) {
-        return 0;
     }
 
     @Override

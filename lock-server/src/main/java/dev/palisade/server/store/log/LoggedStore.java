@@ -312,12 +312,10 @@ public final class LoggedStore implements LockStore {
         return new StoreStatus(
                 log.kind(),
                 log.where(),
-                "",
                 refused == null && !closing,
                 since(shared),
                 String.valueOf(why),
-                1,
-                locks == null ? List.of() : List.of(epoch(locks, now)),
+                Optional.ofNullable(locks).map(present -> epoch(present, now)),
                 shared,
                 !closing
                         && standby()
@@ -337,17 +335,7 @@ public final class LoggedStore implements LockStore {
     private StoreStatus.Epoch epoch(LockTable locks, long now) {
         TokenCounter tokens = locks.tokens();
         return new StoreStatus.Epoch(
-                0,
-                tokens.base(),
-                tokens.beganAtMillis(),
-                epochWhy,
-                locks.recoveringMillis(now),
-                tokens.aheadMillis(now));
-    }
-
-    @Override
-    public int domainOf(LockName lock) {
-        return 0;
+                tokens.base(), tokens.beganAtMillis(), epochWhy, locks.recoveringMillis(now), tokens.aheadMillis(now));
     }
 
     /** The base of the epoch that this server began; 0 for a standby. */

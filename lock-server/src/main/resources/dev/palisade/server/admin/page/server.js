@@ -43,7 +43,7 @@ export function storeView() {
     title: 'Store',
     path: 'store',
     element: html('section', {}, html('h2', {}, 'Store'), results),
-    update: store => update(results, status(store), store.log ? log(store.log) : null, epochs(store)),
+    update: store => update(results, status(store), store.log ? log(store.log) : null, store.epoch ? epoch(store.epoch) : null),
   };
 }
 
@@ -95,15 +95,15 @@ function log(log) {
       ]))));
 }
 
-function epochs(store) {
+function epoch(epoch) {
   return html('section', {},
-      html('h3', {}, 'Epochs of the tokens'),
+      html('h3', {}, 'Epoch of the tokens'),
       html('p', {class: 'note'}, 'An epoch begins where the line of tokens was broken.'),
-      store.epochs.map(epoch => html('div', {class: 'card'}, facts([
+      html('div', {class: 'card'}, facts([
         ['Began', moment(epoch.beganAtEpochMillis)],
         ['Because', epoch.why],
         ['Tokens above', epoch.baseToken],
         ['Recovering', Number(epoch.recoveringMillis) > 0 ? 'no new grant for ' + duration(epoch.recoveringMillis) : ''],
         ['Ahead of the clock', Number(epoch.aheadMillis) > 0 ? duration(epoch.aheadMillis) : ''],
-      ]))));
+      ])));
 }

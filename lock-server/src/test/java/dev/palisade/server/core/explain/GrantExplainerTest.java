@@ -244,7 +244,7 @@ class GrantExplainerTest {
 
     @Test
     void aTokenOfBeforeALostStoreIsToldAsSuch() {
-        epoch = Optional.of(new StoreStatus.Epoch(0, 5_000, now - 60_000, "the store was emptied", 0, 0));
+        epoch = Optional.of(new StoreStatus.Epoch(5_000, now - 60_000, "the store was emptied", 0, 0));
         lastToken = 5_000;
         acquire("b", 0).refused("TOKEN_STALE", 40, 5_001);
         GrantExplanation explained = explained(40);

@@ -26,16 +26,15 @@ class EmbeddedStatusTest {
             assertThat(first.up()).isTrue();
             assertThat(first.why()).isEmpty();
             assertThat(first.sinceMillis()).isEqualTo(Asking.START);
-            assertThat(first.domains()).isEqualTo(1);
-            assertThat(first.epoch(store.domainOf(new LockName("any"))))
-                    .contains(new StoreStatus.Epoch(0, store.epochBase(), Asking.START, "this server started", 0, 0));
+            assertThat(first.epoch())
+                    .contains(new StoreStatus.Epoch(store.epochBase(), Asking.START, "this server started", 0, 0));
         }
         asking.wallMillis.addAndGet(60_000);
         try (LoggedStore store = asking.open(directory)) {
-            StoreStatus.Epoch next = store.status().epoch(0).orElseThrow();
+            StoreStatus.Epoch next = store.status().epoch().orElseThrow();
             assertThat(next.beganAtMillis()).isEqualTo(Asking.START + 60_000);
             assertThat(next.baseToken())
-                    .isGreaterThan(first.epoch(0).orElseThrow().baseToken());
+                    .isGreaterThan(first.epoch().orElseThrow().baseToken());
             assertThat(next.aheadMillis()).as("the clock went on").isZero();
         }
     }
@@ -47,7 +46,7 @@ class EmbeddedStatusTest {
                 store.execute(new Barrier(new LockName("a")));
             }
             store.execute(new Barrier(new LockName("a"))).toCompletableFuture().get();
-            assertThat(store.status().epoch(0).orElseThrow().aheadMillis()).isEqualTo(3);
+            assertThat(store.status().epoch().orElseThrow().aheadMillis()).isEqualTo(3);
         }
     }
 

@@ -147,7 +147,7 @@ class AfterLossTest {
                 .isGreaterThan(before.token().value());
         assertThat(granted(a, "m", 1, 2).token().value()).isGreaterThan(a.store.epochBase());
         assertThat(servers.log.state().tokens()).isGreaterThan(a.store.epochBase());
-        assertThat(a.store.status().epochs().get(0).why()).contains("wrote its memory back");
+        assertThat(a.store.status().epoch().orElseThrow().why()).contains("wrote its memory back");
     }
 
     /** Found by incidents: demoted and promoted at once, while another server issued tokens at another primary. */
