@@ -6,11 +6,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
  * A logger of outages of the store: one line when an outage begins and one when it ends, however many calls fail meanwhile. An outage
- * ends when the store has replied for a second and refused nothing. Keeps the newest outages for explanations. Safe for use by many
+ * ends when the store has replied for a second and refused nothing, or when the server is a standby. Keeps the newest outages for explanations. Safe for use by many
  * threads.
  */
 final class OutageLogger {
@@ -19,6 +20,7 @@ final class OutageLogger {
     private static final int KEPT_MAX = 64;
 
     private final LongSupplier nowMillis;
+    private final BooleanSupplier isStandby;
     private final Timer timer;
     private final EventLog events;
 
@@ -32,8 +34,9 @@ final class OutageLogger {
     private long lastRefusedMillis;
     private final Deque<StoreOutage> past = new ArrayDeque<>();
 
-    OutageLogger(LongSupplier nowMillis, Timer timer, EventLog events) {
+    OutageLogger(LongSupplier nowMillis, BooleanSupplier isStandby, Timer timer, EventLog events) {
         this.nowMillis = nowMillis;
+        this.isStandby = isStandby;
         this.timer = timer;
         this.events = events;
     }
@@ -47,7 +50,7 @@ final class OutageLogger {
             open = true;
             answeredLately = false;
             sinceMillis = lastRefusedMillis;
-            events.tell("store_unavailable", "message", why);
+            events.warn("store_unavailable", "message", why);
             timer.after(LOOK_MILLIS, this::look);
         }
     }
@@ -71,7 +74,8 @@ final class OutageLogger {
     }
 
     private synchronized void look() {
-        if (!answeredLately || refusedLately) {
+        boolean standby = isStandby.getAsBoolean(); // It decides nothing, so its store refuses nothing.
+        if (!standby && (!answeredLately || refusedLately)) {
             answeredLately = false;
             refusedLately = false;
             timer.after(LOOK_MILLIS, this::look);
@@ -82,7 +86,8 @@ final class OutageLogger {
         if (past.size() > KEPT_MAX) {
             past.removeFirst();
         }
-        events.tell("store_available", "refused", refusals, "after_ms", nowMillis.getAsLong() - sinceMillis);
+        long endedMillis = standby ? lastRefusedMillis : nowMillis.getAsLong();
+        events.tell("store_available", "refused", refusals, "after_ms", endedMillis - sinceMillis, "standby", standby);
         refusals = 0;
         refusedLately = false;
     }

@@ -375,7 +375,8 @@ class LockEngineTest {
         timed.remove().run();
         assertThat(events)
                 .containsExactly(
-                        "event=store_unavailable message=busy", "event=store_available refused=4 after_ms=4000");
+                        "event=store_unavailable message=busy",
+                        "event=store_available refused=4 after_ms=4000 standby=false");
         assertThat(timed).as("nothing more to look at").isEmpty();
 
         store.busy = true;

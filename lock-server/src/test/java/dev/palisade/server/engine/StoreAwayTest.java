@@ -125,4 +125,20 @@ class StoreAwayTest {
         var unused = now(engine.execute(new Describe(LOCK)));
         assertThat(events).anyMatch(line -> line.startsWith("event=store_unavailable"));
     }
+
+    /** Else its next outage, as the active server hours later, would be the same one, without a line. */
+    @Test
+    void outageEndsWhenTheServerBecomesStandby() {
+        store.refusesWith(Reason.STORE_UNAVAILABLE);
+        var unused = now(engine.execute(new Describe(LOCK)));
+        store.standsBy(StoreFailure.notActive("this lock server is a standby", "b:7400", false));
+        store.passes(60_000);
+        timePasses();
+        assertThat(events).last().isEqualTo("event=store_available refused=1 after_ms=0 standby=true");
+        store.standsBy(null);
+        unused = now(engine.execute(new Describe(LOCK)));
+        assertThat(events)
+                .filteredOn(line -> line.startsWith("event=store_unavailable"))
+                .hasSize(2);
+    }
 }

@@ -12,6 +12,7 @@ import dev.palisade.server.ownership.WriterId;
 import dev.palisade.server.store.StoreUnusable;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
@@ -37,6 +38,19 @@ public final class BatchedLog implements FencedLog {
     private final RandomGenerator random;
     private final EventLog events;
     private final String server;
+    private static final String SETTLES =
+            "the log may have lost data: its store was restarted, promoted, restored or emptied; it waits up to 2 s for its last owner";
+
+    private static final String LOST =
+            "the log may have lost data: its store was restarted, promoted, restored or emptied; no new lock is granted for recovering_ms";
+
+    private static final String NO_LOG =
+            "there was no log: the very first start has --init; at a later start check --store and --store-prefix, and whether the store"
+                    + " was emptied; no new lock is granted for recovering_ms";
+
+    private static final String SAME_ADDRESS =
+            "another lock server with this --advertise is active: give each server its own address, else clients find only one of them";
+
     private WriterId writer = WriterId.NONE;
     private long seq;
     private long storedTokens;
@@ -154,10 +168,14 @@ public final class BatchedLog implements FencedLog {
         known = true;
         candidate.keys().replied(owner(claim));
         if (reply instanceof ClaimReply.Held held) {
-            tellOnce("standby", "active", held.address());
+            if (held.address().equals(candidate.address())) {
+                warnOnce("advertise_taken", "address", held.address(), "message", SAME_ADDRESS);
+            } else {
+                tellOnce("standby", "active", held.address());
+            }
             ahead.ownedBy(held.server());
         } else if (reply instanceof ClaimReply.Settling) {
-            tellOnce("log_settles");
+            warnOnce("log_settles", "message", SETTLES);
         } else if (reply instanceof ClaimReply.Claimed claimed) {
             if (!claimed.mine()) {
                 forget(); // Batches of a memory that counts no more.
@@ -202,8 +220,7 @@ public final class BatchedLog implements FencedLog {
 
     private void tell(ClaimReply.Claimed claimed) {
         lastTold = "";
-        events.tell(
-                "log_claimed",
+        List<Object> pairs = new ArrayList<>(List.of(
                 "term",
                 claimed.term(),
                 "memory",
@@ -211,13 +228,25 @@ public final class BatchedLog implements FencedLog {
                 "lost",
                 claimed.whole() ? "nothing" : "unknown",
                 "recovering_ms",
-                Math.max(0, claimed.recoveringUntilMillis() - claimed.nowMillis()));
+                Math.max(0, claimed.recoveringUntilMillis() - claimed.nowMillis())));
+        if (claimed.whole()) {
+            events.tell("log_claimed", pairs.toArray());
+        } else {
+            pairs.addAll(List.of("message", claimed.position().equals(Position.NONE) ? NO_LOG : LOST));
+            events.warn("log_claimed", pairs.toArray());
+        }
     }
 
     /** Claims are repeated several times a second: what is as before is no news. */
     private void tellOnce(String event, Object... pairs) {
         if (isNews(event + Arrays.toString(pairs))) {
             events.tell(event, pairs);
+        }
+    }
+
+    private void warnOnce(String event, Object... pairs) {
+        if (isNews(event + Arrays.toString(pairs))) {
+            events.warn(event, pairs);
         }
     }
 

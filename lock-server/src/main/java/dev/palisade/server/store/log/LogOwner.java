@@ -50,6 +50,7 @@ final class LogOwner {
 
     private long notBeforeMillis = Long.MIN_VALUE;
     private String why = "it has not claimed the log yet";
+    private String lastRefusal = "it gave no reason";
     private String activeAddress = "";
     /** Batches whose outcomes were not received, the oldest first. Changed in turns. */
     private volatile List<InFlight> flying = List.of();
@@ -85,9 +86,9 @@ final class LogOwner {
         /**
          * Starts leases and offers at their full length, and runs commands from now on.
          *
-         * @param freeing only those that free locks
+         * @param refusal why the log refuses records, so that only commands run that free locks; null: all commands run
          */
-        void serve(ClaimReply.Claimed claimed, boolean freeing);
+        void serve(ClaimReply.Claimed claimed, @Nullable String refusal);
 
         /** Makes a loader for a log that is read from its start. */
         FencedLog.Loader newLoader();
@@ -213,10 +214,10 @@ final class LogOwner {
         run(machine.stopping(state));
     }
 
-    private void serve(boolean freeing) {
+    private void serve(@Nullable String refusal) {
         probedMillis = millis.getAsLong();
-        log.frees(freeing);
-        duties.serve(claimed(), freeing);
+        log.frees(refusal != null);
+        duties.serve(claimed(), refusal);
     }
 
     /** Tries an empty ordinary batch; if it is refused still, one that keeps the claim. */
@@ -253,6 +254,9 @@ final class LogOwner {
 
     private void failed(LogFailure failure) {
         why = failure.line();
+        if (failure.kind() == AppendFailure.REFUSED) {
+            lastRefusal = why;
+        }
         run(machine.appendFailed(state, failure.kind(), millis.getAsLong()));
     }
 
@@ -267,8 +271,8 @@ final class LogOwner {
         switch (action) {
             case CLAIM -> claim();
             case LOAD -> load();
-            case SERVE -> serve(false);
-            case SERVE_FREEING -> serve(true);
+            case SERVE -> serve(null);
+            case SERVE_FREEING -> serve(lastRefusal);
             case SUSPEND -> duties.suspend(why);
             case ACKNOWLEDGE -> duties.acknowledge(claimed());
             case RESEND -> append();

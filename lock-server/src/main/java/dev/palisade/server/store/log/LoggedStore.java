@@ -90,7 +90,8 @@ public final class LoggedStore implements LockStore {
     /** What was left of the recovery window of a log that lost data again: it does not know of that window. */
     private long keptRecoveringMillis;
 
-    private boolean freeing;
+    /** Why the log refuses records, so that only commands run that free locks. */
+    private volatile @Nullable String recordRefusal;
     /** Records of the log that were read, ahead of a takeover or for one. */
     private Restored loaded = new Restored();
 
@@ -306,13 +307,16 @@ public final class LoggedStore implements LockStore {
     public StoreStatus status() {
         long now = clock.nowMillis();
         StoreFailure refused = refusal;
-        String why = closing ? "the lock server is stopping" : refused == null ? "" : refused.getMessage();
+        String records = recordRefusal;
+        String why = closing
+                ? "the lock server is stopping"
+                : refused != null ? refused.getMessage() : records != null ? onlyFreed(records) : "";
         LockTable locks = table;
         Optional<StoreStatus.SharedLog> shared = log.status();
         return new StoreStatus(
                 log.kind(),
                 log.where(),
-                refused == null && !closing,
+                refused == null && records == null && !closing,
                 since(shared),
                 String.valueOf(why),
                 Optional.ofNullable(locks).map(present -> epoch(present, now)),
@@ -492,7 +496,7 @@ public final class LoggedStore implements LockStore {
                         monotonicMillis() + storeTimeoutMillis,
                         locks.tokens().base()));
                 sentSize = asked.size();
-                locks.compact(batch.now, !freeing);
+                locks.compact(batch.now, recordRefusal == null);
                 owner.send(locks.tokens().last(), executor::replied);
             }
             return;
@@ -513,13 +517,18 @@ public final class LoggedStore implements LockStore {
     }
 
     private Answer answer(LockTable locks, Command command, CommandBatch batch) {
-        if (freeing && !frees(command)) {
+        String refusesRecords = recordRefusal;
+        if (refusesRecords != null && !frees(command)) {
             return new Answer.Refused(new Rejection(
                     Reason.STORE_UNAVAILABLE,
-                    "the log refuses records, so locks are only freed; try again later",
+                    onlyFreed(refusesRecords) + "; try again later",
                     Map.of(Rejection.APPLIED, "no")));
         }
         return locks.answer(command, batch);
+    }
+
+    private static String onlyFreed(String why) {
+        return "the log refuses records, so locks are only freed (" + why + ")";
     }
 
     private static boolean frees(Command command) {
@@ -585,9 +594,9 @@ public final class LoggedStore implements LockStore {
         }
 
         @Override
-        public void serve(ClaimReply.Claimed claimed, boolean onlyFreeing) {
+        public void serve(ClaimReply.Claimed claimed, @Nullable String refusedRecords) {
             LockTable locks = Objects.requireNonNull(table, "serving without memory");
-            freeing = onlyFreeing;
+            recordRefusal = refusedRecords;
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
             locks.tokens().counted(claimed.tokens());
             sinceMillis = clock.nowMillis();

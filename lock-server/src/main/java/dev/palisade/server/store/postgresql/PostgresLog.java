@@ -553,7 +553,7 @@ public final class PostgresLog implements BatchStorage {
         PostgresSession now = session;
         LogFailure failure = PostgresFailure.of(name(), e, now != null && now.isAlive());
         if (now != null && failure.kind() == AppendFailure.UNKNOWN) {
-            events.tell("store_lost", "message", failure.line());
+            events.warn("store_lost", "message", failure.line());
             disconnect();
         }
         return failure;

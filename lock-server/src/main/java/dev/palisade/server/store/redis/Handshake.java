@@ -1,6 +1,5 @@
 package dev.palisade.server.store.redis;
 
-import dev.palisade.contract.EventLog;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BooleanSupplier;
@@ -14,15 +13,13 @@ final class Handshake {
     private final Connector connector;
     private final FunctionLoader loader;
     private final BooleanSupplier started;
-    private final EventLog events;
 
     /** @param started what must be mended before a start is only warned of later */
-    Handshake(StoreUri uri, Connector connector, FunctionLoader loader, BooleanSupplier started, EventLog events) {
+    Handshake(StoreUri uri, Connector connector, FunctionLoader loader, BooleanSupplier started) {
         this.uri = uri;
         this.connector = connector;
         this.loader = loader;
         this.started = started;
-        this.events = events;
     }
 
     /** Fails with {@link RedisUnusable}, and then leaves no connection. */
@@ -39,13 +36,8 @@ final class Handshake {
     private CompletableFuture<Primary> greet(RedisConnection connection) {
         return ServerInfo.of(connection).thenCompose(info -> {
             String refusal = info.refusal(connection.address(), uri.kind());
-            String atStart = info.refusalAtStart(connection.address());
-            if (refusal == null && atStart != null) {
-                if (started.getAsBoolean()) {
-                    events.tell("store_warning", "message", atStart);
-                } else {
-                    refusal = atStart;
-                }
+            if (refusal == null && !started.getAsBoolean()) {
+                refusal = info.refusalAtStart(connection.address());
             }
             return refusal != null
                     ? CompletableFuture.failedFuture(RedisUnusable.of(refusal))

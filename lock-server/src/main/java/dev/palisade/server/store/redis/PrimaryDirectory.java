@@ -41,6 +41,9 @@ final class PrimaryDirectory {
     /** Suspected right after they were linked: linking them once more is not worth a line. */
     private final Set<Address> suspectedAgain = new HashSet<>();
 
+    /** Primaries whose settings were reported. */
+    private final Set<Address> warned = new HashSet<>();
+
     private volatile Route route = Route.NOWHERE;
     private @Nullable Future<?> nextRound;
     private boolean looking;
@@ -56,7 +59,7 @@ final class PrimaryDirectory {
         this.uri = uri;
         this.connector = connector;
         this.loader = loader;
-        handshake = new Handshake(uri, connector, loader, started::isDone, events);
+        handshake = new Handshake(uri, connector, loader, started::isDone);
         this.events = events;
         loop = connector.loop();
         topology = Topology.of(uri, connector);
@@ -226,7 +229,7 @@ final class PrimaryDirectory {
         linked.remove(address);
         lastFailure = why.startsWith("Redis ") ? why : "Redis " + address + " was lost (" + why + ")";
         if (!suspectedAgain.contains(address)) {
-            events.tell("store_lost", "primary", address, "message", lastFailure);
+            events.warn("store_lost", "primary", address, "message", lastFailure);
         }
         tell();
         if (connection.ageNanos() > LASTED_NANOS) {
@@ -249,13 +252,24 @@ final class PrimaryDirectory {
         nextRound = loop.schedule(this::look, millis, TimeUnit.MILLISECONDS);
     }
 
-    /** Finds out about a primary that does not answer, or is none any more, while nobody asks it; and about a lost library. */
+    /** Detects a primary that does not reply, or is demoted, while no call is made; a lost library; and a setting that evicts keys. */
     private void beat() {
         for (Primary primary : List.copyOf(linked.values())) {
             var unusedEnd = load(primary.connection());
+            var unusedCheck = ServerInfo.of(primary.connection()).thenAccept(info -> checkSettings(primary, info));
         }
         if (!closed) { // The loop goes on when this is over.
             var unused = loop.schedule(this::beat, WATCH_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private void checkSettings(Primary primary, ServerInfo info) {
+        Address address = primary.connection().address();
+        String problem = info.refusalAtStart(address);
+        if (problem == null) {
+            warned.remove(address);
+        } else if (warned.add(address)) {
+            events.warn("store_warning", "message", problem);
         }
     }
 

@@ -180,7 +180,7 @@ class AfterLossTest {
         servers.log.flush();
         var unused = a.ask(acquire("m", 2, 1, TRY));
         bothLive(6_000);
-        assertThat(a.isActive()).isTrue();
+        assertThat(a.store.standby()).isEmpty();
         assertThat(a.answer(acquire("n", 3, 1, TRY))).isInstanceOf(Answer.Refused.class);
         assertThat(a.answer(release(name("l"), held))).isInstanceOf(Answer.Released.class);
         servers.log.full(false);

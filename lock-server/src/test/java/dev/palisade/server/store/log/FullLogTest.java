@@ -4,6 +4,7 @@ import static dev.palisade.server.store.log.Asking.acquire;
 import static dev.palisade.server.store.log.Asking.name;
 import static dev.palisade.server.store.log.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Describe;
@@ -22,12 +23,16 @@ class FullLogTest {
         servers.log.full(true);
         var unused = a.ask(acquire("l", 1, 1, Duration.ZERO));
         a.live(3_000);
+        assertThat(a.store.status().up()).isFalse();
+        assertThat(a.store.status().why())
+                .isEqualTo("the log refuses records, so locks are only freed (" + MemoryLogServer.FULL + ")");
         servers.log.full(false);
         for (int i = 0; i < 10; i++) {
             a.live(50);
             a.answer(new Describe(name("l")));
         }
         assertThat(a.answer(acquire("l", 1, 2, Duration.ZERO))).isInstanceOf(Answer.Granted.class);
+        assertThat(a.store.status().up()).isTrue();
     }
 
     @Test
@@ -40,6 +45,12 @@ class FullLogTest {
         b.store.takeTurn();
         servers.log.full(true);
         b.live(3_000); // The first server is paused.
+        assertThat(b.answer(acquire("l", 1, 3, Duration.ZERO)))
+                .asInstanceOf(type(Answer.Refused.class))
+                .extracting(refused -> refused.rejection().message())
+                .asString()
+                .contains(MemoryLogServer.FULL);
+        assertThat(b.store.status().up()).isFalse();
         assertThat(b.answer(release(name("l"), held))).isInstanceOf(Answer.Released.class);
         servers.log.full(false);
         b.live(1_000);

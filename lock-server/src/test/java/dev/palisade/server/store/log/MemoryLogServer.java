@@ -85,6 +85,8 @@ final class MemoryLogServer {
     }
 
     final AtomicLong millis;
+    static final String FULL = "OOM";
+
     private final LogRules rules;
     private LogState state = new LogState(null, 0, "instance 1", null, null);
     private BatchSpan span = new BatchSpan(1, 1, 0);
@@ -251,7 +253,7 @@ final class MemoryLogServer {
         }
         Fault fault = faults.poll();
         if (fault == Fault.REFUSED || (full && !append.frees())) {
-            throw LogFailure.refused("OOM");
+            throw LogFailure.refused(FULL);
         }
         Sent sent = new Sent(append, ByteBuffer.wrap(bytes));
         if (fault == Fault.DELAYED || fault == Fault.REPEATED) {

@@ -591,7 +591,7 @@ class SharedStoreTest {
         CompletableFuture<Answer> refused = a.ask(acquire("m", 1, 2, TRY));
         a.live(3_000);
         assertThat(failure(refused)).isPresent();
-        assertThat(a.isActive()).isTrue();
+        assertThat(a.store.standby()).isEmpty();
         assertThat(refusal(a.answer(acquire("m", 1, 3, TRY)))).isEqualTo(Reason.STORE_UNAVAILABLE);
         assertThat(a.answer(release(name("l"), held))).isInstanceOf(Answer.Released.class);
         servers.log.full(false);

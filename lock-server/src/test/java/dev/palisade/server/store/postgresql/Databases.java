@@ -84,7 +84,14 @@ public final class Databases implements SharedLogs {
                 keys,
                 SQL,
                 random,
-                new EventLog(events::add, warnings::add, System::nanoTime, 1_000));
+                new EventLog(
+                        events::add,
+                        line -> {
+                            events.add(line);
+                            warnings.add(line);
+                        },
+                        System::nanoTime,
+                        1_000));
     }
 
     static PostgresLogConfig config(String uri, String address, boolean init, Duration timeout) {

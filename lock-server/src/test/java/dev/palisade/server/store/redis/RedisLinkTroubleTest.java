@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.palisade.contract.EventLog;
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.server.store.StoreFailure;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /** A Redis that is there and does not do what it is asked. */
@@ -44,6 +46,30 @@ class RedisLinkTroubleTest {
             assertThat(redis.ask("GET", "k"))
                     .as("written before the freeze, and delivered")
                     .isEqualTo("2");
+        }
+    }
+
+    @Test
+    void evictionPolicySetLaterIsReportedOnce() throws Exception {
+        List<String> warnings = new CopyOnWriteArrayList<>();
+        EventLog events = new EventLog(line -> {}, warnings::add, System::nanoTime, 100);
+        try (RedisProcess redis = RedisProcess.start();
+                RedisLink link = RedisLink.open(
+                        new RedisLinkConfig(StoreUri.parse(redis.uri()), Linked.TIMEOUT),
+                        Linked.library(1),
+                        Linked.LOOP,
+                        events)) {
+            redis.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+            await().until(() -> !warnings.isEmpty());
+            redis.ask("CONFIG", "RESETSTAT");
+            // The next checks say the same.
+            await().until(() -> redis.ask("INFO", "commandstats").matches("(?s).*cmdstat_info:calls=[3-9],.*"));
+            assertThat(link.state().up()).isTrue();
+            assertThat(warnings)
+                    .singleElement()
+                    .asString()
+                    .startsWith("event=store_warning message=\"Redis 127.0.0.1:" + redis.port()
+                            + " has maxmemory-policy allkeys-lru");
         }
     }
 

@@ -452,6 +452,25 @@ class RedisLogTest {
     }
 
     @Test
+    void serverWhoseAddressAnotherOneHasIsWarned() throws Exception {
+        FencedLog other = logs.open("a:1");
+        try {
+            assertThat(other.claim(Past.NONE)).isInstanceOf(Claimed.class);
+            for (int i = 0; i < 3; i++) {
+                assertThat(log.claim(Past.NONE)).isInstanceOf(ClaimReply.Held.class);
+            }
+        } finally {
+            other.close();
+        }
+        assertThat(logs.events)
+                .filteredOn(line -> line.contains("a:1"))
+                .singleElement()
+                .asString()
+                .startsWith(
+                        "event=advertise_taken address=a:1 message=\"another lock server with this --advertise is active");
+    }
+
+    @Test
     void eventsTellWhichServerIsActiveAndOnlyWhenItChanges() throws Exception {
         FencedLog other = logs.open("b:1");
         try {
@@ -471,12 +490,13 @@ class RedisLogTest {
         }
         assertThat(logs.events)
                 .filteredOn(line -> line.contains("event=log_") || line.contains("event=standby"))
+                .map(line -> line.replaceFirst(" message=\"(.{20}).*", " message=$1"))
                 .containsExactly(
                         "event=log_claimed term=1 memory=loaded lost=nothing recovering_ms=0",
                         "event=standby active=a:1",
                         "event=log_claimed term=2 memory=loaded lost=nothing recovering_ms=0",
-                        "event=log_settles",
-                        "event=log_claimed term=1 memory=loaded lost=unknown recovering_ms=10000");
+                        "event=log_settles message=the log may have los",
+                        "event=log_claimed term=1 memory=loaded lost=unknown recovering_ms=10000 message=there was no log: th");
     }
 
     /** Whoever takes over at a deposed primary would issue tokens above those of its successor. */

@@ -57,7 +57,14 @@ public final class RedisLogs implements SharedLogs {
                 Library.of("palisade_log", code),
                 Linked.LOOP,
                 random,
-                new EventLog(events::add, warnings::add, System::nanoTime, 1_000));
+                new EventLog(
+                        events::add,
+                        line -> {
+                            events.add(line);
+                            warnings.add(line);
+                        },
+                        System::nanoTime,
+                        1_000));
         if (code.contains("palisade_log_test_set")) {
             set("a0", false);
         }
