@@ -45,6 +45,8 @@ import org.slf4j.LoggerFactory;
  * that wrote nothing: each reply proves that the log was this server's after the request arrived.
  */
 public final class LoggedStore implements LockStore {
+    private static final String MAYBE_LOST = "the log may have lost data";
+
     private static final Logger LOG = LoggerFactory.getLogger(LoggedStore.class);
     /** Fewer requests are no second batch in flight: each batch costs clients, server and log something. */
     private static final int SECOND_MIN = 8;
@@ -210,7 +212,7 @@ public final class LoggedStore implements LockStore {
         clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), restored.lastMillis, nanoTime);
         long now = clock.nowMillis();
         restoredLocks = restored.slots.size();
-        epochWhy = log.isShared() ? "this server took over" : "this server started";
+        epochWhy = !log.isShared() ? "this server started" : claimed.whole() ? "this server took over" : MAYBE_LOST;
         mayHaveLostTokens = false;
         long high = Math.max(restored.highToken, log.isShared() ? restored.highestGranted() : 0);
         TokenCounter tokens =
@@ -616,7 +618,7 @@ public final class LoggedStore implements LockStore {
         private void beginEpochAfterLoss(ClaimReply.Claimed claimed) {
             if (mayHaveLostTokens) {
                 mayHaveLostTokens = false;
-                epochWhy = "the log may have lost data";
+                epochWhy = MAYBE_LOST;
                 Objects.requireNonNull(table, "an epoch without memory")
                         .begin(sharedEpoch(claimed, 0), Math.max(claimed.nowMillis(), clock.nowMillis()));
             }

@@ -301,6 +301,7 @@ class AfterLossTest {
         servers.log.flush();
         b.live(4_000);
         assertThat(b.isActive()).isTrue();
+        assertThat(b.store.status().epoch().orElseThrow().why()).isEqualTo("the log may have lost data");
         assertThat(b.answer(acquire("m", 2, 1, TRY)))
                 .isInstanceOfSatisfying(
                         Answer.Refused.class,
