@@ -16,6 +16,7 @@ import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Accept;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.BoundedMap;
 import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Describe;
@@ -78,7 +79,10 @@ public final class LockEngine implements LockStore.Listener {
     private final Function<SignedSequencer, Sequencer> verifier;
     private final EngineConfig config;
     private final GrantIds grantIds;
-    private final EndedGrants endedGrants = new EndedGrants();
+    /** The newest grants that this server saw end. A store may forget an end together with the grant, which must not be reclaimed. */
+    private final Set<GrantId> endedGrants =
+            Collections.synchronizedSet(Collections.newSetFromMap(new BoundedMap<>(1 << 16)));
+
     private final Sessions sessions;
     private final EventLog events;
     private final RejectionCounts rejections = new RejectionCounts();
@@ -256,7 +260,7 @@ public final class LockEngine implements LockStore.Listener {
                                 && session.holdsNoMore(grant)
                                 && !isReleased(refused)) {
                             // The server learned of this end late, or never, because the store was unavailable.
-                            sessions.lastFrames().put(grant, session);
+                            sessions.lastFrames().put(grant, session.heardAtMillis());
                             lost.add(Lost.by(refused.rejection(), lease.lock(), grant));
                         }
                     });
@@ -747,7 +751,8 @@ public final class LockEngine implements LockStore.Listener {
                                 past,
                                 store.status().epoch(),
                                 refusals.of(lock),
-                                sessions.lastFrames()::of,
+                                grant -> Optional.ofNullable(
+                                        sessions.lastFrames().get(grant)),
                                 outage.newest()),
                         token);
             } else if (answer instanceof Answer.Refused refused) {
@@ -956,7 +961,7 @@ public final class LockEngine implements LockStore.Listener {
         session.waitsNoMore(new Session.Waiting(lock, request.number()));
         boolean held = session.holdsNoMore(ended.tombstone().grant());
         if (held && end == End.EXPIRED) {
-            sessions.lastFrames().put(ended.tombstone().grant(), session);
+            sessions.lastFrames().put(ended.tombstone().grant(), session.heardAtMillis());
         }
         if (!session.isConnected()) {
             return;
@@ -991,7 +996,7 @@ public final class LockEngine implements LockStore.Listener {
         Optional<Session.Held> held = session.held(ended.grant());
         long heard = held.isPresent()
                 ? session.heardAtMillis()
-                : sessions.lastFrames().of(ended.grant()).orElse(session.heardAtMillis());
+                : sessions.lastFrames().getOrDefault(ended.grant(), session.heardAtMillis());
         long began = held.map(
                         lease -> ended.endedAtMillis() - lease.grant().request().ttlMillis())
                 .orElse(heard);

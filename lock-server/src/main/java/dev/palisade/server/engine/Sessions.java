@@ -9,6 +9,7 @@ import dev.palisade.contract.RequestId;
 import dev.palisade.contract.SessionId;
 import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.BoundedMap;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Leave;
@@ -45,7 +46,9 @@ final class Sessions {
     private final Timer timer;
     private final EventLog events;
     private final LockUsage usage;
-    private final LastFrames lastFrames = new LastFrames();
+    /** When the last frame before a lease's end arrived, in store time; of the newest ends. Only explanations use it. */
+    private final Map<GrantId, Long> lastFrames = Collections.synchronizedMap(new BoundedMap<>(10_000));
+
     private final Map<SessionId, Session> newest = new ConcurrentHashMap<>();
     /** The same by fingerprint, so that a page can begin anywhere and nobody is told an id. Changed with {@link #newest}. */
     private final ConcurrentNavigableMap<String, Session> inOrder = new ConcurrentSkipListMap<>();
@@ -163,8 +166,8 @@ final class Sessions {
         return newest.get(id);
     }
 
-    /** Of ended leases. */
-    LastFrames lastFrames() {
+    /** When the last frame of an ended lease's stream arrived, milliseconds of the store's time. */
+    Map<GrantId, Long> lastFrames() {
         return lastFrames;
     }
 
@@ -315,7 +318,7 @@ final class Sessions {
         if (freesNothing || session.keepsLeasesOnDisconnect()) {
             return KEPT;
         }
-        lastFrames.put(grant, session);
+        lastFrames.put(grant, session.heardAtMillis());
         return insist(session, new Abandon(lock, grant, session.gen(), session.endCause()), during);
     }
 

@@ -1,6 +1,6 @@
 package dev.palisade.server.metrics;
 
-import java.util.LinkedHashMap;
+import dev.palisade.server.core.BoundedMap;
 import java.util.Map;
 import java.util.OptionalLong;
 
@@ -15,14 +15,7 @@ final class StartTimes<K> {
 
     /** @param max 1 or more */
     StartTimes(int max) {
-        this.nanos = new LinkedHashMap<>() {
-            private static final long serialVersionUID = 1L;
-
-            @Override
-            protected boolean removeEldestEntry(Map.Entry<K, Long> eldest) {
-                return size() > max;
-            }
-        };
+        this.nanos = new BoundedMap<>(max);
     }
 
     /** Returns whether it was not known to have begun. */
