@@ -93,18 +93,6 @@ final class AdminPort implements AutoCloseable {
             ServerMetrics metrics,
             Supplier<Optional<String>> unready,
             AdminApi api,
-            TlsHandshakes handshakes)
-            throws CannotStart {
-        return open(address, tls, authentication, metrics, unready, api, handshakes, Times.DEFAULTS);
-    }
-
-    static AdminPort open(
-            InetSocketAddress address,
-            @Nullable ReloadableTls tls,
-            @Nullable Authentication authentication,
-            ServerMetrics metrics,
-            Supplier<Optional<String>> unready,
-            AdminApi api,
             TlsHandshakes handshakes,
             Times times)
             throws CannotStart {

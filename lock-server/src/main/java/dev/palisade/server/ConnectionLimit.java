@@ -76,11 +76,6 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter implements Serv
         }
     }
 
-    /** @param max 1 or more */
-    ConnectionLimit(int max, EventLog events) {
-        this(max, events, peer -> {});
-    }
-
     /**
      * @param max 1 or more
      * @param expired notified of a client right before its connection is ended, because its certificate has expired

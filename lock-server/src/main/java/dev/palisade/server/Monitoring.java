@@ -89,7 +89,14 @@ final class Monitoring implements AutoCloseable {
                 new InProcessLocks(locks, engine, authentication, replies, System::nanoTime),
                 System::currentTimeMillis);
         admin = AdminPort.open(
-                address, tls, authentication, metrics, () -> unready(engine), api, connections.handshakes());
+                address,
+                tls,
+                authentication,
+                metrics,
+                () -> unready(engine),
+                api,
+                connections.handshakes(),
+                AdminPort.Times.DEFAULTS);
     }
 
     /** For all that can connect: without the store's address, or what it said. */

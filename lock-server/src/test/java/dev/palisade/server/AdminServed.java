@@ -78,7 +78,7 @@ final class AdminServed implements AutoCloseable {
     final TlsHandshakes handshakes = new TlsHandshakes(EventLog.NONE);
 
     AdminPort open(InetSocketAddress address) throws Exception {
-        return AdminPort.open(address, null, null, metrics, unready::get, api, handshakes);
+        return AdminPort.open(address, null, null, metrics, unready::get, api, handshakes, AdminPort.Times.DEFAULTS);
     }
 
     record Reply(int status, String head, String body) {}

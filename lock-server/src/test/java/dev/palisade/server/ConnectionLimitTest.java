@@ -26,7 +26,7 @@ class ConnectionLimitTest {
 
     @Test
     void oldestIdleConnectionGivesWayToTheNext() {
-        ConnectionLimit limit = new ConnectionLimit(2, EventLog.NONE);
+        ConnectionLimit limit = new ConnectionLimit(2, EventLog.NONE, peer -> {});
         EmbeddedChannel listening = new EmbeddedChannel(limit);
         EmbeddedChannel first = client();
         EmbeddedChannel second = client();
@@ -42,7 +42,7 @@ class ConnectionLimitTest {
 
     @Test
     void connectionThatDoesNotBeginAsHttp2IsClosed() {
-        ConnectionLimit limit = new ConnectionLimit(2, EventLog.NONE);
+        ConnectionLimit limit = new ConnectionLimit(2, EventLog.NONE, peer -> {});
         EmbeddedChannel listening = new EmbeddedChannel(limit);
         EmbeddedChannel silent = client();
         listening.writeInbound(silent);

@@ -56,7 +56,8 @@ class TransportTlsTest {
 
     private final Transport transport = Transport.own();
     private final List<String> events = new CopyOnWriteArrayList<>();
-    private final ConnectionLimit connections = new ConnectionLimit(100, new EventLog(events::add, () -> 0, 10));
+    private final ConnectionLimit connections =
+            new ConnectionLimit(100, new EventLog(events::add, () -> 0, 10), peer -> {});
     private final List<ManagedChannel> channels = new ArrayList<>();
 
     @TempDir

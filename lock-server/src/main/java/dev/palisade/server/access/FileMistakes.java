@@ -36,9 +36,4 @@ public final class FileMistakes extends Exception {
                         java.util.stream.Stream.of(source + ": " + (lines.size() - SHOWN_MAX) + " more mistakes"))
                 .toList();
     }
-
-    /** Of all of them. */
-    public int count() {
-        return lines.size();
-    }
 }

@@ -120,10 +120,6 @@ final class VerificationKeys implements SecurityContext {
         }
     }
 
-    int size() {
-        return keys.size();
-    }
-
     boolean sameAs(VerificationKeys other) {
         return keys.equals(other.keys);
     }

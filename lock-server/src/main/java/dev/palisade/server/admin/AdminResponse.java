@@ -1,6 +1,5 @@
 package dev.palisade.server.admin;
 
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -46,10 +45,5 @@ public record AdminResponse(int status, String contentType, String body, Map<Str
         Map<String, String> all = new LinkedHashMap<>(headers);
         all.put(header, value);
         return new AdminResponse(status, contentType, body, all);
-    }
-
-    /** The body as it is sent. */
-    public byte[] bytes() {
-        return body.getBytes(StandardCharsets.UTF_8);
     }
 }

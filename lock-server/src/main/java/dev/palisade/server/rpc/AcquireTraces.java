@@ -186,9 +186,4 @@ final class AcquireTraces {
             how.accept(entry.trace);
         }
     }
-
-    /** Spans that are open. */
-    synchronized int size() {
-        return open.size();
-    }
 }

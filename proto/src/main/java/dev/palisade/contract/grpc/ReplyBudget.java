@@ -83,11 +83,6 @@ public final class ReplyBudget implements ServerInterceptor {
         };
     }
 
-    /** Bytes sent and not read. */
-    long unread() {
-        return unread.get();
-    }
-
     private final class BudgetedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
         private final Context context;
         private long bytes;

@@ -9,11 +9,10 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.TimeoutOptions;
-import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.netty.channel.EventLoop;
@@ -88,14 +87,6 @@ final class Connector implements AutoCloseable {
         return connection(address, uri.sentinelLogin());
     }
 
-    /** Connects to listen to channels; as {@link #connect}. */
-    CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> connectPubSub(Address address) {
-        return within(
-                address,
-                client.connectPubSubAsync(ByteArrayCodec.INSTANCE, redis(address, uri.login()))
-                        .toCompletableFuture());
-    }
-
     /** A connection that Redis closed during the greeting is made once more: Lettuce may have lost the error that Redis gave as the reason. */
     private CompletableFuture<RedisConnection> connection(Address address, Login login) {
         return within(
@@ -110,9 +101,9 @@ final class Connector implements AutoCloseable {
     }
 
     /** The connection, on the loop and in time; one that comes too late is closed. */
-    private <C extends StatefulConnection<byte[], byte[]>> CompletableFuture<C> within(
-            Address address, CompletableFuture<C> connecting) {
-        CompletableFuture<C> result = new CompletableFuture<>();
+    private CompletableFuture<StatefulRedisConnection<byte[], byte[]>> within(
+            Address address, CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting) {
+        CompletableFuture<StatefulRedisConnection<byte[], byte[]>> result = new CompletableFuture<>();
         // Ours alone, as the one for connecting does not see a process that is frozen.
         long nanos = connectTimeout.toNanos();
         var late = loop.schedule(
