@@ -1,5 +1,6 @@
 package dev.palisade.server.access;
 
+import com.google.common.hash.Hashing;
 import dev.palisade.contract.OwnerOnly;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -8,13 +9,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -144,11 +142,6 @@ public final class UserTokens {
 
     /** SHA-256 in hexadecimal. */
     static String hash(String token) {
-        try {
-            return HexFormat.of()
-                    .formatHex(MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8)));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
-        }
+        return Hashing.sha256().hashString(token, StandardCharsets.UTF_8).toString();
     }
 }

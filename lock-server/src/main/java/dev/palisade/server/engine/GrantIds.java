@@ -1,12 +1,13 @@
 package dev.palisade.server.engine;
 
+import com.google.common.hash.HashCode;
+import com.google.common.hash.Hashing;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.RequestId;
 import dev.palisade.server.core.LockRequest;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
@@ -44,18 +45,12 @@ final class GrantIds {
                 .putLong(id.session().high())
                 .putLong(id.session().low())
                 .putLong(id.number());
-        MessageDigest sha256 = sha256();
-        sha256.update(before);
-        sha256.update(asked.array());
-        sha256.update(request.lock().value().getBytes(StandardCharsets.UTF_8));
-        return Arrays.copyOf(sha256.digest(), GrantId.BYTES);
-    }
-
-    private static MessageDigest sha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every JVM has SHA-256", e);
-        }
+        HashCode hash = Hashing.sha256()
+                .newHasher()
+                .putBytes(before)
+                .putBytes(asked.array())
+                .putString(request.lock().value(), StandardCharsets.UTF_8)
+                .hash();
+        return Arrays.copyOf(hash.asBytes(), GrantId.BYTES);
     }
 }

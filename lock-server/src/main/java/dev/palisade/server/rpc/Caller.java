@@ -1,5 +1,7 @@
 package dev.palisade.server.rpc;
 
+import com.google.common.hash.HashCode;
+import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
@@ -20,8 +22,6 @@ import dev.palisade.server.engine.LockQuota;
 import io.grpc.Context;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -307,14 +307,12 @@ final class Caller {
         if (access == null) {
             return id;
         }
-        try {
-            MessageDigest digest = MessageDigest.getInstance("SHA-256");
-            digest.update(id.toBytes());
-            byte[] named = digest.digest(principal.getBytes(StandardCharsets.UTF_8));
-            return SessionId.of(Arrays.copyOf(named, SessionId.BYTES));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
-        }
+        HashCode named = Hashing.sha256()
+                .newHasher()
+                .putBytes(id.toBytes())
+                .putString(principal, StandardCharsets.UTF_8)
+                .hash();
+        return SessionId.of(Arrays.copyOf(named.asBytes(), SessionId.BYTES));
     }
 
     /** Why a stream of the caller must end: the files changed, or its JWT expired; null when it need not. */
