@@ -127,74 +127,54 @@ final class Answers {
     }
 
     RenewReply renew(Answer answer) {
-        if (answer instanceof Answer.Renewed renewed) {
-            return RenewReply.newBuilder()
-                    .setTtlMillis(renewed.grant().request().ttlMillis())
-                    .build();
-        }
-        throw unexpected(answer);
+        Answer.Renewed renewed = expect(answer, Answer.Renewed.class);
+        return RenewReply.newBuilder()
+                .setTtlMillis(renewed.grant().request().ttlMillis())
+                .build();
     }
 
     ReleaseReply release(Answer answer) {
-        if (answer instanceof Answer.Released) {
-            return ReleaseReply.getDefaultInstance();
-        }
-        throw unexpected(answer);
+        var unused = expect(answer, Answer.Released.class);
+        return ReleaseReply.getDefaultInstance();
     }
 
     LeaveReply leave(Answer answer) {
-        if (answer instanceof Answer.Left left) {
-            return LeaveReply.newBuilder().setWasWaiting(left.wasWaiting()).build();
-        }
-        throw unexpected(answer);
+        Answer.Left left = expect(answer, Answer.Left.class);
+        return LeaveReply.newBuilder().setWasWaiting(left.wasWaiting()).build();
     }
 
     ResumeReply resume(Answer answer) {
-        if (answer instanceof Answer.Resumed resumed) {
-            return ResumeReply.newBuilder()
-                    .setTtlMillis(resumed.grant().request().ttlMillis())
-                    .build();
-        }
-        throw unexpected(answer);
+        Answer.Resumed resumed = expect(answer, Answer.Resumed.class);
+        return ResumeReply.newBuilder()
+                .setTtlMillis(resumed.grant().request().ttlMillis())
+                .build();
     }
 
     RequestReleaseReply requestRelease(Answer answer) {
-        if (answer instanceof Answer.ReleaseRequested asked) {
-            return RequestReleaseReply.newBuilder()
-                    .setHoldersAsked(asked.holders())
-                    .build();
-        }
-        throw unexpected(answer);
+        Answer.ReleaseRequested asked = expect(answer, Answer.ReleaseRequested.class);
+        return RequestReleaseReply.newBuilder().setHoldersAsked(asked.holders()).build();
     }
 
     ForceReleaseReply forceRelease(Answer answer) {
-        if (answer instanceof Answer.ForceReleased released) {
-            return ForceReleaseReply.newBuilder().setReleased(released.leases()).build();
-        }
-        throw unexpected(answer);
+        Answer.ForceReleased released = expect(answer, Answer.ForceReleased.class);
+        return ForceReleaseReply.newBuilder().setReleased(released.leases()).build();
     }
 
     CheckSequencerReply checkSequencer(Answer answer) {
-        if (answer instanceof Answer.Checked checked) {
-            return CheckSequencerReply.newBuilder().setAlive(checked.alive()).build();
-        }
-        throw unexpected(answer);
+        Answer.Checked checked = expect(answer, Answer.Checked.class);
+        return CheckSequencerReply.newBuilder().setAlive(checked.alive()).build();
     }
 
     BarrierReply barrier(Answer answer) {
-        if (answer instanceof Answer.Raised raised) {
-            return BarrierReply.newBuilder()
-                    .setIssuer(engine.config().issuer())
-                    .setToken(raised.barrier().value())
-                    .build();
-        }
-        throw unexpected(answer);
+        Answer.Raised raised = expect(answer, Answer.Raised.class);
+        return BarrierReply.newBuilder()
+                .setIssuer(engine.config().issuer())
+                .setToken(raised.barrier().value())
+                .build();
     }
 
     DescribeReply describe(Answer answer) {
-        if (!(answer instanceof Answer.Described described)) {
-            throw unexpected(answer);
-        }
+        Answer.Described described = expect(answer, Answer.Described.class);
         DescribeReply.Builder reply = described(described.state(), described.nowMillis()).toBuilder();
         engine.store().epoch().ifPresent(epoch -> reply.setEpoch(epoch(epoch)));
         return reply.build();
@@ -421,6 +401,14 @@ final class Answers {
                 Reason.OUTCOME_UNKNOWN,
                 "the lock server could not put its answer into words (see its log); ask again with the same request id",
                 Map.of(Rejection.APPLIED, "unknown"));
+    }
+
+    /** Returns the answer as the kind that its command expects. Throws the rejection of a refused command. */
+    private static <A extends Answer> A expect(Answer answer, Class<A> kind) {
+        if (kind.isInstance(answer)) {
+            return kind.cast(answer);
+        }
+        throw unexpected(answer);
     }
 
     private static RuntimeException unexpected(Answer answer) {
