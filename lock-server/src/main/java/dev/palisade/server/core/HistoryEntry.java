@@ -53,16 +53,7 @@ public record HistoryEntry(
 
         /** @throws IllegalArgumentException for BUSY, which is not told */
         public static What of(End end) {
-            return switch (end) {
-                case RELEASED -> RELEASED;
-                case EXPIRED -> EXPIRED;
-                case ABANDONED -> ABANDONED;
-                case FORCE_RELEASED -> FORCE_RELEASED;
-                case LEFT -> LEFT;
-                case TIMED_OUT -> TIMED_OUT;
-                case DROPPED -> DROPPED;
-                case BUSY -> throw new IllegalArgumentException("a try that was busy is not told");
-            };
+            return valueOf(end.name());
         }
     }
 }
