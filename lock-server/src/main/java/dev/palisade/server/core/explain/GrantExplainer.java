@@ -149,16 +149,18 @@ public final class GrantExplainer {
     }
 
     private OptionalLong endedAtMillis() {
-        return history.stream()
-                .filter(entry -> entry.token() == first && state(entry.what()).isPresent())
-                .mapToLong(HistoryEntry::atMillis)
-                .reduce((older, newer) -> newer)
-                .stream()
-                .boxed()
-                .findFirst()
+        return lastEnd()
+                .map(HistoryEntry::atMillis)
                 .or(() -> ended().map(Tombstone::endedAtMillis))
                 .map(OptionalLong::of)
                 .orElse(OptionalLong.empty());
+    }
+
+    /** The newest end of the lease or offer in the history. */
+    private Optional<HistoryEntry> lastEnd() {
+        return history.stream()
+                .filter(entry -> entry.token() == first && state(entry.what()).isPresent())
+                .reduce((older, newer) -> newer);
     }
 
     private TokenState tokenState() {
@@ -168,17 +170,14 @@ public final class GrantExplainer {
         if (offered.isPresent()) {
             return TokenState.OFFERED;
         }
-        Optional<What> end = history.stream()
-                .filter(entry -> entry.token() == first)
+        Optional<What> end = lastEnd()
                 .map(HistoryEntry::what)
-                .filter(what -> state(what).isPresent())
-                .reduce((older, newer) -> newer)
                 .or(() -> ended().map(Tombstone::end).map(What::of));
         if (end.isPresent()) {
             return end.flatMap(GrantExplainer::state).orElseThrow();
         }
         long newest = evidence.tokens().max().orElse(0);
-        if (evidence.epoch().filter(epoch -> asked <= epoch.baseToken()).isPresent()) {
+        if (epochAfter().isPresent()) {
             return TokenState.BEFORE_EPOCH;
         } else if (newest == 0) {
             return TokenState.UNKNOWN;
