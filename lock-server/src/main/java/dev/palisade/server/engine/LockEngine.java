@@ -827,12 +827,11 @@ public final class LockEngine implements LockStore.Listener {
         Throwable cause = failure instanceof java.util.concurrent.CompletionException && failure.getCause() != null
                 ? failure.getCause()
                 : failure;
-        boolean isStandby = cause instanceof StoreFailure known && known.kind() == StoreFailure.Kind.NOT_ACTIVE;
-        if (!sessions.freesNothing() && !isStandby) { // A server that stops, or is a standby, says so elsewhere.
-            outage.refused(String.valueOf(cause.getMessage()));
-        }
         if (cause instanceof StoreFailure standby && standby.kind() == StoreFailure.Kind.NOT_ACTIVE) {
             return new Answer.Refused(notActive(standby, "no"));
+        }
+        if (!sessions.freesNothing()) { // A server that stops says so elsewhere.
+            outage.refused(String.valueOf(cause.getMessage()));
         }
         boolean unknown = !(cause instanceof StoreFailure known) || known.isOutcomeUnknown();
         return new Answer.Refused(new Rejection(
