@@ -55,31 +55,23 @@ public record LogState(
 
         /** Of a log that lacks batches: none of its history is sure to be there. */
         public Head withoutHistory() {
-            return new Head(
-                    writer,
-                    0,
-                    Position.NONE,
-                    false,
-                    term,
-                    server,
-                    address,
-                    untilMillis,
-                    instance,
-                    generation,
-                    rewriting,
-                    recoveringUntilMillis);
+            return with(0, Position.NONE, false, untilMillis);
         }
 
         Head withUntil(long millis) {
+            return with(seq, base, whole, millis);
+        }
+
+        private Head with(long newSeq, Position newBase, boolean isWhole, long newUntilMillis) {
             return new Head(
                     writer,
-                    seq,
-                    base,
-                    whole,
+                    newSeq,
+                    newBase,
+                    isWhole,
                     term,
                     server,
                     address,
-                    millis,
+                    newUntilMillis,
                     instance,
                     generation,
                     rewriting,
