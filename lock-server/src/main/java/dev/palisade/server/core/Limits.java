@@ -1,5 +1,9 @@
 package dev.palisade.server.core;
 
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import java.util.Map;
+
 /**
  * Every limit of a lock by name, in milliseconds where it is a time.
  *
@@ -30,4 +34,9 @@ public record Limits(
 
     public static final Limits DEFAULTS =
             new Limits(1_000, 10_000, 300_000, 24 * 3_600_000L, 60_000, 3_600_000, 2_000, 2_000, 2_000, 30_000);
+
+    /** The rejection of a request that is beyond a limit, by the limit's name. */
+    public static Rejection exceeded(String limit, String message) {
+        return new Rejection(Reason.LIMIT_EXCEEDED, message, Map.of(Rejection.LIMIT, limit));
+    }
 }

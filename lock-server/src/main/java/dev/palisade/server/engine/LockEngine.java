@@ -25,6 +25,7 @@ import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockEvent;
 import dev.palisade.server.core.LockPage;
 import dev.palisade.server.core.LockRequest;
@@ -416,10 +417,9 @@ public final class LockEngine implements LockStore.Listener {
     public CompletionStage<Answer> acquire(Session session, AcquireParams params, LockQuota quota) {
         if (session.size() >= config.locksPerSessionMax()) {
             acquireRefused();
-            return CompletableFuture.completedFuture(new Answer.Refused(new Rejection(
-                    Reason.LIMIT_EXCEEDED,
-                    "locksPerSessionMax is " + config.locksPerSessionMax() + "; release some first",
-                    Map.of(Rejection.LIMIT, "locksPerSessionMax"))));
+            return CompletableFuture.completedFuture(new Answer.Refused(Limits.exceeded(
+                    "locksPerSessionMax",
+                    "locksPerSessionMax is " + config.locksPerSessionMax() + "; release some first")));
         }
         boolean isRepeated = usage.counts(params.named());
         Optional<Rejection> excess = usage.enter(params.named(), params.waitMillis() > 0, quota, store.nowMillis());

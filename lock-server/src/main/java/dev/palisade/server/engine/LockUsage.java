@@ -1,9 +1,9 @@
 package dev.palisade.server.engine;
 
 import dev.palisade.contract.GrantId;
-import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockRequest;
 import java.util.HashMap;
 import java.util.List;
@@ -123,16 +123,9 @@ final class LockUsage {
     }
 
     private static Rejection refusal(String limit, String message) {
-        return new Rejection(
-                Reason.LIMIT_EXCEEDED,
-                message,
-                Map.of(
-                        Rejection.LIMIT,
-                        limit,
-                        Rejection.RETRY_AFTER_MILLIS,
-                        Long.toString(SCAN_MILLIS),
-                        Rejection.APPLIED,
-                        "no"));
+        return Limits.exceeded(limit, message)
+                .with(Rejection.RETRY_AFTER_MILLIS, Long.toString(SCAN_MILLIS))
+                .with(Rejection.APPLIED, "no");
     }
 
     /** The request holds its lock: it was granted, resumed or renewed. Counted whatever the limits. */

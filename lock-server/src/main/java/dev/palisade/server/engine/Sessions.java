@@ -13,6 +13,7 @@ import dev.palisade.server.core.BoundedMap;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Leave;
+import dev.palisade.server.core.Limits;
 import dev.palisade.server.core.LockRequest;
 import dev.palisade.server.core.Request;
 import dev.palisade.server.store.BoundedConcurrency;
@@ -70,10 +71,9 @@ final class Sessions {
     /** @throws dev.palisade.contract.RejectedException SESSION_UNKNOWN when a newer stream is attached, LIMIT_EXCEEDED */
     Session attach(Session attached, int ofPrincipalMax) {
         if (newest.size() >= config.sessionsMax() && !newest.containsKey(attached.id())) {
-            throw new Rejection(
-                            Reason.LIMIT_EXCEEDED,
-                            "sessionsMax is " + config.sessionsMax() + "; close idle clients or use another server",
-                            Map.of(Rejection.LIMIT, "sessionsMax"))
+            throw Limits.exceeded(
+                            "sessionsMax",
+                            "sessionsMax is " + config.sessionsMax() + "; close idle clients or use another server")
                     .asException();
         }
         List<Session> older = new ArrayList<>(1);
@@ -111,12 +111,11 @@ final class Sessions {
         ofPrincipal.compute(principal, (same, sessions) -> {
             int now = sessions == null ? 0 : sessions;
             if (now >= max) {
-                throw new Rejection(
-                                Reason.LIMIT_EXCEEDED,
+                throw Limits.exceeded(
+                                "sessions",
                                 principal + " has " + now
                                         + " sessions, and may have no more; close idle clients, or give"
-                                        + " it more in the policy: limit " + principal + " sessions=NUMBER",
-                                Map.of(Rejection.LIMIT, "sessions"))
+                                        + " it more in the policy: limit " + principal + " sessions=NUMBER")
                         .asException();
             }
             return now + 1;

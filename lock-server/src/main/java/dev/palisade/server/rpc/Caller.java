@@ -17,6 +17,7 @@ import dev.palisade.server.access.Verb;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.LockEngine;
 import dev.palisade.server.engine.LockQuota;
 import io.grpc.Context;
@@ -111,17 +112,12 @@ final class Caller {
         long nanos = control.takeRequest(principal);
         if (nanos > 0) {
             long millis = TimeUnit.NANOSECONDS.toMillis(nanos) + 1;
-            throw new Rejection(
-                            Reason.LIMIT_EXCEEDED,
+            throw Limits.exceeded(
+                            "requests-per-second",
                             principal + " has used the requests-per-second that the policy gives it; try again in "
-                                    + millis + " ms",
-                            Map.of(
-                                    Rejection.LIMIT,
-                                    "requests-per-second",
-                                    Rejection.RETRY_AFTER_MILLIS,
-                                    Long.toString(millis),
-                                    Rejection.APPLIED,
-                                    "no"))
+                                    + millis + " ms")
+                    .with(Rejection.RETRY_AFTER_MILLIS, Long.toString(millis))
+                    .with(Rejection.APPLIED, "no")
                     .asException();
         }
     }

@@ -1,8 +1,7 @@
 package dev.palisade.server.rpc;
 
-import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
-import java.util.Map;
+import dev.palisade.server.core.Limits;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,10 +32,8 @@ final class ListExecutor {
     <P, R> CompletionStage<R> list(Supplier<CompletionStage<P>> read, Function<P, R> encode) {
         if (running.incrementAndGet() > LISTINGS_MAX) {
             running.decrementAndGet();
-            throw new Rejection(
-                            Reason.LIMIT_EXCEEDED,
-                            "listingsMax is " + LISTINGS_MAX + "; try again later",
-                            Map.of(Rejection.LIMIT, "listingsMax", Rejection.APPLIED, "no"))
+            throw Limits.exceeded("listingsMax", "listingsMax is " + LISTINGS_MAX + "; try again later")
+                    .with(Rejection.APPLIED, "no")
                     .asException();
         }
         try {

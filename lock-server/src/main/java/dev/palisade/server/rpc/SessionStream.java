@@ -410,11 +410,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     /** Descriptions are long, and making thousands that nobody reads would keep other clients waiting. */
     private void requireRoom() {
         if (outbox.unsentBytes() > UNSENT_BYTES_DESCRIBED) {
-            throw new Rejection(
-                            Reason.LIMIT_EXCEEDED,
+            throw Limits.exceeded(
+                            "unsentBytesDescribed",
                             "more than " + UNSENT_BYTES_DESCRIBED + " bytes wait to be sent on this stream; read them,"
                                     + " then ask again")
-                    .with(Rejection.LIMIT, "unsentBytesDescribed")
                     .asException();
         }
     }

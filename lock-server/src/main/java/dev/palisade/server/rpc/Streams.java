@@ -3,6 +3,7 @@ package dev.palisade.server.rpc;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.EndCause;
+import dev.palisade.server.core.Limits;
 import dev.palisade.server.engine.Timer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -75,11 +76,11 @@ final class Streams {
         }
         if (longest != null) {
             longest.end(
-                    new Rejection(
-                            Reason.LIMIT_EXCEEDED,
-                            "streamsMax is " + max
-                                    + ", of streams without a session; say hello at once, or use another server",
-                            Map.of(Rejection.LIMIT, "streamsMax", Rejection.APPLIED, "no")),
+                    Limits.exceeded(
+                                    "streamsMax",
+                                    "streamsMax is " + max
+                                            + ", of streams without a session; say hello at once, or use another server")
+                            .with(Rejection.APPLIED, "no"),
                     EndCause.STREAM_REFUSED);
         }
     }
@@ -120,11 +121,12 @@ final class Streams {
                 return;
             }
             most.end(
-                    new Rejection(
-                            Reason.LIMIT_EXCEEDED,
-                            "unsentBytesMax is " + unsentBytesMax + " for all streams together, and this one has "
-                                    + bytes + "; read what was answered, and open a newer stream",
-                            Map.of(Rejection.LIMIT, "unsentBytesMax", Rejection.APPLIED, "unknown")),
+                    Limits.exceeded(
+                                    "unsentBytesMax",
+                                    "unsentBytesMax is " + unsentBytesMax
+                                            + " for all streams together, and this one has " + bytes
+                                            + "; read what was answered, and open a newer stream")
+                            .with(Rejection.APPLIED, "unknown"),
                     EndCause.NOT_READ);
         }
     }

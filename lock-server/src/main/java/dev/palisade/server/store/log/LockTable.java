@@ -2,8 +2,6 @@ package dev.palisade.server.store.log;
 
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.LockName;
-import dev.palisade.contract.Reason;
-import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.Acquire;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.CheckSequencer;
@@ -328,18 +326,15 @@ final class LockTable {
     }
 
     private Answer locksMaxReached() {
-        return new Answer.Refused(new Rejection(
-                Reason.LIMIT_EXCEEDED,
+        return new Answer.Refused(Limits.exceeded(
+                "locksMax",
                 "locksMax is " + config.locksMax() + ", of all clients together, and " + slots.size()
-                        + " are known; release some, or give the server a larger heap (-Xmx) or --locks-max",
-                Map.of(Rejection.LIMIT, "locksMax")));
+                        + " are known; release some, or give the server a larger heap (-Xmx) or --locks-max"));
     }
 
     private Answer waitersMaxReached() {
-        return new Answer.Refused(new Rejection(
-                Reason.LIMIT_EXCEEDED,
-                "waitersMax is " + config.waitersMax() + ", of all locks together; try again later",
-                Map.of(Rejection.LIMIT, "waitersMax")));
+        return new Answer.Refused(Limits.exceeded(
+                "waitersMax", "waitersMax is " + config.waitersMax() + ", of all locks together; try again later"));
     }
 
     private static int waiters(LockState state) {
