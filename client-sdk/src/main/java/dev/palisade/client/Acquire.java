@@ -32,6 +32,8 @@ final class Acquire {
 
     private Timeline.@Nullable Entry deadline;
     private boolean queued;
+    /** Whether the server has replied to an earlier request that this one depended on. */
+    private boolean hasEarlierReply;
 
     Acquire(Session session, LockName lock, AcquireOptions options, AcquireObserver observer) {
         this.session = session;
@@ -92,11 +94,15 @@ final class Acquire {
     }
 
     void waitsAt(Place where) {
+        if (place != null && place != where) {
+            hasEarlierReply |= place.isReplied();
+        }
         place = where;
     }
 
     void waitsForItsTurn() {
         place = null;
+        hasEarlierReply = true;
         queued();
     }
 
@@ -164,12 +170,7 @@ final class Acquire {
     }
 
     private void deadlinePassed() {
-        Place waited = place;
-        if (waited == null || waited.waits()) {
-            end(new AcquireResult.TimedOut());
-        } else {
-            end(new AcquireResult.Unavailable(waited.lastRejection().orElseGet(session::unreachable)));
-        }
+        end(place == null ? new AcquireResult.TimedOut() : place.resultAtDeadline(hasEarlierReply));
     }
 
     private void close() {

@@ -15,7 +15,7 @@ final class KeepAlive {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     /** A waiter needs a fresh echo of the client's clock in its offer, and wants to know that the server is there. */
-    private static final long WAITING_INTERVAL_NANOS = 500 * NANOS_PER_MILLI;
+    static final long WAITING_INTERVAL_NANOS = 500 * NANOS_PER_MILLI;
 
     /** A keep-alive that was sent. */
     record Sent(long id, Moment at) {}

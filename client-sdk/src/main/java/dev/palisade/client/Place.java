@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +42,10 @@ final class Place extends Errand {
     private long requestId;
     private long firstSentNanos;
     private int sendings;
+    /** Since when the request has no reply; counts again from the first sending on a new stream. */
+    private long unrepliedSinceNanos;
+
+    private boolean replied;
 
     @Nullable
     private Rejection lastRejection;
@@ -75,6 +78,7 @@ final class Place extends Errand {
 
     void begin() {
         requestId = session.register(this);
+        unrepliedSinceNanos = session.loop().now().nanos();
         session.start(this);
     }
 
@@ -86,14 +90,31 @@ final class Place extends Errand {
         }
     }
 
-    /** Whether the server has it in its queue, as far as is known. */
-    boolean waits() {
-        return session.connected() && lastRejection == null && !aTry;
+    /** Whether the server has replied to the last sending. */
+    boolean isReplied() {
+        return replied;
     }
 
-    /** What the server said against it last. */
-    Optional<Rejection> lastRejection() {
-        return Optional.ofNullable(lastRejection);
+    /**
+     * Result of an acquire at its deadline. It timed out only if the server, as far as is known, has it in its queue. Else the client
+     * does not know whether another holder has the lock.
+     *
+     * @param hasEarlierReply whether the server replied to an earlier request, so that this one may be recent
+     */
+    AcquireResult resultAtDeadline(boolean hasEarlierReply) {
+        if (lastRejection != null) {
+            return new AcquireResult.Unavailable(lastRejection);
+        }
+        long nowNanos = session.loop().now().nanos();
+        long silentNanos = session.silentNanos();
+        if (silentNanos >= KeepAlive.WAITING_INTERVAL_NANOS) {
+            return new AcquireResult.Unavailable(session.silent(silentNanos));
+        }
+        boolean isRecent = hasEarlierReply && nowNanos - unrepliedSinceNanos < KeepAlive.WAITING_INTERVAL_NANOS;
+        if (aTry || !session.connected() || (!replied && !isRecent)) {
+            return new AcquireResult.Unavailable(session.unreachable());
+        }
+        return new AcquireResult.TimedOut();
     }
 
     void clientClosed() {
@@ -111,6 +132,10 @@ final class Place extends Errand {
     Call.Builder call(Moment now) {
         if (sendings++ == 0) {
             firstSentNanos = now.nanos();
+        }
+        if (replied) {
+            replied = false;
+            unrepliedSinceNanos = now.nanos();
         }
         long leftMillis = Math.max(1, leftMillis(now));
         Duration ttl = options.ttl().isZero() ? session.settings().ttl() : options.ttl();
@@ -145,6 +170,7 @@ final class Place extends Errand {
 
     @Override
     void answered(Reply reply, Moment sent) {
+        replied = true;
         switch (reply.getReplyCase()) {
             case ACQUIRE -> outcome(reply.getAcquire(), sent);
             case REJECTED -> rejected(Wire.rejection(reply.getRejected()));

@@ -307,6 +307,20 @@ final class Session {
                         + "); check that it runs and can be reached");
     }
 
+    /** The stream is open, and nothing was replied on it for so long. */
+    Rejection silent(long nanos) {
+        return new Rejection(
+                Reason.STORE_UNAVAILABLE,
+                "no reply from the lock server at " + channels + " for " + TimeUnit.NANOSECONDS.toMillis(nanos)
+                        + " ms; check that it runs and can be reached");
+    }
+
+    /** For how long a reply has been due while nothing was replied; 0 while there is no stream. */
+    long silentNanos() {
+        SessionStream stream = connection.live();
+        return stream == null ? 0 : stream.silentNanos();
+    }
+
     /** The last failure of a connection, such as an expired token that every server rejects; empty while there is one. */
     String whyNotConnected() {
         return connected() ? "" : "last failure: " + connection.lastFailure();

@@ -309,7 +309,16 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     }
 
     private OptionalLong stallsAtNanos() {
-        OptionalLong oldestCall = outbox == null ? OptionalLong.empty() : outbox.oldestSentNanos();
-        return stall.atNanos(keepAlive.oldestUnansweredNanos(), oldestCall, session.smallestTtlMillis());
+        return stall.atNanos(keepAlive.oldestUnansweredNanos(), oldestCallNanos(), session.smallestTtlMillis());
+    }
+
+    /** For how long a reply has been due while nothing was replied. */
+    long silentNanos() {
+        return stall.silentNanos(
+                keepAlive.oldestUnansweredNanos(), oldestCallNanos(), loop.now().nanos());
+    }
+
+    private OptionalLong oldestCallNanos() {
+        return outbox == null ? OptionalLong.empty() : outbox.oldestSentNanos();
     }
 }

@@ -23,6 +23,17 @@ final class Stall {
         replied = true;
     }
 
+    /** For how long a reply has been due while nothing was replied; 0 when no reply is due. */
+    long silentNanos(OptionalLong oldestKeepAlive, OptionalLong oldestCall, long nowNanos) {
+        if (oldestKeepAlive.isEmpty() && oldestCall.isEmpty()) {
+            return 0;
+        }
+        long due = Math.max(
+                oldestKeepAlive.isEmpty() ? 0 : nowNanos - oldestKeepAlive.getAsLong(),
+                oldestCall.isEmpty() ? 0 : nowNanos - oldestCall.getAsLong());
+        return replied ? Math.min(due, nowNanos - lastReplyNanos) : due;
+    }
+
     /** When the link counts as frozen unless something is answered before; empty when nothing is awaited. */
     OptionalLong atNanos(OptionalLong oldestKeepAlive, OptionalLong oldestCall, OptionalLong smallestTtlMillis) {
         long patience = smallestTtlMillis.isPresent()

@@ -144,6 +144,61 @@ class AcquireTest extends Fixture {
     }
 
     @Test
+    void aQueuedWaitIsUnavailableIfTheServerFellSilent() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        time.advanceMillis(100);
+        server.answersKeepAlives = false;
+        time.advanceMillis(2_900);
+        assertThat(unavailable(result))
+                .isEqualTo("no reply from the lock server at scripted:1 for 2500 ms;"
+                        + " check that it runs and can be reached");
+    }
+
+    @Test
+    void aWaitWithoutAnyReplyIsUnavailable() {
+        assertThat(leaseOf(ask(TRY)).isValid()).isTrue(); // The server has replied before.
+        server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
+        CompletableFuture<AcquireResult> alone =
+                client.acquireAsync("a/x", AcquireOptions.waiting(Duration.ofMillis(300)));
+        CompletableFuture<AcquireResult> behind =
+                client.acquireAsync("a/x", AcquireOptions.waiting(Duration.ofMillis(300)));
+        time.advanceMillis(300);
+        assertThat(unavailable(alone)).contains("no answer from the lock server");
+        assertThat(unavailable(behind)).contains("no answer from the lock server");
+    }
+
+    @Test
+    void aWaitTimesOutIfTheServerFellSilentOnlyNow() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofMillis(2_900)));
+        time.advanceMillis(2_400);
+        server.answersKeepAlives = false;
+        time.advanceMillis(500);
+        assertThat(result.join()).isEqualTo(new AcquireResult.TimedOut());
+    }
+
+    /** A reply to a request that was sent 100 ms ago may still come. */
+    @Test
+    void aWaiterBehindAnotherTimesOutThoughItsRequestIsNew() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> first = ask(AcquireOptions.waiting(Duration.ofMillis(2_900)));
+        CompletableFuture<AcquireResult> behind = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
+        time.advanceMillis(3_000);
+        assertThat(first.join()).isEqualTo(new AcquireResult.TimedOut());
+        assertThat(behind.join()).isEqualTo(new AcquireResult.TimedOut());
+    }
+
+    private static String unavailable(CompletableFuture<AcquireResult> result) {
+        AcquireResult ended = result.getNow(new AcquireResult.TimedOut());
+        if (ended instanceof AcquireResult.Unavailable unavailable) {
+            return unavailable.rejection().message();
+        }
+        throw new AssertionError("not unavailable: " + result + " " + ended);
+    }
+
+    @Test
     void aCancelledWaitLeavesTheQueue() {
         server.script = server::queueAll;
         ask(WAIT_MINUTE).cancel(true);
