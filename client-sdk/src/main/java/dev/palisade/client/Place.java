@@ -114,7 +114,14 @@ final class Place extends Errand {
         if (aTry || !session.connected() || (!replied && !isRecent)) {
             return new AcquireResult.Unavailable(session.unreachable());
         }
-        return new AcquireResult.TimedOut();
+        return resultOfWait();
+    }
+
+    /** While the store recovers, a wait that ends does not mean that another holder has the lock. */
+    private AcquireResult resultOfWait() {
+        return session.recovering()
+                .<AcquireResult>map(AcquireResult.Unavailable::new)
+                .orElseGet(AcquireResult.TimedOut::new);
     }
 
     void clientClosed() {
@@ -183,6 +190,7 @@ final class Place extends Errand {
             case GRANTED -> granted(reply.getGranted(), sent);
             case QUEUED -> {
                 lastRejection = null;
+                session.recovers(reply.getQueued().getRecoveringMillis());
                 members.forEach(Acquire::queued);
             }
             case BUSY -> busy(reply);
@@ -359,7 +367,7 @@ final class Place extends Errand {
             askAnew();
         } else {
             leaveQueue();
-            end(new AcquireResult.TimedOut());
+            end(resultOfWait());
         }
     }
 

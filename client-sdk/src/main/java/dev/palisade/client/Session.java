@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -37,6 +38,8 @@ import org.jspecify.annotations.Nullable;
 final class Session {
     private static final System.Logger LOG = System.getLogger(Session.class.getName());
 
+    private static final long RECOVERING_MILLIS_MAX = TimeUnit.DAYS.toMillis(1);
+
     private final Loop loop;
     private final Settings settings;
     private final Callbacks callbacks;
@@ -54,6 +57,9 @@ final class Session {
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private long lastRequestId;
+    /** Until when no lock is granted to anyone, by the last reply that said so. */
+    private long recoveredAtNanos;
+
     private volatile boolean closing;
     /** Of a library that this client cannot run with; a new stream would meet it again. */
     @Nullable
@@ -70,6 +76,7 @@ final class Session {
             SessionId id,
             DoubleSupplier jitter) {
         this.loop = new Loop(clocks, alarm, entry, this::bug);
+        this.recoveredAtNanos = loop.now().nanos();
         this.settings = settings;
         this.callbacks = callbacks;
         this.waiting = waiting;
@@ -315,6 +322,25 @@ final class Session {
                         + " ms; check that it runs and can be reached");
     }
 
+    /** A server said that no lock is granted to anyone for so long; 0: its store is not recovering. */
+    void recovers(long millis) {
+        recoveredAtNanos = loop.now().nanos()
+                + TimeUnit.MILLISECONDS.toNanos(Math.max(0, Math.min(RECOVERING_MILLIS_MAX, millis)));
+    }
+
+    /** Why no lock is granted to anyone now; empty when the store is not known to recover. */
+    Optional<Rejection> recovering() {
+        long leftMillis =
+                TimeUnit.NANOSECONDS.toMillis(recoveredAtNanos - loop.now().nanos());
+        return leftMillis <= 0
+                ? Optional.empty()
+                : Optional.of(new Rejection(
+                        Reason.RECOVERING,
+                        "no lock is granted for another " + leftMillis
+                                + " ms, because the store lost data; try again then",
+                        Map.of(Rejection.RETRY_AFTER_MILLIS, Long.toString(leftMillis), Rejection.APPLIED, "no")));
+    }
+
     /** For how long a reply has been due while nothing was replied; 0 while there is no stream. */
     long silentNanos() {
         SessionStream stream = connection.live();
@@ -368,6 +394,7 @@ final class Session {
     // ---- what the connection and its stream report
 
     void connected(SessionStream stream) {
+        recovers(0); // The server says so in its replies.
         resumptions.begin(stream.resumeManyMax());
         errands.forEach(stream::enqueue);
     }
@@ -391,6 +418,7 @@ final class Session {
 
     /** @param renewed keep-alive whose renewals are confirmed; null when there is none of ours */
     void keepAliveAnswered(KeepAliveReply reply, KeepAlive.@Nullable Sent renewed) {
+        recovers(reply.getRecoveringMillis());
         reply.getLostList().forEach(this::lost);
         if (renewed != null) {
             Moment now = loop.now();

@@ -190,6 +190,50 @@ class AcquireTest extends Fixture {
         assertThat(behind.join()).isEqualTo(new AcquireResult.TimedOut());
     }
 
+    @Test
+    void aWaitWhileTheStoreRecoversIsUnavailable() throws InterruptedException {
+        server.script = call -> {
+            Reply.Builder reply = server.queueAll(call);
+            if (reply.hasAcquire()) {
+                reply.getAcquireBuilder().getQueuedBuilder().setRecoveringMillis(7_000);
+            }
+            return reply;
+        };
+        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofMillis(300)));
+        time.advanceMillis(300);
+        assertThat(result.join()).isInstanceOfSatisfying(AcquireResult.Unavailable.class, unavailable -> {
+            assertThat(unavailable.rejection().reason()).isEqualTo(Reason.RECOVERING);
+            assertThat(unavailable.rejection().message())
+                    .isEqualTo(
+                            "no lock is granted for another 6700 ms, because the store lost data;" + " try again then");
+            assertThat(unavailable.rejection().metadata()).containsEntry("retry_after_millis", "6700");
+        });
+    }
+
+    @Test
+    void aWaitIsUnavailableIfTheStoreLosesDataMeanwhile() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        CompletableFuture<AcquireResult> ended = client.acquireAsync("b/x", WAIT_MINUTE);
+        server.recoveringMillis = 7_000;
+        time.advanceMillis(2_900);
+        waitEnded(last(CallCase.ACQUIRE).getAcquire().getRequestId(), WaitEnd.WAIT_TIMED_OUT);
+        time.advanceMillis(100);
+        assertThat(unavailable(result)).contains("no lock is granted for another 6500 ms");
+        assertThat(unavailable(ended)).contains("no lock is granted for another 6600 ms");
+    }
+
+    @Test
+    void aWaitTimesOutAfterTheRecovery() {
+        server.script = server::queueAll;
+        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        server.recoveringMillis = 7_000;
+        time.advanceMillis(2_000);
+        server.recoveringMillis = 0;
+        time.advanceMillis(1_000);
+        assertThat(result.join()).isEqualTo(new AcquireResult.TimedOut());
+    }
+
     private static String unavailable(CompletableFuture<AcquireResult> result) {
         AcquireResult ended = result.getNow(new AcquireResult.TimedOut());
         if (ended instanceof AcquireResult.Unavailable unavailable) {

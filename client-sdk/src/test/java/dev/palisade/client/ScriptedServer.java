@@ -63,6 +63,9 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     volatile int callsInFlightMax = 10_000;
     volatile int resumeManyMax;
     volatile boolean knowsRenewsNothing = true;
+    /** What each reply to a keep-alive says. */
+    volatile long recoveringMillis;
+
     volatile int turnsMax = FencingToken.PER_GRANT;
     volatile Function<Call, Reply.@Nullable Builder> script = this::grantAll;
 
@@ -260,8 +263,10 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                 long id = frame.getKeepAlive().getKeepAliveId();
                 boolean renewed = knowsRenewsNothing && !frame.getKeepAlive().getRenewsNothing();
                 push(ServerFrame.newBuilder()
-                        .setKeepAlive(
-                                KeepAliveReply.newBuilder().setKeepAliveId(id).setRenewedId(renewed ? id : 0)));
+                        .setKeepAlive(KeepAliveReply.newBuilder()
+                                .setKeepAliveId(id)
+                                .setRenewedId(renewed ? id : 0)
+                                .setRecoveringMillis(recoveringMillis)));
             }
             ServerFrame.Builder replies = ServerFrame.newBuilder();
             for (Call call : frame.getCallsList()) {

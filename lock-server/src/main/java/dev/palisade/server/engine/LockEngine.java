@@ -204,6 +204,16 @@ public final class LockEngine implements LockStore.Listener {
         return store.isRecovering();
     }
 
+    /** How long from now on no new lock is granted, because the store lost data; 0: it is not recovering. */
+    public long recoveringMillis() {
+        return !store.isRecovering()
+                ? 0
+                : store.status()
+                        .epoch()
+                        .map(StoreStatus.Epoch::recoveringMillis)
+                        .orElse(0L);
+    }
+
     /** Why this server serves no sessions, if another one is active. */
     public Optional<StoreFailure> standby() {
         return store.standby();

@@ -344,8 +344,11 @@ final class Answers {
         return end == End.TIMED_OUT ? WaitEnd.WAIT_TIMED_OUT : WaitEnd.WAIT_DROPPED;
     }
 
-    private static Queued queued(Answer.Queued queued) {
-        return Queued.newBuilder().setPosition(queued.position()).build();
+    private Queued queued(Answer.Queued queued) {
+        return Queued.newBuilder()
+                .setPosition(queued.position())
+                .setRecoveringMillis(engine.recoveringMillis())
+                .build();
     }
 
     private static Busy busy(Answer.Busy busy) {

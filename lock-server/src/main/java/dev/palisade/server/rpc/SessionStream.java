@@ -471,8 +471,10 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
             if (failure != null) {
                 outbox.noReply();
             } else {
-                KeepAliveReply.Builder reply =
-                        KeepAliveReply.newBuilder().setKeepAliveId(ids.newest()).setRenewedId(ids.renewing());
+                KeepAliveReply.Builder reply = KeepAliveReply.newBuilder()
+                        .setKeepAliveId(ids.newest())
+                        .setRenewedId(ids.renewing())
+                        .setRecoveringMillis(engine.recoveringMillis());
                 lost.forEach(
                         lease -> reply.addLost(lostEvent(lease.lock(), lease.grant(), lease.end(), lease.detail())));
                 outbox.keepAlive(reply.build());

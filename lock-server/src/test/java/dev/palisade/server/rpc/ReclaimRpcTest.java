@@ -159,8 +159,11 @@ class ReclaimRpcTest {
                 .containsEntry("applied", "no");
         Reply queued = stream.ask(Call.newBuilder().setAcquire(acquire("a", 2, 60_000)));
         assertThat(queued.getAcquire().getQueued().getPosition()).isEqualTo(1);
+        assertThat(queued.getAcquire().getQueued().getRecoveringMillis()).isEqualTo(4_000);
         assertThat(stream.events).isEmpty();
-        store.passes(4_000);
+        store.passes(1_000);
+        assertThat(stream.keepAlive(1).getRecoveringMillis()).isEqualTo(3_000);
+        store.passes(3_000);
         org.awaitility.Awaitility.await().until(() -> !stream.events.isEmpty());
         assertThat(stream.events.get(0).getOffered().getRequestId()).isEqualTo(2);
     }
