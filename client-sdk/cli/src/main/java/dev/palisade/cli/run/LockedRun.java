@@ -137,7 +137,9 @@ final class LockedRun implements WatchdogProcess.Listener {
         } else if (result instanceof AcquireResult.TimedOut) {
             end(ExitCodes.TIMED_OUT, request.lock() + " was not granted within --wait; the command did not run");
         } else if (result instanceof AcquireResult.Unavailable unavailable) {
-            end(code(unavailable.rejection()), unavailable.rejection().message());
+            String message = unavailable.rejection().message();
+            boolean isRecovering = unavailable.rejection().reason() == Reason.RECOVERING;
+            end(code(unavailable.rejection()), isRecovering ? message + "; the command did not run" : message);
         } else {
             Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
             if (cause instanceof RejectedException refused) {

@@ -9,6 +9,7 @@ import dev.palisade.contract.HolderInfo;
 import dev.palisade.contract.Mode;
 import java.io.PrintStream;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
@@ -53,11 +54,16 @@ final class Teller {
 
     String waiting(LockDescription seen) {
         StringBuilder line = new StringBuilder("waiting for " + seen.lock() + ": ");
+        Duration recovering = seen.epoch().map(epoch -> epoch.recovering()).orElse(Duration.ZERO);
         if (!seen.holders().isEmpty()) {
             line.append("held by ").append(person(seen.holders().get(0)));
             if (seen.holdersTotal() > 1) {
                 line.append(" and ").append(seen.holdersTotal() - 1).append(" more");
             }
+        } else if (!recovering.isZero()) {
+            line.append("no lock is granted for another ")
+                    .append(Ages.of(recovering))
+                    .append(", because the store lost data");
         } else if (seen.minimumHoldRemaining().compareTo(seen.lockDelayRemaining()) > 0) {
             line.append("free, in its minimum hold time for another ").append(Ages.of(seen.minimumHoldRemaining()));
         } else if (!seen.lockDelayRemaining().isZero()) {

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.cli.term.Person;
 import dev.palisade.client.LockDescription;
+import dev.palisade.client.StoreDescription;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.HolderInfo;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
+import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -19,6 +22,31 @@ class TellerTest {
                 owner, "", new FencingToken(33), Mode.EXCLUSIVE, Duration.ZERO, Duration.ofSeconds(10), "", "");
         return new LockDescription(
                 new LockName("a"), List.of(holder), 1, List.of(), 0, Duration.ZERO, Duration.ZERO, Optional.empty());
+    }
+
+    private static LockDescription recovering(List<HolderInfo> holders) {
+        LockDescription.Waiter waiter =
+                new LockDescription.Waiter(Person.here(), "", Mode.EXCLUSIVE, Duration.ofSeconds(1), false, "", "");
+        StoreDescription.Epoch epoch =
+                new StoreDescription.Epoch(0, Instant.EPOCH, "the log lost data", Duration.ofSeconds(7), Duration.ZERO);
+        return new LockDescription(
+                new LockName("y"),
+                holders,
+                holders.size(),
+                List.of(waiter),
+                1,
+                Duration.ZERO,
+                Duration.ZERO,
+                Optional.of(epoch));
+    }
+
+    @Test
+    void waitForTheRecoveryOfTheStoreIsNamed() {
+        Teller teller = new Teller(System.err, false, Clock.systemUTC());
+        assertThat(teller.waiting(recovering(List.of())))
+                .isEqualTo("waiting for y: no lock is granted for another 7.0 s, because the store lost data;"
+                        + " position 1 of 1 in the queue");
+        assertThat(teller.waiting(recovering(heldBy("other").holders()))).contains("held by other");
     }
 
     /** Its line would say that it waits for itself. */
