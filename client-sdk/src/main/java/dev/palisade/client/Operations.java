@@ -100,8 +100,8 @@ public final class Operations {
     }
 
     /**
-     * The sessions that have a stream on the server that answers, or had one within the grace, in an order of the server's. Not
-     * listed is who only ever made unary calls. Pages are asked for as the stream is read, so any step of it may block or throw. A session
+     * The sessions that have a stream on the active server, or had one within the grace, in an order of the server's. Clients that only
+     * make unary calls are not listed. Pages are asked for as the stream is read, so any step of it may block or throw. A session
      * that is there all the time is there once.
      */
     public Stream<SessionDescription> sessions() {

@@ -239,8 +239,13 @@ public final class LockEngine implements LockStore.Listener {
      *
      * @param after the page before's {@link SessionPage#nextAfter()}; empty for the first
      * @param sessionsMax 1 or more
+     * @throws dev.palisade.contract.RejectedException NOT_ACTIVE of a standby: sessions are those of the active server
      */
     public SessionPage sessions(String after, int sessionsMax) {
+        Optional<StoreFailure> standby = store.standby();
+        if (standby.isPresent()) {
+            throw notActive(standby.get(), "no").asException();
+        }
         return sessions.page(after, sessionsMax, store.nowMillis());
     }
 

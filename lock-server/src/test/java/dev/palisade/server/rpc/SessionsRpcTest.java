@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.SessionId;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.DescribeReply;
@@ -16,6 +17,8 @@ import dev.palisade.proto.v1.ListRequest;
 import dev.palisade.proto.v1.ListedSession;
 import dev.palisade.proto.v1.SessionsReply;
 import dev.palisade.proto.v1.SessionsRequest;
+import dev.palisade.server.store.MemoryStore;
+import dev.palisade.server.store.StoreFailure;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -129,6 +132,24 @@ class SessionsRpcTest {
                         .getHolder()
                         .getSession())
                 .isEqualTo(shortened(1));
+    }
+
+    /** Its empty list would hide the sessions of the active server. */
+    @Test
+    void standbyRejectsListOfSessions() throws Exception {
+        MemoryStore store = new MemoryStore();
+        store.standsBy(StoreFailure.notActive("lock server b:1 is active", "b:1", false));
+        try (Served standby = new Served(store)) {
+            Rejection rejection = Served.rejection(
+                    catchThrowable(() -> standby.unary().sessions(SessionsRequest.getDefaultInstance())));
+            assertThat(rejection.reason()).isEqualTo(Reason.NOT_ACTIVE);
+            assertThat(rejection.metadata()).containsEntry(Rejection.ACTIVE, "b:1");
+            store.standsBy(null);
+            assertThat(standby.unary()
+                            .sessions(SessionsRequest.getDefaultInstance())
+                            .getSessionsList())
+                    .isEmpty();
+        }
     }
 
     @Test
