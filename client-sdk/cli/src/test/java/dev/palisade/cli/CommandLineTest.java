@@ -3,12 +3,25 @@ package dev.palisade.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonParser;
+import dev.palisade.contract.Reason;
+import dev.palisade.contract.Rejection;
+import dev.palisade.contract.grpc.Rejections;
+import dev.palisade.proto.v1.ClientFrame;
+import dev.palisade.proto.v1.DescribeReply;
+import dev.palisade.proto.v1.DescribeRequest;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.ServerFrame;
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.stub.StreamObserver;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -17,6 +30,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine.Model.UsageMessageSpec;
@@ -165,6 +179,50 @@ class CommandLineTest {
         assertThat(ran.err())
                 .startsWith("palisade run: no reply from the lock server at 127.0.0.1:1 (connection refused)")
                 .hasLineCount(1);
+    }
+
+    @Test
+    @Timeout(20)
+    void runEndsAtOnceWhereOnlyStandbysAreNamed() throws Exception {
+        Rejection standby = new Rejection(Reason.NOT_ACTIVE, "scripted", Map.of(Rejection.ACTIVE, "lock-3:7600"));
+        Server server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+                .addService(new LocksGrpc.LocksImplBase() {
+                    @Override
+                    public StreamObserver<ClientFrame> session(StreamObserver<ServerFrame> out) {
+                        out.onError(Rejections.toStatus(standby));
+                        return new DiscardingObserver();
+                    }
+
+                    @Override
+                    public void describe(DescribeRequest request, StreamObserver<DescribeReply> out) {
+                        out.onError(Rejections.toStatus(standby));
+                    }
+                })
+                .build()
+                .start();
+        try {
+            String address = "127.0.0.1:" + server.getPort();
+            for (String wait : List.of("0s", "10m")) {
+                Ran ran = run("run", "x", "--server", address, "--wait", wait, "--timeout", "1h", "--", "true");
+                assertThat(ran.code()).isEqualTo(123);
+                assertThat(ran.err())
+                        .isEqualTo("palisade run: --server names standbys only (" + address
+                                + "); add the active lock server: lock-3:7600\n");
+            }
+        } finally {
+            server.shutdownNow();
+        }
+    }
+
+    private static final class DiscardingObserver implements StreamObserver<ClientFrame> {
+        @Override
+        public void onNext(ClientFrame frame) {}
+
+        @Override
+        public void onError(Throwable failure) {}
+
+        @Override
+        public void onCompleted() {}
     }
 
     @Test

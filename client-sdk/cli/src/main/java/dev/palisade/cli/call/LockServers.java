@@ -102,6 +102,40 @@ public final class LockServers implements AutoCloseable {
     }
 
     /**
+     * Asks each server once for a description of {@code lock}.
+     *
+     * @return why {@link #call} would fail, if all servers are standbys of a server that was not given; else empty
+     */
+    public Optional<String> onlyStandbys(String lock) {
+        DescribeRequest request = DescribeRequest.newBuilder().setLock(lock).build();
+        List<Attempt> standbys = new ArrayList<>();
+        for (int i = 0; i < connections.count(); i++) {
+            try {
+                var unused = stub(deadline.minimum(after(timeout.dividedBy(connections.count()))))
+                        .describe(request);
+                return Optional.empty();
+            } catch (StatusRuntimeException e) {
+                Optional<Attempt> standby = standbyOfOther(e);
+                if (standby.isEmpty()) {
+                    return Optional.empty();
+                }
+                standbys.add(standby.get());
+                connections.next();
+            }
+        }
+        return Optional.of(standbysOnly(standbys).message());
+    }
+
+    private Optional<Attempt> standbyOfOther(StatusRuntimeException failure) {
+        try {
+            return Optional.of(failed(failure))
+                    .filter(attempt -> !attempt.activeElsewhere().isEmpty());
+        } catch (Failed decided) {
+            return Optional.empty();
+        }
+    }
+
+    /**
      * Replies of all servers, each of which knows something of its own.
      *
      * @param replies one or more; the first is of the server that {@link #call} asked

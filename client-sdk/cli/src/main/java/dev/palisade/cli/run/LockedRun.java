@@ -29,6 +29,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +40,9 @@ import org.jspecify.annotations.Nullable;
 final class LockedRun implements WatchdogProcess.Listener {
     private static final Duration NOTICE_AFTER = Duration.ofSeconds(1);
     private static final int NOTICE_SHARE = 5;
+    /** A run without a lock after this time checks whether it was given standbys only. */
+    private static final long STANDBY_CHECK_MILLIS = 300;
+
     private static final Duration SPARE = Duration.ofSeconds(2);
 
     /** Shorter than what the default lock-delay has over {@code --kill-after}. */
@@ -52,6 +56,7 @@ final class LockedRun implements WatchdogProcess.Listener {
     private final BlockingQueue<Runnable> news = new LinkedBlockingQueue<>();
     private final Request request;
     private final Teller teller;
+    private final Supplier<Optional<String>> onlyStandbys;
     private @Nullable WatchdogProcess watchdog;
     private volatile @Nullable Lease lease;
     private volatile @Nullable Link link;
@@ -90,9 +95,11 @@ final class LockedRun implements WatchdogProcess.Listener {
         return share.compareTo(NOTICE_AFTER) < 0 ? share : NOTICE_AFTER;
     }
 
-    LockedRun(Request request, Teller teller) {
+    /** @param onlyStandbys blocks; why no server will decide, if all are standbys of a server that was not given */
+    LockedRun(Request request, Teller teller, Supplier<Optional<String>> onlyStandbys) {
         this.request = request;
         this.teller = teller;
+        this.onlyStandbys = onlyStandbys;
     }
 
     /** Returns the exit code. The client is closed only after a release: a lease that is still held then is meant to run out. */
@@ -184,6 +191,22 @@ final class LockedRun implements WatchdogProcess.Listener {
         if (PortProbe.refusedByAll(request.server(), request.timeout())) {
             news.add(() -> unreachable("no reply from the lock server at " + request.server()
                     + " (connection refused); check --server, or start one: palisade server"));
+            return;
+        }
+        try {
+            TimeUnit.MILLISECONDS.sleep(STANDBY_CHECK_MILLIS); // Most runs have their lock by then.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return;
+        }
+        if (lease == null) {
+            onlyStandbys.get().ifPresent(why -> news.add(() -> standbysOnly(why)));
+        }
+    }
+
+    private void standbysOnly(String why) {
+        if (lease == null && exit == null) {
+            end(ExitCodes.RUN_NO_ANSWER, why);
         }
     }
 

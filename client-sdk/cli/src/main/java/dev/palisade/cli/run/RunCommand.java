@@ -1,5 +1,7 @@
 package dev.palisade.cli.run;
 
+import dev.palisade.cli.call.LockServers;
+import dev.palisade.cli.call.RetryClock;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Plain;
 import dev.palisade.cli.term.Service;
@@ -12,12 +14,14 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Version;
+import io.grpc.ChannelCredentials;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -212,13 +216,22 @@ public final class RunCommand implements Callable<Integer> {
                     service.address(),
                     timeout);
             Teller teller = new Teller(System.err, quiet, Clock.system(ZoneId.systemDefault()));
-            return new LockedRun(request, teller)
+            ChannelCredentials credentials = service.credentials(Objects.requireNonNull(spec));
+            return new LockedRun(request, teller, () -> onlyStandbys(credentials, timeout))
                     .run(service.client(Objects.requireNonNull(spec), timeout.minus(LockedRun.noticeAfter(timeout)))
                             .build());
         } catch (RejectedException e) {
             throw misuse(e.rejection().message());
         } catch (IllegalArgumentException e) {
             throw misuse(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Optional<String> onlyStandbys(ChannelCredentials credentials, Duration timeout) {
+        try (LockServers servers = new LockServers(service.address(), credentials, timeout, RetryClock.SYSTEM)) {
+            return servers.onlyStandbys(name);
+        } catch (Failed e) {
+            return Optional.empty(); // Of an address that the client has rejected already.
         }
     }
 

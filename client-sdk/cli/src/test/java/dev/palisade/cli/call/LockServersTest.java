@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -182,6 +183,23 @@ class LockServersTest {
         for (String addresses :
                 List.of(standby(""), REFUSES + "," + standby("lock-3:7600"), standby(REFUSES) + "," + REFUSES)) {
             assertThat(failureWithoutRetry(addresses)).isEqualTo("interrupted while waiting for the lock server");
+            assertThat(onlyStandbys(addresses)).isEmpty();
+        }
+    }
+
+    @Test
+    void runLearnsWhetherAllServersAreStandbys() throws Exception {
+        String standby = standby("lock-3:7600");
+        assertThat(onlyStandbys(standby)).contains(failureWithoutRetry(standby));
+        assertThat(onlyStandbys(standby + "," + server())).isEmpty();
+        assertThat(onlyStandbys(standby + "," + server(Reason.PERMISSION_DENIED)))
+                .isEmpty();
+    }
+
+    private static Optional<String> onlyStandbys(String addresses) throws Failed {
+        try (LockServers servers =
+                new LockServers(addresses, InsecureChannelCredentials.create(), LONG, RetryClock.SYSTEM)) {
+            return servers.onlyStandbys("x");
         }
     }
 
