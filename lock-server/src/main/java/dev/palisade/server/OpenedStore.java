@@ -25,7 +25,6 @@ import dev.palisade.server.store.redis.StoreUri;
 import java.security.SecureRandom;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,8 +49,8 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 return embedded(config, limits, random, events, fatal);
             }
             return PostgresUri.isOne(config.store)
-                    ? postgres(config, storeUri(config.store, PostgresUri::parse), keys, limits, random, events, fatal)
-                    : redis(config, storeUri(config.store, StoreUri::parse), keys, limits, random, events, fatal);
+                    ? postgres(config, PostgresUri.parse(config.store), keys, limits, random, events, fatal)
+                    : redis(config, StoreUri.parse(config.store), keys, limits, random, events, fatal);
         } catch (StoreUnusable e) {
             throw new CannotStart(String.valueOf(e.getMessage()));
         } catch (InterruptedException e) {
@@ -192,13 +191,5 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                 loop,
                 "store " + log.where() + ", a log; clients reach this server at " + config.advertised(),
                 () -> true);
-    }
-
-    private static <U> U storeUri(String uri, Function<String, U> parse) throws CannotStart {
-        try {
-            return parse.apply(uri);
-        } catch (IllegalArgumentException e) {
-            throw new CannotStart("--store " + e.getMessage());
-        }
     }
 }

@@ -12,6 +12,7 @@ import dev.palisade.server.store.embedded.Durability;
 import dev.palisade.server.store.postgresql.PostgresUri;
 import dev.palisade.server.store.redis.RedisLinkConfig;
 import dev.palisade.server.store.redis.RedisLogConfig;
+import dev.palisade.server.store.redis.StoreUri;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -298,6 +299,7 @@ final class ServerCommand implements Callable<Integer> {
                 "--failover-grace",
                 "is " + DurationOption.text(failoverGrace) + "; use 0s to 5m");
         check(store != null || !init, "--init", "is for a store that servers share; add --store, or leave it out");
+        checkStore();
         checkShared();
         StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
         RunningServer server = RunningServer.start(this);
@@ -307,6 +309,18 @@ final class ServerCommand implements Callable<Integer> {
             server.close();
         }
         return 0;
+    }
+
+    /** A URI that cannot be used is a usage error: a service manager must not repeat the start. */
+    private void checkStore() {
+        if (store == null) {
+            return;
+        }
+        try {
+            Object unused = PostgresUri.isOne(store) ? PostgresUri.parse(store) : StoreUri.parse(store);
+        } catch (IllegalArgumentException e) {
+            check(false, "--store", String.valueOf(e.getMessage()));
+        }
     }
 
     private void checkShared() {

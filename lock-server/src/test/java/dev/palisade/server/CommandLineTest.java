@@ -83,6 +83,10 @@ class CommandLineTest {
         }
     }
 
+    private static Misuse store(String words, String uri) {
+        return Misuse.usage(words, "server", "--store", uri);
+    }
+
     private static Misuse shared(String words, String... more) {
         List<String> arguments = new ArrayList<>(List.of("server", "--store", "redis://h"));
         arguments.addAll(List.of(more));
@@ -132,6 +136,11 @@ class CommandLineTest {
                             "--admin-port",
                             "" + taken.getLocalPort()),
                     Misuse.usage("--advertise is for a store that servers share", "server", "--advertise", "a:1"),
+                    store("redis://HOST:PORT, rediss:// for TLS", "jdbc:postgresql://127.0.0.1/locks"),
+                    store("redis-sentinel://HOST,HOST#PRIMARY, redis-cluster://HOST,HOST or", "reds://h"),
+                    store("or postgresql://HOST:PORT/DATABASE", "127.0.0.1:7679"),
+                    store("--store names several servers", "redis://a,b"),
+                    store("--store does not name the database", "postgresql://h"),
                     Misuse.usage("--claim is 900ms; use 1s to 10s", "server", "--claim", "900ms"),
                     Misuse.usage("--claim is for a store that servers share", "server", "--claim", "3s"),
                     shared("--advertise is 'here'; use HOST:PORT", "--advertise", "here"),

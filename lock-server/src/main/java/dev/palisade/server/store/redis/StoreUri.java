@@ -83,8 +83,9 @@ public final class StoreUri {
             case "redis-sentinel" -> Kind.SENTINEL;
             case "redis-cluster" -> Kind.CLUSTER;
             default ->
-                throw wrong("is no Redis URI; use redis://HOST:PORT, redis-sentinel://HOST,HOST#PRIMARY or "
-                        + "redis-cluster://HOST,HOST, with rediss for TLS");
+                throw wrong("is no URI of a store; use redis://HOST:PORT, rediss:// for TLS, "
+                        + "redis-sentinel://HOST,HOST#PRIMARY, redis-cluster://HOST,HOST or "
+                        + "postgresql://HOST:PORT/DATABASE");
         };
         // No message below tells a part of the text: any part may hold a password that is not where it should be.
         String rest = text.substring(scheme + 3);

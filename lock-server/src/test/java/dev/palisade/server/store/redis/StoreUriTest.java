@@ -68,8 +68,8 @@ class StoreUriTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "localhost:6379 | is no Redis URI; use redis://HOST:PORT",
-                "http://:topsecret@a | is no Redis URI",
+                "localhost:6379 | is no URI of a store; use redis://HOST:PORT, rediss:// for TLS",
+                "http://:topsecret@a | is no URI of a store",
                 "redis:// | has a server that is none; use HOST or HOST:PORT",
                 "redis://:topsecret | has a server",
                 "redis://a:topsecret | has a server that is none",
