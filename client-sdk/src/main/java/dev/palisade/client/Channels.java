@@ -26,6 +26,11 @@ final class Channels {
     /** @throws IllegalArgumentException when it is not {@code host:port} */
     static String checkedAddress(String address) {
         String text = address.strip();
+        int scheme = text.indexOf("://");
+        if (scheme >= 0) {
+            throw new IllegalArgumentException("server address \"" + text + "\" is not host:port; write it without "
+                    + text.substring(0, scheme + 3));
+        }
         int colon = text.lastIndexOf(':');
         int port = -1;
         try {

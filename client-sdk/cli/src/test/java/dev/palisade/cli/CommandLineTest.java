@@ -78,6 +78,8 @@ class CommandLineTest {
                 "describe                | palisade describe: LOCK is missing",
                 "describe x y            | palisade describe: unexpected argument 'y'",
                 "list --server x:y       | palisade list: server address \"\"x:y\"\" is not host:port",
+                "list --server http://a:7600       | palisade list: server address \"\"http://a:7600\"\" is not host:port; write it without http://",
+                "run x --server https://a:7600 -- ls | palisade run: server address \"\"https://a:7600\"\" is not host:port; write it without https://",
                 "force-release x         | palisade force-release: --why is missing",
                 "force-release x --all --token 3 --why y | palisade force-release: --token ends one lease and --all",
                 "force-release x --token y --why y | palisade force-release: --token is 'y'; use a whole number",

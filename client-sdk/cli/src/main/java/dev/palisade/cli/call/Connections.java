@@ -99,6 +99,14 @@ final class Connections implements AutoCloseable {
     }
 
     private static String checked(String address) throws Failed {
+        int scheme = address.indexOf("://");
+        if (scheme >= 0) {
+            throw new Failed(
+                    ExitCodes.USAGE,
+                    "",
+                    "server address \"" + address + "\" is not host:port; write it without "
+                            + address.substring(0, scheme + 3));
+        }
         int colon = address.lastIndexOf(':');
         int port = -1;
         try {
