@@ -264,7 +264,8 @@ public final class LockServers implements AutoCloseable {
         return new Attempt(
                 connections.address(),
                 rejection.reason().name(),
-                message,
+                // Its own message asks for the addresses of all servers, which it was given.
+                connections.has(active) ? rejection.reason() + ": it is a standby of " + active : message,
                 false,
                 false,
                 retryAfterMillis(rejection),
@@ -293,10 +294,10 @@ public final class LockServers implements AutoCloseable {
 
     private static Failed noReply(List<Attempt> failures) {
         Attempt first = failures.get(0);
-        boolean decides =
+        boolean replied =
                 failures.stream().anyMatch(attempt -> !attempt.reason().isEmpty());
         if (failures.size() == 1) {
-            String message = decides
+            String message = replied
                     ? "the lock server at " + first.address() + " cannot decide now: " + first.cause()
                     : first + "; check --server, or start one: palisade server";
             return new Failed(ExitCodes.NO_ANSWER, first.reason(), message);
@@ -313,7 +314,7 @@ public final class LockServers implements AutoCloseable {
                         .filter(reason -> !reason.isEmpty())
                         .findFirst()
                         .orElse(""),
-                "no lock server replied (" + causes + ")");
+                (replied ? "no lock server can decide now (" : "no lock server replied (") + causes + ")");
     }
 
     private static Deadline after(Duration time) {

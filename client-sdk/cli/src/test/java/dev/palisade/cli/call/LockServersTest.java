@@ -167,6 +167,20 @@ class LockServersTest {
     }
 
     @Test
+    void serversThatReplyButCannotDecideAreReportedAsSuch() throws Exception {
+        Reason[] always = new Reason[1_000];
+        Arrays.fill(always, Reason.STORE_UNAVAILABLE);
+        String active = server(always);
+        String standby = standby(active);
+        fails(
+                active + "," + standby,
+                Duration.ofSeconds(2),
+                3,
+                "no lock server can decide now (" + active + ": STORE_UNAVAILABLE: scripted, " + standby
+                        + ": NOT_ACTIVE: it is a standby of " + active + ")");
+    }
+
+    @Test
     void standbysOfServerThatWasNotGivenEndTheCallAtOnce() throws Exception {
         String one = standby("lock-3:7600");
         String other = standby("lock-3:7600");
