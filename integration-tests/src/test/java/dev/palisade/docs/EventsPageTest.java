@@ -19,7 +19,8 @@ import org.junit.jupiter.api.Test;
 /** Each event that main code logs has a row in the guide for operators, and each row is of an event. */
 class EventsPageTest {
     private static final Path ROOT = Path.of(System.getProperty(Installation.ROOT_PROPERTY));
-    private static final Pattern LOGGED = Pattern.compile("\\b(?:tell|tellAlways|tellOf|tellOnce|warn|warnOnce|stop)\\(");
+    private static final Pattern LOGGED =
+            Pattern.compile("\\b(?:tell|tellAlways|tellOf|tellOnce|warn|warnOnce|stop)\\(");
     private static final Pattern NAME = Pattern.compile("\"([a-z]+(?:_[a-z]+)*)\"");
     private static final Pattern ROW = Pattern.compile("^\\| ((?:`[a-z_]+`(?:, )?)+) \\|", Pattern.MULTILINE);
 
