@@ -11,8 +11,8 @@ import java.util.function.LongSupplier;
 
 /**
  * A logger of outages of the store: one line when an outage begins and one when it ends, however many calls fail meanwhile. An outage
- * ends when the store has replied for a second and refused nothing, or when the server is a standby. Keeps the newest outages for explanations. Safe for use by many
- * threads.
+ * ends when the store has replied for a second and refused nothing, or when the server is a standby. Keeps the newest outages for
+ * explanations. Safe for use by many threads.
  */
 final class OutageLogger {
     static final long LOOK_MILLIS = 1_000;

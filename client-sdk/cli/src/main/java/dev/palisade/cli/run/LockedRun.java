@@ -40,9 +40,6 @@ import org.jspecify.annotations.Nullable;
 final class LockedRun implements WatchdogProcess.Listener {
     private static final Duration NOTICE_AFTER = Duration.ofSeconds(1);
     private static final int NOTICE_SHARE = 5;
-    /** A run without a lock after this time checks whether it was given standbys only. */
-    private static final long STANDBY_CHECK_MILLIS = 300;
-
     private static final Duration SPARE = Duration.ofSeconds(2);
 
     /** Shorter than what the default lock-delay has over {@code --kill-after}. */
@@ -116,7 +113,12 @@ final class LockedRun implements WatchdogProcess.Listener {
         watchdog = process;
         var acquiring = client.acquireAsync(request.lock(), request.options());
         var unused = acquiring.whenComplete((result, failure) -> news.add(() -> answered(result, failure)));
-        at(noticeAfter(request.timeout()), () -> look(client));
+        Duration notice = noticeAfter(request.timeout());
+        Duration check = notice.dividedBy(3);
+        at(check, () -> {
+            checkStandbys();
+            at(notice.minus(check), () -> look(client));
+        });
         background("probe", this::probe);
         while (exit == null) {
             Runnable next = news.poll(Math.max(0, due - System.nanoTime()), TimeUnit.NANOSECONDS);
@@ -191,16 +193,13 @@ final class LockedRun implements WatchdogProcess.Listener {
         if (PortProbe.refusedByAll(request.server(), request.timeout())) {
             news.add(() -> unreachable("no reply from the lock server at " + request.server()
                     + " (connection refused); check --server, or start one: palisade server"));
-            return;
         }
-        try {
-            TimeUnit.MILLISECONDS.sleep(STANDBY_CHECK_MILLIS); // Most runs have their lock by then.
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return;
-        }
+    }
+
+    /** Most runs have their lock by then. */
+    private void checkStandbys() {
         if (lease == null) {
-            onlyStandbys.get().ifPresent(why -> news.add(() -> standbysOnly(why)));
+            background("standbys", () -> onlyStandbys.get().ifPresent(why -> news.add(() -> standbysOnly(why))));
         }
     }
 

@@ -50,7 +50,7 @@ final class LogOwner {
 
     private long notBeforeMillis = Long.MIN_VALUE;
     private String why = "it has not claimed the log yet";
-    private String lastRefusal = "it gave no reason";
+    private String lastRecordRefusal = "it gave no reason";
     private String activeAddress = "";
     /** Batches whose outcomes were not received, the oldest first. Changed in turns. */
     private volatile List<InFlight> flying = List.of();
@@ -86,9 +86,9 @@ final class LogOwner {
         /**
          * Starts leases and offers at their full length, and runs commands from now on.
          *
-         * @param refusal why the log refuses records, so that only commands run that free locks; null: all commands run
+         * @param recordRefusal why the log refuses records, so that only commands run that free locks; null: all commands run
          */
-        void serve(ClaimReply.Claimed claimed, @Nullable String refusal);
+        void serve(ClaimReply.Claimed claimed, @Nullable String recordRefusal);
 
         /** Makes a loader for a log that is read from its start. */
         FencedLog.Loader newLoader();
@@ -214,10 +214,10 @@ final class LogOwner {
         run(machine.stopping(state));
     }
 
-    private void serve(@Nullable String refusal) {
+    private void serve(@Nullable String recordRefusal) {
         probedMillis = millis.getAsLong();
-        log.frees(refusal != null);
-        duties.serve(claimed(), refusal);
+        log.frees(recordRefusal != null);
+        duties.serve(claimed(), recordRefusal);
     }
 
     /** Tries an empty ordinary batch; if it is refused still, one that keeps the claim. */
@@ -255,7 +255,7 @@ final class LogOwner {
     private void failed(LogFailure failure) {
         why = failure.line();
         if (failure.kind() == AppendFailure.REFUSED) {
-            lastRefusal = why;
+            lastRecordRefusal = why;
         }
         run(machine.appendFailed(state, failure.kind(), millis.getAsLong()));
     }
@@ -272,7 +272,7 @@ final class LogOwner {
             case CLAIM -> claim();
             case LOAD -> load();
             case SERVE -> serve(null);
-            case SERVE_FREEING -> serve(lastRefusal);
+            case SERVE_FREEING -> serve(lastRecordRefusal);
             case SUSPEND -> duties.suspend(why);
             case ACKNOWLEDGE -> duties.acknowledge(claimed());
             case RESEND -> append();

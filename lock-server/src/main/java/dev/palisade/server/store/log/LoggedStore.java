@@ -309,16 +309,16 @@ public final class LoggedStore implements LockStore {
     public StoreStatus status() {
         long now = clock.nowMillis();
         StoreFailure refused = refusal;
-        String records = recordRefusal;
+        String noRecords = recordRefusal;
         String why = closing
                 ? "the lock server is stopping"
-                : refused != null ? refused.getMessage() : records != null ? onlyFreed(records) : "";
+                : refused != null ? refused.getMessage() : noRecords != null ? onlyFreed(noRecords) : "";
         LockTable locks = table;
         Optional<StoreStatus.SharedLog> shared = log.status();
         return new StoreStatus(
                 log.kind(),
                 log.where(),
-                refused == null && records == null && !closing,
+                refused == null && noRecords == null && !closing,
                 since(shared),
                 String.valueOf(why),
                 Optional.ofNullable(locks).map(present -> epoch(present, now)),
@@ -519,11 +519,11 @@ public final class LoggedStore implements LockStore {
     }
 
     private Answer answer(LockTable locks, Command command, CommandBatch batch) {
-        String refusesRecords = recordRefusal;
-        if (refusesRecords != null && !frees(command)) {
+        String noRecords = recordRefusal;
+        if (noRecords != null && !frees(command)) {
             return new Answer.Refused(new Rejection(
                     Reason.STORE_UNAVAILABLE,
-                    onlyFreed(refusesRecords) + "; try again later",
+                    onlyFreed(noRecords) + "; try again later",
                     Map.of(Rejection.APPLIED, "no")));
         }
         return locks.answer(command, batch);
@@ -596,9 +596,9 @@ public final class LoggedStore implements LockStore {
         }
 
         @Override
-        public void serve(ClaimReply.Claimed claimed, @Nullable String refusedRecords) {
+        public void serve(ClaimReply.Claimed claimed, @Nullable String noRecords) {
             LockTable locks = Objects.requireNonNull(table, "serving without memory");
-            recordRefusal = refusedRecords;
+            recordRefusal = noRecords;
             clock = new StoreClock(Math.max(claimed.nowMillis(), clock.nowMillis()), 0, nanoTime);
             locks.tokens().counted(claimed.tokens());
             sinceMillis = clock.nowMillis();

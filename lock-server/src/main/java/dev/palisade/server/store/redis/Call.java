@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One command to Redis, from its words to its end. Lettuce writes it and collects what comes back. It is written once, on one
- * {@link RedisConnection}: whoever repeats a command that surely did not run makes another. Belongs to the loop.
+ * {@link RedisConnection}: a command that surely did not run is repeated by another call. In the {@link Loop} only.
  */
 final class Call implements RedisCommand<byte[], byte[], List<Object>> {
     private static final String BROKE = "the connection broke";

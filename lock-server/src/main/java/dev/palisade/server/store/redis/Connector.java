@@ -83,7 +83,7 @@ final class Connector implements AutoCloseable {
     }
 
     /** Connects to a Sentinel; as {@link #connect}. */
-    CompletableFuture<RedisConnection> dialSentinel(Address address) {
+    CompletableFuture<RedisConnection> connectSentinel(Address address) {
         return connection(address, uri.sentinelLogin());
     }
 

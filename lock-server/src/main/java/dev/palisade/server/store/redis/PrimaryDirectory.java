@@ -79,7 +79,7 @@ final class PrimaryDirectory {
         return at(target != null ? target : route.primaryOf(call.slot));
     }
 
-    /** False as well if nobody can say. */
+    /** False as well if no server replies. */
     CompletableFuture<Boolean> isStillPrimary(Reply answered) {
         RedisConnection connection = answered.from();
         if (connection == null || closed) {
@@ -220,7 +220,7 @@ final class PrimaryDirectory {
         }
     }
 
-    /** The connection tells that it broke, or it was left. */
+    /** A connection broke, or was left. */
     private void lost(RedisConnection connection, String why) {
         Address address = connection.address();
         if (!isLinked(connection)) {

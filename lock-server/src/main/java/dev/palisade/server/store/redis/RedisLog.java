@@ -204,7 +204,7 @@ public final class RedisLog implements BatchStorage {
         }
     }
 
-    /** Asks anew who is the primary, and connects to it, if a call before had no reply. */
+    /** Searches the primary again, and connects to it, if an earlier call had no reply. */
     private void locate() throws LogFailure {
         Reply suspect = suspected;
         if (suspect == null) {
@@ -216,8 +216,8 @@ public final class RedisLog implements BatchStorage {
         } catch (ExecutionException e) {
             throw LogFailure.unknown(line(e));
         } catch (TimeoutException e) {
-            throw LogFailure.unknown(name() + " does not say within "
-                    + RedisUnusable.text(config.link().timeout().toNanos()) + " who is the primary");
+            throw LogFailure.unknown(name() + " named no primary within "
+                    + RedisUnusable.text(config.link().timeout().toNanos()));
         } catch (InterruptedException e) {
             throw interrupted();
         }

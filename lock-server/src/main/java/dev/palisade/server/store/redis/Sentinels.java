@@ -18,7 +18,7 @@ final class Sentinels implements Topology {
 
     Sentinels(StoreUri uri, Connector connector) {
         this.uri = uri;
-        probes = new TopologyProbes(connector::dialSentinel);
+        probes = new TopologyProbes(connector::connectSentinel);
     }
 
     @Override

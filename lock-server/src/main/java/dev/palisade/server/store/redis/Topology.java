@@ -4,7 +4,7 @@ import java.util.concurrent.CompletableFuture;
 
 /** Knows who are the primaries now. Belongs to the loop. */
 interface Topology {
-    /** Asks anew. Completes on the loop, with {@link RedisUnusable} if nobody can say. */
+    /** Asks again. Completes in the loop, with {@link RedisUnusable} if no server replies. */
     CompletableFuture<Route> read();
 
     /** Whether it can change while the primary that is linked still answers. */
