@@ -7,7 +7,6 @@ import dev.palisade.client.Lease;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -82,16 +81,18 @@ final class HttpCall implements AutoCloseable {
                 + lease.sequencer().toText() + "\r\n\r\n";
     }
 
-    HttpCall sendFirstHalf() throws IOException {
-        socket.getOutputStream().write(body, 0, body.length / 2);
-        return this;
+    HttpCall sendFirstHalf() {
+        return send(0, body.length / 2);
     }
 
-    /** The rest of the body, as far as the connection is still there. */
     HttpCall sendSecondHalf() {
+        return send(body.length / 2, body.length);
+    }
+
+    /** A part of the body, as far as the connection is still there: a gateway may refuse a call by its headers alone. */
+    private HttpCall send(int from, int to) {
         try {
-            OutputStream out = socket.getOutputStream();
-            out.write(body, body.length / 2, body.length - body.length / 2);
+            socket.getOutputStream().write(body, from, to - from);
         } catch (IOException e) {
             // The reply says so.
         }
