@@ -73,6 +73,10 @@ class StorageFaultIT {
         return new ProcessBuilder(command).inheritIO().start().waitFor();
     }
 
+    private static boolean isInstalled(String command) throws Exception {
+        return system("sh", "-c", "command -v " + command + " >/dev/null") == 0;
+    }
+
     private static DescribeReply describe(LocksGrpc.LocksBlockingStub locks, String lock) {
         return locks.describe(DescribeRequest.newBuilder().setLock(lock).build());
     }
@@ -227,6 +231,7 @@ class StorageFaultIT {
     private void mount(int megabytes) throws Exception {
         assumeTrue(
                 "root".equals(System.getProperty("user.name")), "skipped: only root can mount a disk that can be full");
+        assumeTrue(isInstalled("mount"), "skipped: there is no mount");
         Files.createDirectories(directory());
         assumeTrue(
                 system(
