@@ -102,7 +102,8 @@ final class ServerAccess {
             return new AccessControl(
                     new AccessFile<>(policy, false, Policy::parse),
                     users == null ? null : new AccessFile<>(users, true, UserTokens::parse),
-                    jwt.load());
+                    jwt.load(),
+                    System::nanoTime);
         } catch (FileMistakes e) {
             throw told(e);
         }

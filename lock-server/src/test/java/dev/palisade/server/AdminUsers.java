@@ -45,6 +45,9 @@ final class AdminUsers {
 
     AccessControl load() throws Exception {
         return new AccessControl(
-                new AccessFile<>(policy, false, Policy::parse), new AccessFile<>(users, true, UserTokens::parse), null);
+                new AccessFile<>(policy, false, Policy::parse),
+                new AccessFile<>(users, true, UserTokens::parse),
+                null,
+                () -> 1);
     }
 }

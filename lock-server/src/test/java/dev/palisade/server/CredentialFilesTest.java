@@ -36,7 +36,7 @@ class CredentialFilesTest {
     @Test
     void brokenPolicyIsAWarningUntilItIsGoodAgain() throws Exception {
         Path path = Files.writeString(folder.resolve("policy"), "allow a acquire x\n");
-        AccessControl access = new AccessControl(new AccessFile<>(path, false, Policy::parse), null, null);
+        AccessControl access = new AccessControl(new AccessFile<>(path, false, Policy::parse), null, null, () -> 1);
         CredentialFiles files = new CredentialFiles(null, access, signing(), events);
         Files.writeString(path, "alow a acquire x\n");
         checkTwice(files);
@@ -119,7 +119,7 @@ class CredentialFilesTest {
     @Test
     void failingListenerDoesNotEndTheWatch() throws Exception {
         Path path = Files.writeString(folder.resolve("policy"), "allow a acquire x\n");
-        AccessControl access = new AccessControl(new AccessFile<>(path, false, Policy::parse), null, null);
+        AccessControl access = new AccessControl(new AccessFile<>(path, false, Policy::parse), null, null, () -> 1);
         CredentialFiles files = new CredentialFiles(null, access, signing(), events);
         Files.writeString(path, "allow b acquire x\n");
         for (int i = 0; i < 2; i++) {

@@ -1,9 +1,9 @@
 package dev.palisade.server.access;
 
-import io.github.bucket4j.TimeMeter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The policy, the users and the issuer's keys of now. Thread-safe, but {@link #reload} is for one thread. */
@@ -12,14 +12,19 @@ public final class AccessControl {
     private final @Nullable AccessFile<UserTokens> users;
     private final @Nullable JwtAuthenticator jwts;
     private final List<Reloadable> sources = new ArrayList<>();
-    private final RequestRates rates = new RequestRates(TimeMeter.SYSTEM_NANOTIME);
+    private final RequestRates rates;
 
     /**
      * @param users null: no client has a token of this server
      * @param jwts null: no client has a JWT
+     * @param nanos monotonic, for the rates of requests
      */
     public AccessControl(
-            AccessFile<Policy> policy, @Nullable AccessFile<UserTokens> users, @Nullable JwtAuthenticator jwts) {
+            AccessFile<Policy> policy,
+            @Nullable AccessFile<UserTokens> users,
+            @Nullable JwtAuthenticator jwts,
+            LongSupplier nanos) {
+        rates = new RequestRates(nanos);
         this.policy = policy;
         this.users = users;
         this.jwts = jwts;

@@ -5,6 +5,7 @@ import io.github.bucket4j.TimeMeter;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 
 /** What each principal may still ask in this second: a bucket for each, which refills all the time. Thread-safe. */
 final class RequestRates {
@@ -16,8 +17,19 @@ final class RequestRates {
 
     private record Rate(int perSecond, Bucket bucket) {}
 
-    RequestRates(TimeMeter time) {
-        this.time = time;
+    /** @param nanos monotonic */
+    RequestRates(LongSupplier nanos) {
+        time = new TimeMeter() {
+            @Override
+            public long currentTimeNanos() {
+                return nanos.getAsLong();
+            }
+
+            @Override
+            public boolean isWallClockBased() {
+                return false;
+            }
+        };
     }
 
     /**

@@ -2,23 +2,12 @@ package dev.palisade.server.access;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.bucket4j.TimeMeter;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class RequestRatesTest {
     private long now = 1;
-    private final RequestRates rates = new RequestRates(new TimeMeter() {
-        @Override
-        public long currentTimeNanos() {
-            return now;
-        }
-
-        @Override
-        public boolean isWallClockBased() {
-            return false;
-        }
-    });
+    private final RequestRates rates = new RequestRates(() -> now);
 
     @Test
     void aSecondsRequestsMayComeAtOnceAndEachPrincipalHasItsOwn() {

@@ -115,7 +115,10 @@ class AccessTest {
         }
         Files.write(policy, lines);
         access = new AccessControl(
-                new AccessFile<>(policy, false, Policy::parse), new AccessFile<>(users, true, UserTokens::parse), null);
+                new AccessFile<>(policy, false, Policy::parse),
+                new AccessFile<>(users, true, UserTokens::parse),
+                null,
+                () -> 1);
         served = new Served(folder.resolve("locks"), access);
     }
 

@@ -39,7 +39,7 @@ class CertificateAccessTest {
                 Instant.now());
         Path policy = Files.writeString(folder.resolve("policy"), "allow dns:worker operate *\n");
         Authentication authentication = new Authentication(
-                new AccessControl(new AccessFile<>(policy, false, Policy::parse), null, null),
+                new AccessControl(new AccessFile<>(policy, false, Policy::parse), null, null, () -> 1),
                 tls.clientVerification(),
                 EventLog.NONE,
                 new RejectionCounts());

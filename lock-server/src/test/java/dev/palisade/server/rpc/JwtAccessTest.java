@@ -82,7 +82,7 @@ class JwtAccessTest {
                 },
                 System::nanoTime,
                 this::now);
-        access = new AccessControl(new AccessFile<>(policy, false, Policy::parse), null, jwts);
+        access = new AccessControl(new AccessFile<>(policy, false, Policy::parse), null, jwts, () -> 1);
         served = new Served(folder.resolve("locks"), access);
     }
 

@@ -46,7 +46,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The limits {@code locks} and {@code waiters} of a policy, through gRPC: what counts, what ends it, and what is never refused. */
+/**
+ * The limits {@code locks} and {@code waiters} of a policy, through gRPC: what counts, what ends it, and what is never refused.
+ * For the rates of requests all happens within one instant.
+ */
 class LockLimitsTest {
     private static final int LOCKS = 3;
     private static final int WAITERS = 2;
@@ -76,7 +79,8 @@ class LockLimitsTest {
                 new AccessControl(
                         new AccessFile<>(folder.resolve("policy.conf"), false, Policy::parse),
                         new AccessFile<>(folder.resolve("users"), true, UserTokens::parse),
-                        null));
+                        null,
+                        () -> 1));
     }
 
     @AfterEach
