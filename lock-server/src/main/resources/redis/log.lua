@@ -15,11 +15,24 @@ end
 
 local instance, instance_millis
 
+-- Whether a first replica changed the replication id, and no promotion did. A promotion keeps the id before as master_replid2. A first
+-- replica clears it, but not while there is a backlog: a sync from another primary leaves one for repl-backlog-ttl, a second at least.
+local function is_same_history(replication, now)
+  return instance_millis and instance_millis < now and now < instance_millis + 1000
+    and string.match(replication, 'master_replid2:0+\r')
+end
+
 -- The identity of the process's history: another one after a start or a promotion. Read again whenever the millisecond has changed.
 local function current_instance(now)
   if instance_millis ~= now then
-    instance = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
-    instance_millis = now
+    local replication = redis.call('INFO', 'replication')
+    local id = string.match(replication, 'master_replid:(%x+)')
+    if id ~= instance and is_same_history(replication, now) then
+      for _, last in pairs(seen) do
+        last.instance = last.instance == instance and id or last.instance
+      end
+    end
+    instance, instance_millis = id, now
   end
   return instance
 end

@@ -1,4 +1,4 @@
--- In place of clock.lua: the time and the replication id are what the test says. And an error at a call of its choice.
+-- In place of clock.lua: the time and the replication id are what the test says; '' is the real id. And an error at a call of its choice.
 
 local virtual_millis, virtual_instance = 0, 'a0'
 local calls, fails_at = 0, 0
@@ -18,7 +18,7 @@ local function redis_call(name, ...)
   if called() then
     error('injected')
   end
-  if name == 'INFO' then
+  if name == 'INFO' and virtual_instance ~= '' then
     return 'connected_slaves:0\r\nmaster_replid:' .. virtual_instance .. '\r\n'
   end
   return redis.call(name, ...)
