@@ -109,7 +109,8 @@ final class Answers {
             return reply.setBusy(busy(busy)).build();
         }
         if (answer instanceof Answer.WaitEnded) {
-            return reply.setTimedOut(TimedOut.getDefaultInstance()).build();
+            return reply.setTimedOut(TimedOut.newBuilder().setRecoveringMillis(engine.recoveringMillis()))
+                    .build();
         }
         throw unexpected(answer);
     }

@@ -4,17 +4,23 @@ import static dev.palisade.server.rpc.Served.acquire;
 import static dev.palisade.server.rpc.Served.session;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.Reason;
+import dev.palisade.proto.v1.AcquireReply;
 import dev.palisade.proto.v1.Call;
 import dev.palisade.proto.v1.CheckSequencerRequest;
 import dev.palisade.proto.v1.DescribeRequest;
 import dev.palisade.proto.v1.Granted;
 import dev.palisade.proto.v1.Holder;
+import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ResumeRequest;
+import dev.palisade.server.core.Acquire;
 import dev.palisade.server.store.MemoryStore;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -57,14 +63,14 @@ class ReclaimRpcTest {
     void whatTheStoreForgotIsNotResumedWithOthersButByItself() {
         Granted held = served.stream(1, 1).granted(acquire("a", 7, 0));
         Served.Stream before = served.stream(1, 2);
-        org.awaitility.Awaitility.await().until(() -> !before.frames.isEmpty());
+        await().until(() -> !before.frames.isEmpty());
         store.losesAll(10_000);
         assertThat(before.resumeMany(held)).containsExactly(held.getGrantId());
         assertThat(before.ask(Call.newBuilder().setResume(shown(held))).hasResume())
                 .isTrue();
         assertThat(before.resumeMany(held)).isEmpty();
         Served.Stream after = served.stream(1, 3);
-        org.awaitility.Awaitility.await().until(() -> !after.frames.isEmpty());
+        await().until(() -> !after.frames.isEmpty());
         assertThat(after.frames.get(0).getWelcome().getResumeManyMax()).isZero();
     }
 
@@ -149,6 +155,17 @@ class ReclaimRpcTest {
     }
 
     @Test
+    void unaryWaitThatEndsInARecoveryNamesItsEnd() throws Exception {
+        store.losesAll(4_000);
+        Future<AcquireReply> waits = LocksGrpc.newFutureStub(served.channel)
+                .acquire(acquire("a", 1, 1_000).setSessionId(session(1)).build());
+        await().until(() -> store.asked().stream().anyMatch(Acquire.class::isInstance));
+        store.passes(1_000);
+        assertThat(waits.get(60, TimeUnit.SECONDS).getTimedOut().getRecoveringMillis())
+                .isEqualTo(3_000);
+    }
+
+    @Test
     void aTryIsToldWhenToComeAgainAndACallThatWaitsIsGrantedThen() {
         store.losesAll(4_000);
         Served.Stream stream = served.stream(1, 1);
@@ -164,7 +181,7 @@ class ReclaimRpcTest {
         store.passes(1_000);
         assertThat(stream.keepAlive(1).getRecoveringMillis()).isEqualTo(3_000);
         store.passes(3_000);
-        org.awaitility.Awaitility.await().until(() -> !stream.events.isEmpty());
+        await().until(() -> !stream.events.isEmpty());
         assertThat(stream.events.get(0).getOffered().getRequestId()).isEqualTo(2);
     }
 

@@ -6,6 +6,7 @@ import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.Person;
 import dev.palisade.cli.term.Plain;
+import dev.palisade.contract.Reason;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.DurationOption;
@@ -137,12 +138,12 @@ public final class AcquireCommand implements Callable<Integer> {
         });
     }
 
-    private int print(UnaryAcquire.Outcome outcome) {
+    private int print(UnaryAcquire.Outcome outcome) throws Failed {
         AcquireReply reply = outcome.reply();
         return switch (reply.getOutcomeCase()) {
             case GRANTED -> granted(reply.getGranted(), outcome);
             case BUSY -> busy(reply.getBusy());
-            case TIMED_OUT -> timedOut();
+            case TIMED_OUT -> timedOut(reply.getTimedOut().getRecoveringMillis());
             case QUEUED, OUTCOME_NOT_SET -> throw new IllegalStateException("not an outcome: " + reply);
         };
     }
@@ -201,7 +202,15 @@ public final class AcquireCommand implements Callable<Integer> {
         return ExitCodes.NO;
     }
 
-    private int timedOut() {
+    /** While the store recovers, a wait that ends does not mean that another holder has the lock. */
+    private int timedOut(long recoveringMillis) throws Failed {
+        if (recoveringMillis > 0) {
+            throw new Failed(
+                    ExitCodes.NO_ANSWER,
+                    Reason.RECOVERING.name(),
+                    "no lock is granted for another " + Ages.ofMillis(recoveringMillis)
+                            + ", because the store lost data; wait longer, or try again then");
+        }
         if (server.json()) {
             server.print(notAcquired());
         } else {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.contract.cli.Commands;
+import dev.palisade.proto.v1.AcquireReply;
+import dev.palisade.proto.v1.TimedOut;
 import java.io.ByteArrayOutputStream;
 import java.io.FileOutputStream;
 import java.io.OutputStream;
@@ -51,6 +53,22 @@ class AcquireCommandTest {
             assertThat(locks.calls()).containsExactly("acquire 1", "renew 1");
             assertThat(ran).isEqualTo(new Ran(ExitCodes.OK, ""));
             assertThat(out.toString(StandardCharsets.UTF_8)).contains("PALISADE_LEASE=");
+        }
+    }
+
+    @Test
+    void waitThatEndsInARecoveryIsNoDecision() throws Exception {
+        try (ScriptedLocks locks = new ScriptedLocks()) {
+            locks.next(AcquireReply.newBuilder()
+                    .setTimedOut(TimedOut.newBuilder().setRecoveringMillis(7_000))
+                    .build());
+            Ran ran = acquire(locks, new ByteArrayOutputStream());
+            assertThat(locks.calls()).containsExactly("acquire 1");
+            assertThat(ran)
+                    .isEqualTo(new Ran(
+                            ExitCodes.NO_ANSWER,
+                            "palisade acquire: no lock is granted for another 7.0 s, because the store lost data; "
+                                    + "wait longer, or try again then\n"));
         }
     }
 }
