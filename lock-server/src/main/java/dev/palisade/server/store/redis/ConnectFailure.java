@@ -2,6 +2,7 @@ package dev.palisade.server.store.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.netty.channel.ConnectTimeoutException;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.UnknownHostException;
 import javax.net.ssl.SSLException;
@@ -24,7 +25,8 @@ final class ConnectFailure {
         return false;
     }
 
-    static RedisUnusable refusal(Address address, Throwable failure) {
+    /** @param tls whether the connection should have been encrypted */
+    static RedisUnusable refusal(Address address, boolean tls, Throwable failure) {
         Throwable last = failure;
         for (Throwable cause = failure; cause != null; cause = next(cause)) {
             if (cause instanceof RedisUnusable refusal) {
@@ -39,15 +41,33 @@ final class ConnectFailure {
             if (cause instanceof SSLException) {
                 return new RedisUnusable(address, "TLS: " + oneLine(cause));
             }
-            if (cause instanceof UnknownHostException) {
-                return new RedisUnusable(address, "no such host");
-            }
             if (cause instanceof ConnectException) {
                 return new RedisUnusable(address, "connection refused");
+            }
+            if (CLOSED_EARLY.equals(cause.getMessage()) || isReset(cause)) {
+                return new RedisUnusable(address, "it closed the connection" + otherScheme(tls));
+            }
+            if (cause instanceof UnknownHostException) {
+                return new RedisUnusable(address, "no such host");
             }
             last = cause;
         }
         return new RedisUnusable(address, oneLine(last));
+    }
+
+    static RedisUnusable silence(Address address, boolean tls, long nanos) {
+        return new RedisUnusable(
+                address, "no answer within " + RedisUnusable.text(nanos) + (tls ? otherScheme(true) : ""));
+    }
+
+    /** A port that expects TLS closes a connection without it; one without TLS waits for the end of a line. */
+    private static String otherScheme(boolean tls) {
+        return tls ? "; if it is a port without TLS, use redis://" : "; if it is a port of TLS, use rediss://";
+    }
+
+    private static boolean isReset(Throwable cause) {
+        return cause instanceof IOException
+                && String.valueOf(cause.getMessage()).contains("Connection reset");
     }
 
     private static @Nullable Throwable next(Throwable failure) {

@@ -107,15 +107,14 @@ final class Connector implements AutoCloseable {
         // Ours alone, as the one for connecting does not see a process that is frozen.
         long nanos = connectTimeout.toNanos();
         var late = loop.schedule(
-                () -> result.completeExceptionally(
-                        new RedisUnusable(address, "no answer within " + RedisUnusable.text(nanos))),
+                () -> result.completeExceptionally(ConnectFailure.silence(address, uri.tls(), nanos)),
                 nanos,
                 TimeUnit.NANOSECONDS);
         var unusedEnd = connecting.whenCompleteAsync(
                 (connection, failure) -> {
                     late.cancel(false);
                     if (failure != null) {
-                        result.completeExceptionally(ConnectFailure.refusal(address, failure));
+                        result.completeExceptionally(ConnectFailure.refusal(address, uri.tls(), failure));
                     } else if (!result.complete(connection)) {
                         var unused = connection.closeAsync();
                     }

@@ -40,10 +40,10 @@ class TlsTest {
             String ca = "?ca=" + dir.resolve("redis.crt");
             refused(uri(redis, "127.0.0.1"), "cannot be reached (TLS: ");
             refused(uri(redis, "localhost") + ca, "cannot be reached (TLS: ");
-            refused("redis://127.0.0.1:" + redis.port(), "cannot be reached (");
+            refused("redis://127.0.0.1:" + redis.port(), "; if it is a port of TLS, use rediss://");
         }
         try (RedisProcess plain = RedisProcess.start()) {
-            refused(uri(plain, "127.0.0.1"), "cannot be reached (");
+            refused(uri(plain, "127.0.0.1"), "; if it is a port without TLS, use redis://");
         }
     }
 
