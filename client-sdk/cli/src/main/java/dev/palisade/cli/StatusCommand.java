@@ -1,5 +1,7 @@
 package dev.palisade.cli;
 
+import dev.palisade.cli.call.LockServers;
+import dev.palisade.cli.call.LockServers.Replies;
 import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.contract.cli.Commands.Failed;
@@ -8,6 +10,7 @@ import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.StoreRequest;
 import java.time.Clock;
 import java.time.ZoneId;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -16,10 +19,11 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "status",
         description =
-                "Shows whether the lock server can grant locks, where it keeps them, and the epoch of its tokens.",
+                "Shows whether the lock server can grant locks, where it keeps them, and the epoch of its tokens. Of several "
+                        + "servers it shows the active one, and names those that did not reply.",
         footer = {
             "",
-            "Exit codes: 0 up or a standby, 1 the store is down, 3 no lock server replied.",
+            "Exit codes: 0 up or a standby, 1 the store is down, or several servers are active, 3 no lock server replied.",
             "",
             "Example:",
             "  palisade status --json | jq .up"
@@ -28,17 +32,52 @@ import picocli.CommandLine.Mixin;
         versionProvider = Version.class,
         usageHelpAutoWidth = true)
 final class StatusCommand implements Callable<Integer> {
+    /** A deposed server has noticed by then. */
+    private static final long CHECK_AGAIN_MILLIS = 1_000;
+
     @Mixin
     ServerCall server = new ServerCall();
 
     @Override
     public Integer call() throws Failed {
-        StoreReply store = server.with(servers -> servers.call(stub -> stub.store(StoreRequest.getDefaultInstance())));
+        Replies<StoreReply> replies = server.with(StatusCommand::ask);
+        StoreReply store = shown(replies.replies());
         if (server.json()) {
             server.print(StoreText.json(store));
         } else {
             System.out.print(StoreText.shown(store, Clock.system(ZoneId.systemDefault())));
         }
+        replies.missing().forEach(clause -> System.err.println("palisade status: " + clause));
+        if (activeTotal(replies) > 1) {
+            System.err.println("palisade status: " + activeTotal(replies)
+                    + " of these lock servers are active, and share no locks: a lock can have several holders; give them the"
+                    + " same --store and --store-prefix, or clients the addresses of one log");
+            return ExitCodes.NO;
+        }
         return store.getUp() || store.getStandby() ? ExitCodes.OK : ExitCodes.NO;
+    }
+
+    /** Replies of all servers; once more if several are active, as for a moment after a takeover. */
+    static Replies<StoreReply> ask(LockServers servers) throws Failed {
+        Replies<StoreReply> replies = servers.callEach(stub -> stub.store(StoreRequest.getDefaultInstance()));
+        if (activeTotal(replies) <= 1) {
+            return replies;
+        }
+        servers.pause(CHECK_AGAIN_MILLIS);
+        return servers.callEach(stub -> stub.store(StoreRequest.getDefaultInstance()));
+    }
+
+    /** Of the active server, if there is one. */
+    static StoreReply shown(List<StoreReply> replies) {
+        return replies.stream().filter(StoreReply::getUp).findFirst().orElse(replies.get(0));
+    }
+
+    /** How many different servers are active: one may have several addresses. */
+    static long activeTotal(Replies<StoreReply> replies) {
+        return replies.replies().stream()
+                .filter(StoreReply::getUp)
+                .map(reply -> reply.hasLog() ? reply.getLog().getWriter() : reply.getWhere() + reply.getEpoch())
+                .distinct()
+                .count();
     }
 }

@@ -1,0 +1,141 @@
+package dev.palisade.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.palisade.cli.call.LockServers;
+import dev.palisade.cli.call.LockServers.Replies;
+import dev.palisade.cli.call.RetryClock;
+import dev.palisade.proto.v1.Epoch;
+import dev.palisade.proto.v1.LocksGrpc;
+import dev.palisade.proto.v1.SharedLog;
+import dev.palisade.proto.v1.StoreReply;
+import dev.palisade.proto.v1.StoreRequest;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class StatusCommandTest {
+    private static final StoreReply STANDBY = StoreReply.newBuilder()
+            .setStandby(true)
+            .setLog(SharedLog.newBuilder().setActive("a:1").setWriter("w1"))
+            .build();
+
+    private final List<Server> servers = new ArrayList<>();
+    private final List<Long> pauses = new ArrayList<>();
+
+    @AfterEach
+    void stop() {
+        servers.forEach(Server::shutdownNow);
+    }
+
+    private static StoreReply active(String writer) {
+        return StoreReply.newBuilder()
+                .setUp(true)
+                .setLog(SharedLog.newBuilder().setActive("a:1").setWriter(writer))
+                .build();
+    }
+
+    private static StoreReply embedded(long baseToken) {
+        return StoreReply.newBuilder()
+                .setKind("embedded")
+                .setWhere("/var/lib/palisade")
+                .setUp(true)
+                .setEpoch(Epoch.newBuilder().setBaseToken(baseToken))
+                .build();
+    }
+
+    /** A server with these replies, the last of them again and again. */
+    private String server(StoreReply... replies) {
+        Queue<StoreReply> left = new ArrayDeque<>(Arrays.asList(replies));
+        try {
+            Server server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+                    .addService(new LocksGrpc.LocksImplBase() {
+                        @Override
+                        public synchronized void store(StoreRequest request, StreamObserver<StoreReply> out) {
+                            out.onNext(left.size() > 1 ? left.remove() : left.element());
+                            out.onCompleted();
+                        }
+                    })
+                    .build()
+                    .start();
+            servers.add(server);
+            return "127.0.0.1:" + server.getPort();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private Replies<StoreReply> ask(String... addresses) throws Exception {
+        RetryClock clock = new RetryClock() {
+            @Override
+            public long nanos() {
+                return 0;
+            }
+
+            @Override
+            public void pause(long millis) {
+                pauses.add(millis);
+            }
+        };
+        try (LockServers asked = new LockServers(
+                Arrays.stream(addresses).collect(Collectors.joining(",")),
+                InsecureChannelCredentials.create(),
+                Duration.ofSeconds(20),
+                clock)) {
+            return StatusCommand.ask(asked);
+        }
+    }
+
+    @Test
+    void activeServerIsShownWhereverItStands() throws Exception {
+        Replies<StoreReply> replies = ask(server(STANDBY), server(active("w1")));
+        assertThat(StatusCommand.shown(replies.replies())).isEqualTo(active("w1"));
+        assertThat(StatusCommand.activeTotal(replies)).isEqualTo(1);
+        assertThat(replies.missing()).isEmpty();
+        assertThat(pauses).isEmpty();
+    }
+
+    @Test
+    void serverThatDoesNotReplyIsNamed() throws Exception {
+        Replies<StoreReply> replies = ask(server(STANDBY), "127.0.0.1:1");
+        assertThat(StatusCommand.shown(replies.replies())).isEqualTo(STANDBY);
+        assertThat(replies.missing()).containsExactly("the lock server at 127.0.0.1:1 did not reply");
+    }
+
+    @Test
+    void severalActiveServersAreCounted() throws Exception {
+        assertThat(StatusCommand.activeTotal(ask(server(active("w1")), server(STANDBY), server(active("w2")))))
+                .isEqualTo(2);
+        assertThat(StatusCommand.activeTotal(ask(server(embedded(1)), server(embedded(2)))))
+                .isEqualTo(2);
+    }
+
+    @Test
+    void deposedServerHasTimeToNotice() throws Exception {
+        assertThat(StatusCommand.activeTotal(ask(server(active("w2")), server(active("w1"), STANDBY))))
+                .isEqualTo(1);
+        assertThat(pauses).containsExactly(1_000L);
+    }
+
+    @Test
+    void oneServerWithTwoAddressesIsOne() throws Exception {
+        assertThat(StatusCommand.activeTotal(ask(server(active("w1")), server(active("w1")))))
+                .isEqualTo(1);
+        assertThat(StatusCommand.activeTotal(ask(server(embedded(1)), server(embedded(1)))))
+                .isEqualTo(1);
+    }
+}
