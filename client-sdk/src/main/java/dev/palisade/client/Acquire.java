@@ -9,8 +9,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One acquire from its call to its result, over at its deadline whatever happens: it waits in a {@link Place}, in this client's {@link
- * Line} behind one, or for its turn of a lease. In the loop only, but for the result.
+ * One acquire from its call to its result, over at its deadline whatever happens: it waits in a {@link Place}, in this
+ * client's {@link Line} behind one, or for its turn of a lease. In the loop only, but for the result.
  */
 final class Acquire {
     private final Session session;
@@ -30,7 +30,7 @@ final class Acquire {
     @Nullable
     private Claiming claiming;
 
-    private Timeline.@Nullable Entry deadline;
+    private TimerQueue.@Nullable ScheduledTask deadline;
     private boolean queued;
     /** Whether the server has replied to an earlier request that this one depended on. */
     private boolean hasEarlierReply;
@@ -66,8 +66,8 @@ final class Acquire {
     }
 
     /**
-     * Whether it may hold a lease of another's asking. A try wants an answer now, what is claimed is claimed for one grant, and a minimum
-     * hold time lies between two holders of this client, too.
+     * Whether it may hold a lease of another's asking. A try wants an answer now, what is claimed is claimed for one
+     * grant, and a minimum hold time lies between two holders of this client, too.
      */
     boolean takesTurns() {
         return options.mode() == Mode.EXCLUSIVE
@@ -88,7 +88,7 @@ final class Acquire {
             return;
         }
         if (options.waitTime().compareTo(AcquireOptions.WAIT_ENDLESS) < 0) {
-            deadline = session.loop().at(deadlineNanos, this::deadlinePassed);
+            deadline = session.loop().scheduleAt(deadlineNanos, this::deadlinePassed);
         }
         session.lines().join(this);
     }

@@ -9,11 +9,14 @@ import java.util.function.Supplier;
 final class Ask extends Errand {
     private final boolean lasting;
     private final Supplier<Call.Builder> call;
-    private final BiConsumer<Reply, Moment> onAnswer;
+    private final BiConsumer<Reply, ClockReading> onAnswer;
     private final Runnable onAbandoned;
 
     private Ask(
-            boolean lasting, Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer, Runnable onAbandoned) {
+            boolean lasting,
+            Supplier<Call.Builder> call,
+            BiConsumer<Reply, ClockReading> onAnswer,
+            Runnable onAbandoned) {
         this.lasting = lasting;
         this.call = call;
         this.onAnswer = onAnswer;
@@ -21,7 +24,7 @@ final class Ask extends Errand {
     }
 
     /** Asked again on each new stream. */
-    static Ask lasting(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
+    static Ask lasting(Supplier<Call.Builder> call, BiConsumer<Reply, ClockReading> onAnswer) {
         return lasting(call, onAnswer, () -> {});
     }
 
@@ -30,22 +33,22 @@ final class Ask extends Errand {
      *
      * @param onAbandoned run when the client ends before the answer
      */
-    static Ask lasting(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer, Runnable onAbandoned) {
+    static Ask lasting(Supplier<Call.Builder> call, BiConsumer<Reply, ClockReading> onAnswer, Runnable onAbandoned) {
         return new Ask(true, call, onAnswer, onAbandoned);
     }
 
     /** Pointless once the stream is gone. */
-    static Ask onThisStream(Supplier<Call.Builder> call, BiConsumer<Reply, Moment> onAnswer) {
+    static Ask onThisStream(Supplier<Call.Builder> call, BiConsumer<Reply, ClockReading> onAnswer) {
         return new Ask(false, call, onAnswer, () -> {});
     }
 
     @Override
-    Call.Builder call(Moment now) {
+    Call.Builder call(ClockReading now) {
         return call.get();
     }
 
     @Override
-    void answered(Reply reply, Moment sent) {
+    void answered(Reply reply, ClockReading sent) {
         onAnswer.accept(reply, sent);
     }
 

@@ -15,8 +15,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims between a grant and its holder: all guards are asked at once, and the first that does not claim ends it. The
- * lease is kept alive meanwhile; what becomes of it afterwards is decided by the acquire. In the loop only.
+ * The claims between a grant and its holder: all guards are asked at once, and the first that does not claim ends it.
+ * The lease is kept alive meanwhile; what becomes of it afterwards is decided by the acquire. In the loop only.
  */
 final class Claiming {
     private final Session session;
@@ -29,7 +29,7 @@ final class Claiming {
     private int open;
     private boolean done;
 
-    private Timeline.@Nullable Entry deadline;
+    private TimerQueue.@Nullable ScheduledTask deadline;
 
     /** @param whenDone told once why it failed; null: all is claimed */
     Claiming(Session session, LeaseHandle lease, List<Claim> claims, Consumer<@Nullable Rejection> whenDone) {
@@ -41,7 +41,7 @@ final class Claiming {
 
     void begin(long limitNanos) {
         open = claims.size();
-        deadline = session.loop().in(limitNanos, this::late);
+        deadline = session.loop().schedule(limitNanos, this::late);
         // Not by way of the callbacks: another callback that takes its time must not hold it up.
         Registration unused = lease.lease()
                 .onLost(lease, Runnable::run, reason -> session.loop().execute(() -> end(lost(reason))));

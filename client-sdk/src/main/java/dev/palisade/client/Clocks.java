@@ -3,13 +3,13 @@ package dev.palisade.client;
 import java.util.function.LongSupplier;
 
 /**
- * The two clocks. Only {@link PalisadeClient} names the real ones.
+ * The monotonic clock and the wall clock. Only {@link PalisadeClient} names those of the system.
  *
  * @param nanos monotonic
  * @param wallMillis since 1970
  */
 record Clocks(LongSupplier nanos, LongSupplier wallMillis) {
-    Moment now() {
-        return new Moment(nanos.getAsLong(), wallMillis.getAsLong());
+    ClockReading now() {
+        return new ClockReading(nanos.getAsLong(), wallMillis.getAsLong());
     }
 }

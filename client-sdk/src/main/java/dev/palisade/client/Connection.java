@@ -15,8 +15,8 @@ import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps one stream open as long as the client is: when it breaks, the next attempt goes to the next address, with a backoff
- * of our own. In the loop only. Knows nothing of locks.
+ * Keeps one stream open as long as the client is: when it breaks, the next attempt goes to the next address, with a
+ * backoff of our own. In the loop only. Knows nothing of locks.
  */
 final class Connection {
     /** A stream that lived shorter than this has not ended a series of failures. */
@@ -43,7 +43,7 @@ final class Connection {
     @Nullable
     private Target target;
 
-    private Timeline.@Nullable Entry connectTimer;
+    private TimerQueue.@Nullable ScheduledTask connectTimer;
     private long generation;
     private long attemptedNanos;
     private long welcomedNanos;
@@ -130,10 +130,13 @@ final class Connection {
     }
 
     private void awaitFrame(SessionStream which, Target from, int timeouts) {
-        connectTimer = loop.in(connectTimeoutNanos(), () -> silent(which, from, timeouts));
+        connectTimer = loop.schedule(connectTimeoutNanos(), () -> silent(which, from, timeouts));
     }
 
-    /** No welcome yet. One of several servers that has taken the connection may be busy with a fleet: it gets the same time once more. */
+    /**
+     * No welcome yet. One of several servers that has taken the connection may be busy with a fleet: it gets the same
+     * time once more.
+     */
     private void silent(SessionStream which, Target from, int timeouts) {
         if (timeouts < connectTimeouts() && from.isReady()) {
             awaitFrame(which, from, timeouts + 1);
@@ -201,7 +204,7 @@ final class Connection {
             target.failed(now);
         }
         long delay = backoff.nextDelayNanos(isStandby, channels.count(), now);
-        loop.in(Math.max(delay, channels.pauseNanos(now)), this::connect);
+        loop.schedule(Math.max(delay, channels.pauseNanos(now)), this::connect);
         if (worked) {
             spares.sessionIsWith(null);
             session.disconnected();

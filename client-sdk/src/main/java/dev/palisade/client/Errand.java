@@ -5,8 +5,8 @@ import dev.palisade.proto.v1.Reply;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something asked of the server, and asked again on every new stream until it is answered or given up. In the loop only.
- * Subclasses say what is asked and what an answer means; sending and repeating is the session's business.
+ * Something asked of the server, and asked again on every new stream until it is answered or given up. In the loop
+ * only. Subclasses say what is asked and what an answer means; sending and repeating is the session's business.
  */
 abstract class Errand {
     private boolean done;
@@ -15,14 +15,14 @@ abstract class Errand {
     private SessionStream carrier;
 
     /** The call as of now, without its id. */
-    abstract Call.Builder call(Moment now);
+    abstract Call.Builder call(ClockReading now);
 
     /**
      * The answer on the stream of the last sending. It may be anything, also a reply to another kind of call.
      *
      * @param sent the moment before the last sending
      */
-    abstract void answered(Reply reply, Moment sent);
+    abstract void answered(Reply reply, ClockReading sent);
 
     /** The client has ended; no answer will come. Called at most once, before {@link #markDone}. */
     void abandoned() {}

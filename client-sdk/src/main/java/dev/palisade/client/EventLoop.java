@@ -19,10 +19,11 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread of a client: its connections are served on it, its {@link Loop} runs on it, with all deadlines and keep-alives. What
- * many threads ask while it is busy it finds together, and sends in one frame with one write. Safe for use by many threads.
+ * The one thread of a client: its connections are served on it, its {@link Loop} runs on it, with all deadlines and
+ * keep-alives. What many threads ask while it is busy it finds together, and sends in one frame with one write. Safe
+ * for use by many threads.
  */
-final class EventLoop implements Entry, Alarm {
+final class EventLoop implements Entry, WakeupTimer {
     private static final long FAREWELL_MILLIS = 500;
     /** While nothing else is sent. A NAT that forgets idle connections does so after some minutes, and says nothing. */
     private static final long PING_EVERY_MINUTES = 1;

@@ -8,8 +8,8 @@ import dev.palisade.proto.v1.Reply;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives back what nobody here wants any more, and says so on every stream until it is answered: leaving a queue, freeing a
- * grant. Nobody waits for the answer. In the loop only.
+ * Gives back what nobody here wants any more, and says so on every stream until it is answered: leaving a queue,
+ * freeing a grant. Nobody waits for the answer. In the loop only.
  */
 final class Farewells {
     /** Longer than any grace: by then the server has ended the request itself. */
@@ -39,24 +39,24 @@ final class Farewells {
         private final Call call;
         private final Retry retry = new Retry();
 
-        private Timeline.@Nullable Entry limit;
+        private TimerQueue.@Nullable ScheduledTask limit;
 
         Farewell(Call call) {
             this.call = call;
         }
 
         void begin() {
-            limit = session.loop().in(LIMIT_NANOS, () -> session.finish(this));
+            limit = session.loop().schedule(LIMIT_NANOS, () -> session.finish(this));
             session.start(this);
         }
 
         @Override
-        Call.Builder call(Moment now) {
+        Call.Builder call(ClockReading now) {
             return call.toBuilder();
         }
 
         @Override
-        void answered(Reply reply, Moment sent) {
+        void answered(Reply reply, ClockReading sent) {
             if (reply.hasRejected()) {
                 Rejection rejection = Wire.rejection(reply.getRejected());
                 Remedy remedy = Remedy.of(rejection.reason());

@@ -15,10 +15,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One grant, or one turn of a grant, as this client sees it: held, then released or lost, never back. When others of this client
- * wait for their turn, its release passes the lease on to the next of them, and nobody else is asked. Its holders have {@link LeaseHandle}s of it, and
- * the last of them that closes gives it back. Changes only in the loop, but for the count of handles; any thread may look.
- * What is said to the server about it is {@link Upkeep}'s.
+ * One grant, or one turn of a grant, as this client sees it: held, then released or lost, never back. When others of
+ * this client wait for their turn, its release passes the lease on to the next of them, and nobody else is asked. Its
+ * holders have {@link LeaseHandle}s of it, and the last of them that closes gives it back. Changes only in the loop,
+ * but for the count of handles; any thread may look. What is said to the server about it is {@link Upkeep}'s.
  */
 final class HeldLease {
     /** What has less left is not handed over; it might be lost before it can be used. */
@@ -55,7 +55,7 @@ final class HeldLease {
 
     private Lease.@Nullable ReleaseRequest lastRequest;
 
-    private Timeline.@Nullable Entry deadline;
+    private TimerQueue.@Nullable ScheduledTask deadline;
     private AcquireObserver observer = Observers.NONE;
     private long observedSinceNanos;
 
@@ -96,7 +96,7 @@ final class HeldLease {
 
     private void begin() {
         session.hold(this);
-        deadline = session.loop().at(view.deadlineNanos(), this::deadlineDue);
+        deadline = session.loop().scheduleAt(view.deadlineNanos(), this::deadlineDue);
     }
 
     /** In the loop, once: the first of {@code acquires} has it, and the others after him. */
@@ -219,7 +219,9 @@ final class HeldLease {
         return forUser;
     }
 
-    /** @param where it is told: the callbacks, or at once in the loop for a listener of the client's own that is brief */
+    /**
+     * @param where it is told: the callbacks, or at once in the loop for a listener of the client's own that is brief
+     */
     Registration onLost(LeaseHandle handle, Executor where, Consumer<LostReason> notified) {
         Listener<LostReason> listener = new Listener<>(handle, where, notified);
         session.loop().execute(() -> {
@@ -291,15 +293,15 @@ final class HeldLease {
     }
 
     /**
-     * To the next, who is to be told, if the lease is certain to be held; else to nobody. He need not wait for the server: it has
-     * signed every turn.
+     * To the next, who is to be told, if the lease is certain to be held; else to nobody. He need not wait for the
+     * server: it has signed every turn.
      */
     @Nullable
     private Acquire passOn() {
         while (!next.isEmpty() && next.element().isOver()) {
             next.remove();
         }
-        Moment now = session.loop().now();
+        ClockReading now = session.loop().now();
         if (!held() || next.isEmpty() || !upkeep.isCertain() || view.leftNanos(now) < LEFT_MIN_NANOS) {
             return null;
         }
@@ -349,7 +351,7 @@ final class HeldLease {
 
     /** Confirmed by a call other than a keep-alive. Never revives: expired is final. */
     void extend(LeaseView newer) {
-        Moment now = session.loop().now();
+        ClockReading now = session.loop().now();
         checkDeadline(now);
         if (held() && !newer.expired(now)) {
             view = view.later(newer);
@@ -357,7 +359,7 @@ final class HeldLease {
     }
 
     /** A keep-alive was answered and this lease was not among the lost. */
-    void keptAlive(long keepAliveId, Moment sent, Moment now) {
+    void keptAlive(long keepAliveId, ClockReading sent, ClockReading now) {
         checkDeadline(now);
         if (held() && upkeep.confirmedBefore(keepAliveId)) {
             view = view.later(new LeaseView(sent, grant.ttlMillis()));
@@ -368,7 +370,7 @@ final class HeldLease {
         upkeep.streamBroken();
     }
 
-    void checkDeadline(Moment now) {
+    void checkDeadline(ClockReading now) {
         if (held() && view.expired(now)) {
             lostAtServer(LostReason.SERVER_UNREACHABLE, session.whyNotConnected());
             session.renewConnection("the lease of " + grant.lock() + " passed its local deadline");
@@ -376,10 +378,10 @@ final class HeldLease {
     }
 
     private void deadlineDue() {
-        Moment now = session.loop().now();
+        ClockReading now = session.loop().now();
         checkDeadline(now);
         if (held()) {
-            deadline = session.loop().at(view.deadlineNanos(), this::deadlineDue);
+            deadline = session.loop().scheduleAt(view.deadlineNanos(), this::deadlineDue);
         }
     }
 

@@ -10,13 +10,13 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A question somebody is blocked on, such as describe: repeated while a refusal may pass, and over at its deadline whatever
- * happens. It holds nothing at the server, so giving it up needs no word to it.
+ * A question somebody is blocked on, such as describe: repeated while a refusal may pass, and over at its deadline
+ * whatever happens. It holds nothing at the server, so giving it up needs no word to it.
  */
 final class Inquiry<T> extends Errand {
     private final Session session;
     private final Call call;
-    private final BiFunction<Reply, Moment, T> read;
+    private final BiFunction<Reply, ClockReading, T> read;
     private final Function<Rejection, RuntimeException> onUnavailable;
     private final CompletableFuture<T> result = new CompletableFuture<>();
     private final Retry retry = new Retry();
@@ -24,7 +24,7 @@ final class Inquiry<T> extends Errand {
     @Nullable
     private Rejection lastRejection;
 
-    private Timeline.@Nullable Entry deadline;
+    private TimerQueue.@Nullable ScheduledTask deadline;
 
     /**
      * @param read in the loop; may throw {@link RejectedException} when the reply is not what was asked for
@@ -33,7 +33,7 @@ final class Inquiry<T> extends Errand {
     Inquiry(
             Session session,
             Call call,
-            BiFunction<Reply, Moment, T> read,
+            BiFunction<Reply, ClockReading, T> read,
             Function<Rejection, RuntimeException> onUnavailable) {
         this.session = session;
         this.call = call;
@@ -49,7 +49,7 @@ final class Inquiry<T> extends Errand {
                 result.completeExceptionally(ended);
                 return;
             }
-            deadline = session.loop().in(timeoutNanos, this::giveUp);
+            deadline = session.loop().schedule(timeoutNanos, this::giveUp);
             session.start(this);
         });
         return result;
@@ -61,7 +61,7 @@ final class Inquiry<T> extends Errand {
     }
 
     @Override
-    Call.Builder call(Moment now) {
+    Call.Builder call(ClockReading now) {
         return call.toBuilder();
     }
 
@@ -81,7 +81,7 @@ final class Inquiry<T> extends Errand {
     }
 
     @Override
-    void answered(Reply reply, Moment sent) {
+    void answered(Reply reply, ClockReading sent) {
         if (reply.hasRejected()) {
             rejected(Wire.rejection(reply.getRejected()));
             return;

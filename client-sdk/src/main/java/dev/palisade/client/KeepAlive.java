@@ -7,9 +7,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keep-alives of one stream: when the next is due, which are unanswered, what an answer confirms. Pure; never sends.
- * One keep-alive renews every lease of the stream, so ten thousand leases cost no more messages than one. While a request waits,
- * keep-alives in between renew nothing, because leases do not need renewals that often.
+ * The keep-alives of one stream: when the next is due, which are unanswered, what an answer confirms. Pure; never
+ * sends. One keep-alive renews every lease of the stream, so ten thousand leases cost no more messages than one. While
+ * a request waits, keep-alives in between renew nothing, because leases do not need renewals that often.
  */
 final class KeepAlive {
     private static final long NANOS_PER_MILLI = 1_000_000;
@@ -18,7 +18,7 @@ final class KeepAlive {
     static final long WAITING_INTERVAL_NANOS = 500 * NANOS_PER_MILLI;
 
     /** A keep-alive that was sent. */
-    record Sent(long id, Moment at) {}
+    record Sent(long id, ClockReading at) {}
 
     /** Unanswered ones. */
     private final ArrayDeque<Sent> renewals = new ArrayDeque<>();
@@ -70,7 +70,7 @@ final class KeepAlive {
     }
 
     /** Takes note of a sending; returns its id. */
-    long sent(Moment now, boolean renews) {
+    long sent(ClockReading now, boolean renews) {
         sentNanos = now.nanos();
         if (renews) {
             renewedNanos = now.nanos();
@@ -80,8 +80,8 @@ final class KeepAlive {
     }
 
     /**
-     * Returns the newest keep-alive whose renewals a reply confirms; null if it confirms none, or is for an unknown or an answered one.
-     * Older keep-alives count as answered.
+     * Returns the newest keep-alive whose renewals a reply confirms; null if it confirms none, or is for an unknown or
+     * an answered one. Older keep-alives count as answered.
      *
      * @param id of the reply
      * @param renewedId of the reply: newest keep-alive with finished renewals; only a server that knows signs sends it

@@ -1,18 +1,18 @@
 package dev.palisade.client;
 
 /**
- * How long a holder may believe in its lease. Pure. Counted from before the sending of what was confirmed, so that the
- * server's own count always starts later; shortened by a thousandth for drift and by 20 ms for the margin.
+ * The client's view of the validity of one lease. Pure. It is counted from before the confirmed call was sent, so the
+ * server's own count always starts later. A thousandth is subtracted for clock drift, and a margin of 20 ms.
  *
- * @param since the moment before the send
+ * @param since both clocks before the send
  * @param ttlMillis what the server confirmed
  */
-record LeaseView(Moment since, long ttlMillis) {
+record LeaseView(ClockReading since, long ttlMillis) {
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long MARGIN_NANOS = 20 * NANOS_PER_MILLI;
     private static final long DRIFT_DIVISOR = 1_000;
 
-    /** From {@code since}; zero or less for a ttl that the margin eats up. */
+    /** Counted from {@code since}; zero or less for a ttl that is shorter than the margin. */
     long validNanos() {
         long ttlNanos = ttlMillis * NANOS_PER_MILLI;
         return ttlNanos - ttlNanos / DRIFT_DIVISOR - MARGIN_NANOS;
@@ -23,18 +23,18 @@ record LeaseView(Moment since, long ttlMillis) {
         return since.nanos() + validNanos();
     }
 
-    /** What is left by the clock that says less; 0 when expired. */
-    long leftNanos(Moment now) {
+    /** The remaining time by the clock that leaves less of it; 0 when expired. */
+    long leftNanos(ClockReading now) {
         long byMonotonic = deadlineNanos() - now.nanos();
         long byWall = validNanos() - (now.wallMillis() - since.wallMillis()) * NANOS_PER_MILLI;
         return Math.max(0, Math.min(byMonotonic, byWall));
     }
 
-    boolean expired(Moment now) {
+    boolean expired(ClockReading now) {
         return leftNanos(now) == 0;
     }
 
-    /** The view that ends later: confirmations may be read in another order than they were asked for. */
+    /** The view that ends later: confirmations may arrive in another order than their requests were sent. */
     LeaseView later(LeaseView other) {
         return other.deadlineNanos() - deadlineNanos() > 0 ? other : this;
     }

@@ -7,16 +7,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * An explanation of one grant of a lock, for people: why calls with its token were refused. Its sentences quote names and reasons that
- * other clients wrote: escape them before a terminal or a page shows them. Programs go by {@code state}, {@code what} and {@code
- * refusal}; the sentences may change.
+ * An explanation of one grant of a lock, for people: why calls with its token were refused. Its sentences quote names
+ * and reasons that other clients wrote: escape them before a terminal or a page shows them. Programs go by
+ * {@code state}, {@code what} and {@code refusal}; the sentences may change.
  *
  * @param lock which lock
  * @param token which token it is about; empty: no grant of the lock is known
  * @param at when the server made it, by its clock
  * @param state a word of the reference of commands, such as HELD or EXPIRED; a newer server may have more
  * @param summary one sentence
- * @param events the timeline, oldest first, at most 100
+ * @param events the timers, oldest first, at most 100
  * @param unknown what the server does not know, and why: a sentence each
  * @param advice what to do now: a sentence each
  */
@@ -36,7 +36,7 @@ public record LockExplanation(
     }
 
     /**
-     * One event of the timeline.
+     * One event of the timers.
      *
      * @param at by the server's clock
      * @param what a word of the reference of commands, such as GRANTED or REFUSED; a newer server may have more

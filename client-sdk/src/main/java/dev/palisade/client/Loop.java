@@ -10,15 +10,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one place where a client's state changes: tasks run one at a time, on the thread that the {@link Entry} chooses, and
- * brief ones {@link #here}. Bounded work only; it waits for nothing but such a brief one, and never runs the user's code.
+ * The one place where a client's state changes: tasks run one at a time, on the thread that the {@link Entry} chooses,
+ * and brief ones {@link #here}. Bounded work only; it waits for nothing but such a brief one, and never runs the user's
+ * code.
  */
 final class Loop implements Executor {
     private static final System.Logger LOG = System.getLogger(Loop.class.getName());
 
     private final Clocks clocks;
-    private final Alarm alarm;
-    private final Timeline timeline = new Timeline();
+    private final WakeupTimer wakeupTimer;
+    private final TimerQueue timers = new TimerQueue();
     private final SynchronizationContext context;
     private final Entry entry;
     private final Consumer<Throwable> onBug;
@@ -31,9 +32,9 @@ final class Loop implements Executor {
     /**
      * @param onBug told of what a task threw, in the loop
      */
-    Loop(Clocks clocks, Alarm alarm, Entry entry, Consumer<Throwable> onBug) {
+    Loop(Clocks clocks, WakeupTimer wakeupTimer, Entry entry, Consumer<Throwable> onBug) {
         this.clocks = clocks;
-        this.alarm = alarm;
+        this.wakeupTimer = wakeupTimer;
         this.entry = entry;
         this.onBug = onBug;
         // Nothing a task throws comes as far: the loop's own lock is held while it is told of.
@@ -47,8 +48,9 @@ final class Loop implements Executor {
     }
 
     /**
-     * Runs {@code task} on this thread, between two others, so that no thread is woken for it; null when it said so, or when
-     * somebody is in. It may be any of the user's threads: the task is brief, and nothing that others have brought runs on it.
+     * Runs {@code task} on this thread, between two others, so that no thread is woken for it; null when it said so, or
+     * when somebody is in. It may be any of the user's threads: the task is brief, and nothing that others have brought
+     * runs on it.
      */
     <T> @Nullable T here(Supplier<@Nullable T> task) {
         if (inside.isHeldByCurrentThread() || !inside.tryLock()) {
@@ -85,45 +87,45 @@ final class Loop implements Executor {
         onBug.accept(failure);
     }
 
-    Moment now() {
+    ClockReading now() {
         return clocks.now();
     }
 
-    /** In the loop only. */
-    Timeline.Entry at(long dueNanos, Runnable task) {
-        Timeline.Entry entry = timeline.add(dueNanos, task);
+    /** Schedules {@code task} at a reading of the monotonic clock. In the loop only. */
+    TimerQueue.ScheduledTask scheduleAt(long dueNanos, Runnable task) {
+        TimerQueue.ScheduledTask scheduled = timers.add(dueNanos, task);
         arm();
-        return entry;
+        return scheduled;
+    }
+
+    /** Schedules {@code task} after a delay. In the loop only. */
+    TimerQueue.ScheduledTask schedule(long delayNanos, Runnable task) {
+        return scheduleAt(now().nanos() + delayNanos, task);
     }
 
     /** In the loop only. */
-    Timeline.Entry in(long delayNanos, Runnable task) {
-        return at(now().nanos() + delayNanos, task);
-    }
-
-    /** In the loop only. */
-    void cancel(Timeline.@Nullable Entry entry) {
-        timeline.cancel(entry);
+    void cancel(TimerQueue.@Nullable ScheduledTask task) {
+        timers.cancel(task);
     }
 
     private void arm() {
-        OptionalLong next = timeline.nextDueNanos();
+        OptionalLong next = timers.nextDueNanos();
         if (next.isEmpty() || (armed && armedForNanos - next.getAsLong() <= 0)) {
             return;
         }
         armed = true;
         armedForNanos = next.getAsLong();
-        alarm.wakeIn(Math.max(0, armedForNanos - now().nanos()), () -> execute(this::wake));
+        wakeupTimer.wakeIn(Math.max(0, armedForNanos - now().nanos()), () -> execute(this::wake));
     }
 
     private void wake() {
         armed = false;
-        Runnable due = timeline.pollDue(now().nanos());
+        Runnable due = timers.pollDue(now().nanos());
         if (due == null) {
             arm();
             return;
         }
-        // One at a time through the context: a task that throws must not take the alarm with it.
+        // One at a time through the context: a task that throws must not keep the timer from being armed again.
         execute(this::wake);
         due.run();
     }

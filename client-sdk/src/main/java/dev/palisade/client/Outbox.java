@@ -10,8 +10,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls of one stream: those to send, urgent ones first, and those in flight, never more than the server allows. A call that resumes
- * many grants counts as one for each. Pure.
+ * The calls of one stream: those to send, urgent ones first, and those in flight, never more than the server allows. A
+ * call that resumes many grants counts as one for each. Pure.
  */
 final class Outbox {
     /**
@@ -19,7 +19,7 @@ final class Outbox {
      *
      * @param weight as how many calls it counts
      */
-    record Flight(Errand errand, Moment sent, int weight) {}
+    record Flight(Errand errand, ClockReading sent, int weight) {}
 
     private final ArrayDeque<Errand> urgent = new ArrayDeque<>();
     private final ArrayDeque<Errand> ordinary = new ArrayDeque<>();
@@ -41,7 +41,7 @@ final class Outbox {
      *
      * @param frameMax limit of one frame
      */
-    List<Call> take(Moment now, int frameMax) {
+    List<Call> take(ClockReading now, int frameMax) {
         List<Call> calls = new ArrayList<>();
         for (int taken = 0; taken < frameMax && inFlight < inFlightMax; ) {
             Errand errand = urgent.isEmpty() ? ordinary.poll() : urgent.poll();

@@ -32,16 +32,17 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client of the lock service: one session, one stream, any number of leases. Connecting happens in the background and is
- * repeated for as long as the client is open; a server that cannot be reached shows in the answers, not here. Safe for use
- * by many threads; one per process is enough. Threads that wait for one lock EXCLUSIVE, with the same ttl, lock-delay and purpose,
- * pass it on among themselves, each with a fencing token of its own; nobody else waits longer for it.
+ * A client of the lock service: one session, one stream, any number of leases. Connecting happens in the background and
+ * is repeated for as long as the client is open; a server that cannot be reached shows in the answers, not here. Safe
+ * for use by many threads; one per process is enough. Threads that wait for one lock EXCLUSIVE, with the same ttl,
+ * lock-delay and purpose, pass it on among themselves, each with a fencing token of its own; nobody else waits longer
+ * for it.
  */
 public final class PalisadeClient implements AutoCloseable {
     private final Session session;
     private final Optional<EventLoop> eventLoop;
     private final Channels channels;
-    private final Alarm alarm;
+    private final WakeupTimer wakeupTimer;
     private final Callbacks callbacks;
     private final Operations operations;
     private final Map<AdvisoryLock.Holder, Deque<LeaseHandle>> advisoryHolds = new ConcurrentHashMap<>();
@@ -49,14 +50,15 @@ public final class PalisadeClient implements AutoCloseable {
     private PalisadeClient(Builder builder) {
         Settings settings = builder.settings();
         Function<String, ManagedChannel> forTests = builder.channelFactory;
-        this.eventLoop =
-                forTests == null || builder.alarm == null ? Optional.of(builder.eventLoop.get()) : Optional.empty();
+        this.eventLoop = forTests == null || builder.wakeupTimer == null
+                ? Optional.of(builder.eventLoop.get())
+                : Optional.empty();
         this.channels = opened(builder, forTests, eventLoop);
-        this.alarm = builder.alarm == null ? eventLoop.orElseThrow() : builder.alarm;
+        this.wakeupTimer = builder.wakeupTimer == null ? eventLoop.orElseThrow() : builder.wakeupTimer;
         this.callbacks = new Callbacks(builder.callbackExecutor);
         this.session = new Session(
                 builder.clocks,
-                alarm,
+                wakeupTimer,
                 forTests == null ? eventLoop.orElseThrow() : Entry.of(builder.entry),
                 new Waiting(builder.meanwhile, builder.clocks),
                 settings,
@@ -101,36 +103,39 @@ public final class PalisadeClient implements AutoCloseable {
     }
 
     /**
-     * Whether the client had a session with a lock server a moment ago. For health checks and people: it says nothing about a lease, which
-     * outlives a reconnect, and a call may still fail or succeed. Never blocks.
+     * Whether the client had a session with a lock server a moment ago. For health checks and people: it says nothing
+     * about a lease, which outlives a reconnect, and a call may still fail or succeed. Never blocks.
      */
     public boolean isConnected() {
         return session.connected();
     }
 
     /**
-     * Takes {@code lock} EXCLUSIVE, waiting without limit. The same as {@code acquire(lock, AcquireOptions.waiting())}; see {@link
-     * #acquire(String, AcquireOptions)} for what it throws.
+     * Takes {@code lock} EXCLUSIVE, waiting without limit. The same as {@code acquire(lock, AcquireOptions.waiting())};
+     * see {@link #acquire(String, AcquireOptions)} for what it throws.
      */
     public Lease acquire(String lock) throws InterruptedException {
         return acquire(lock, AcquireOptions.waiting());
     }
 
     /**
-     * Takes {@code lock} EXCLUSIVE, waiting for at most {@code limit}; zero tries once. The same as {@code acquire(lock,
-     * AcquireOptions.waiting(limit))}; see {@link #acquire(String, AcquireOptions)} for what it throws.
+     * Takes {@code lock} EXCLUSIVE, waiting for at most {@code limit}; zero tries once. The same as
+     * {@code acquire(lock, AcquireOptions.waiting(limit))}; see {@link #acquire(String, AcquireOptions)} for what it
+     * throws.
      */
     public Lease acquire(String lock, Duration limit) throws InterruptedException {
         return acquire(lock, AcquireOptions.waiting(limit));
     }
 
     /**
-     * Takes {@code lock} as {@code options} say. Blocks at most for their wait; a try for one answer, at most for the call timeout.
+     * Takes {@code lock} as {@code options} say. Blocks at most for their wait; a try for one answer, at most for the
+     * call timeout.
      *
      * @param lock its name, 1 to 256 bytes of UTF-8 without control characters
      * @return to be closed by the caller
      * @throws LockNotAcquiredException when it is not granted in time
-     * @throws LockUnavailableException when no server could say, the client is closed meanwhile, or a limit of the server is reached
+     * @throws LockUnavailableException when no server could say, the client is closed meanwhile, or a limit of the
+     *     server is reached
      * @throws RejectedException when the server or a guard refuses the request
      * @throws IllegalArgumentException when the name can never be right
      * @throws IllegalStateException when the client is closed
@@ -157,16 +162,16 @@ public final class PalisadeClient implements AutoCloseable {
     }
 
     /**
-     * Takes {@code lock} EXCLUSIVE if it is free now. The same as {@code tryAcquire(lock, AcquireOptions.trying())}; see {@link
-     * #tryAcquire(String, AcquireOptions)} for what it throws.
+     * Takes {@code lock} EXCLUSIVE if it is free now. The same as {@code tryAcquire(lock, AcquireOptions.trying())};
+     * see {@link #tryAcquire(String, AcquireOptions)} for what it throws.
      */
     public AcquireResult tryAcquire(String lock) throws InterruptedException {
         return tryAcquire(lock, AcquireOptions.trying());
     }
 
     /**
-     * Takes {@code lock} as {@code options} say, and returns what came of it: not getting the lock is a result, not an exception. Blocks
-     * at most for their wait; a try for one answer, at most for the call timeout.
+     * Takes {@code lock} as {@code options} say, and returns what came of it: not getting the lock is a result, not an
+     * exception. Blocks at most for their wait; a try for one answer, at most for the call timeout.
      *
      * @param lock its name, 1 to 256 bytes of UTF-8 without control characters
      * @throws RejectedException when the server or a guard refuses the request
@@ -183,21 +188,23 @@ public final class PalisadeClient implements AutoCloseable {
     }
 
     /**
-     * Does {@code work} under {@code lock}: acquires as {@code options} say, waiting no longer than their wait, calls it on this thread and
-     * releases. When the lease is lost, this thread is interrupted so that the work ends ({@link AcquireOptions#interruptOnLoss} turns it
-     * off), and what it returns is not taken for protected: the exception says so; a result that is needed all the same has to be kept by
-     * the work. What the work throws comes first; a loss is then among its suppressed exceptions.
+     * Does {@code work} under {@code lock}: acquires as {@code options} say, waiting no longer than their wait, calls
+     * it on this thread and releases. When the lease is lost, this thread is interrupted so that the work ends ({@link
+     * AcquireOptions#interruptOnLoss} turns it off), and what it returns is not taken for protected: the exception says
+     * so; a result that is needed all the same has to be kept by the work. What the work throws comes first; a loss is
+     * then among its suppressed exceptions.
      *
-     * <p>The client clears its interrupt after the work. It keeps a flag that was set before the loss, or that is set when the work throws
-     * {@link InterruptedException}: that is another's, or may be. From other work, an interrupt that came from elsewhere after the loss
-     * cannot be told from the client's and is cleared with it; {@link AcquireOptions#interruptOnLoss} avoids that.
+     * <p>The client clears its interrupt after the work. It keeps a flag that was set before the loss, or that is set
+     * when the work throws {@link InterruptedException}: that is another's, or may be. From other work, an interrupt
+     * that came from elsewhere after the loss cannot be told from the client's and is cleared with it;
+     * {@link AcquireOptions#interruptOnLoss} avoids that.
      *
      * @return what the work returned, all of it done before the lease ended
      * @throws LockNotAcquiredException when the lock is not granted in time
      * @throws LockUnavailableException when no server could say
      * @throws LeaseLostException after the work has ended, when the lease was lost before that
-     * @throws InterruptedException when interrupted before or while waiting for the lock: the work was not begun; or by the work itself,
-     *     which an interrupt ended
+     * @throws InterruptedException when interrupted before or while waiting for the lock: the work was not begun; or by
+     *     the work itself, which an interrupt ended
      * @throws E what the work throws
      */
     public <T extends @Nullable Object, E extends Exception> T callLocked(
@@ -216,8 +223,8 @@ public final class PalisadeClient implements AutoCloseable {
     }
 
     /**
-     * {@code lock} as {@link java.util.concurrent.locks.Lock}, for code that knows no other; asks nobody yet. Of the options the
-     * wait counts for nothing.
+     * {@code lock} as {@link java.util.concurrent.locks.Lock}, for code that knows no other; asks nobody yet. Of the
+     * options the wait counts for nothing.
      *
      * @throws IllegalArgumentException when the name is none or the mode is not EXCLUSIVE
      */
@@ -226,13 +233,14 @@ public final class PalisadeClient implements AutoCloseable {
     }
 
     /**
-     * Acquires without blocking. The future is completed on the callback executor. Cancelling it, or completing it in any
-     * other way, as {@link CompletableFuture#orTimeout} does, leaves the queue, and a grant on its way is released; cancelling a future
-     * derived from it does not. Waiting for it, or for what is derived from it, in a callback on the client's own thread throws
-     * IllegalStateException, because only that thread could complete it.
+     * Acquires without blocking. The future is completed on the callback executor. Cancelling it, or completing it in
+     * any other way, as {@link CompletableFuture#orTimeout} does, leaves the queue, and a grant on its way is released;
+     * cancelling a future derived from it does not. Waiting for it, or for what is derived from it, in a callback on
+     * the client's own thread throws IllegalStateException, because only that thread could complete it.
      *
-     * <p>Work under the lock needs a thread of its own: {@code thenAcceptAsync(work, executor)}. With {@code thenAccept(work)} the work
-     * runs on the thread that would deliver the {@link Lease#onLost loss} of that very lease, so that work delays the notification of the loss.
+     * <p>Work under the lock needs a thread of its own: {@code thenAcceptAsync(work, executor)}. With
+     * {@code thenAccept(work)} the work runs on the thread that would deliver the {@link Lease#onLost loss} of that
+     * very lease, so that work delays the notification of the loss.
      */
     public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
         Acquire acquire = session.acquire(Arguments.lock(lock), options);
@@ -289,21 +297,24 @@ public final class PalisadeClient implements AutoCloseable {
     }
 
     /**
-     * Notifies {@code observer} of each acquire from now on, for as long as this client lives. Several observers are notified in the order
-     * in which they were added.
+     * Notifies {@code observer} of each acquire from now on, for as long as this client lives. Several observers are
+     * notified in the order in which they were added.
      */
     public void observe(ClientObserver observer) {
         session.observers().add(observer);
     }
 
-    /** The calls of operators and guards: list, history, request of a release, forced release, checks. They end with this client. */
+    /**
+     * The calls of operators and guards: list, history, request of a release, forced release, checks. They end with
+     * this client.
+     */
     public Operations operations() {
         return operations;
     }
 
     /**
-     * Releases what is held, leaves all queues, and ends the connection. Leases are lost with CLIENT_CLOSED. Blocks until the
-     * server has confirmed, at most for the call timeout. Calling it again does nothing.
+     * Releases what is held, leaves all queues, and ends the connection. Leases are lost with CLIENT_CLOSED. Blocks
+     * until the server has confirmed, at most for the call timeout. Calling it again does nothing.
      */
     @Override
     public void close() {
@@ -314,8 +325,8 @@ public final class PalisadeClient implements AutoCloseable {
         session.waiting().settle(session.close(), limit);
         session.waiting().settle(session.stop(), limit);
         channels.close();
-        eventLoop.filter(loop -> loop != alarm).ifPresent(EventLoop::stop);
-        alarm.stop();
+        eventLoop.filter(loop -> loop != wakeupTimer).ifPresent(EventLoop::stop);
+        wakeupTimer.stop();
         callbacks.close();
     }
 
@@ -346,7 +357,7 @@ public final class PalisadeClient implements AutoCloseable {
         private Clocks clocks = new Clocks(System::nanoTime, System::currentTimeMillis);
 
         @Nullable
-        private Alarm alarm;
+        private WakeupTimer wakeupTimer;
 
         private Supplier<EventLoop> eventLoop = EventLoop::new;
         private Executor entry = Runnable::run;
@@ -356,9 +367,10 @@ public final class PalisadeClient implements AutoCloseable {
         private Builder() {}
 
         /**
-         * Where the lock servers are: one or more of {@code host:port}, each with a channel of its own. They are tried in turn, also when
-         * the one that is connected reports that it cannot decide. To each of the others the client keeps a connection, which it
-         * checks every 10 to 20 s, for the case that one of them takes over. Replaces what was named before.
+         * Where the lock servers are: one or more of {@code host:port}, each with a channel of its own. They are tried
+         * in turn, also when the one that is connected reports that it cannot decide. To each of the others the client
+         * keeps a connection, which it checks every 10 to 20 s, for the case that one of them takes over. Replaces what
+         * was named before.
          *
          * @throws IllegalArgumentException when one is anything else, or there is none
          */
@@ -377,11 +389,13 @@ public final class PalisadeClient implements AutoCloseable {
         }
 
         /**
-         * Where the lock servers are, as a target of gRPC's name resolution, such as {@code dns:///locks:7600}. All of it is one channel:
-         * gRPC chooses among the addresses, by default the first that accepts a connection. The client cannot leave one of them that
-         * accepts connections and cannot decide; name the servers by {@link #servers} where that matters. Replaces what was named before.
+         * Where the lock servers are, as a target of gRPC's name resolution, such as {@code dns:///locks:7600}. All of
+         * it is one channel: gRPC chooses among the addresses, by default the first that accepts a connection. The
+         * client cannot leave one of them that accepts connections and cannot decide; name the servers by
+         * {@link #servers} where that matters. Replaces what was named before.
          *
-         * @throws IllegalArgumentException when it is blank; {@link #build} throws it for a target that gRPC cannot resolve
+         * @throws IllegalArgumentException when it is blank; {@link #build} throws it for a target that gRPC cannot
+         *     resolve
          */
         public Builder target(String target) {
             if (target.isBlank()) {
@@ -394,8 +408,8 @@ public final class PalisadeClient implements AutoCloseable {
         }
 
         /**
-         * How connections are secured: {@link io.grpc.TlsChannelCredentials} for TLS, with a client certificate for mutual TLS. Default:
-         * {@link InsecureChannelCredentials}, plaintext.
+         * How connections are secured: {@link io.grpc.TlsChannelCredentials} for TLS, with a client certificate for
+         * mutual TLS. Default: {@link InsecureChannelCredentials}, plaintext.
          */
         public Builder credentials(ChannelCredentials newCredentials) {
             credentials = newCredentials;
@@ -403,9 +417,10 @@ public final class PalisadeClient implements AutoCloseable {
         }
 
         /**
-         * Changes each channel to a lock server before it is built: interceptors, an authority to check the certificate against, limits.
-         * Called once for each channel, last of all, in {@link #build}. Interceptors run on the client's one network thread and must not
-         * block; security is set by {@link #credentials} only. Replaces what was set before.
+         * Changes each channel to a lock server before it is built: interceptors, an authority to check the certificate
+         * against, limits. Called once for each channel, last of all, in {@link #build}. Interceptors run on the
+         * client's one network thread and must not block; security is set by {@link #credentials} only. Replaces what
+         * was set before.
          *
          * @param customize returns the builder it is given
          */
@@ -415,8 +430,8 @@ public final class PalisadeClient implements AutoCloseable {
         }
 
         /**
-         * Who this is, for people: at most 256 bytes of UTF-8. Default: {@code HOST pid N}, with the host as {@link HostName} finds
-         * it; in a container the process id alone is 1 everywhere.
+         * Who this is, for people: at most 256 bytes of UTF-8. Default: {@code HOST pid N}, with the host as
+         * {@link HostName} finds it; in a container the process id alone is 1 everywhere.
          */
         public Builder owner(String newOwner) {
             owner = Arguments.text("owner", newOwner, 0, 256);
@@ -430,8 +445,8 @@ public final class PalisadeClient implements AutoCloseable {
         }
 
         /**
-         * From opening a stream to the server's welcome; then the next address is tried. One of several servers that has taken the
-         * connection, and may be busy, gets the same time once more. Default: 2 s.
+         * From opening a stream to the server's welcome; then the next address is tried. One of several servers that
+         * has taken the connection, and may be busy, gets the same time once more. Default: 2 s.
          */
         public Builder connectTimeout(Duration newConnectTimeout) {
             connectTimeout = positive("connectTimeout", newConnectTimeout);
@@ -444,17 +459,21 @@ public final class PalisadeClient implements AutoCloseable {
             return this;
         }
 
-        /** Leave the leases to their own end when the stream breaks, instead of freeing them after a grace. Default: false. */
+        /**
+         * Leave the leases to their own end when the stream breaks, instead of freeing them after a grace. Default:
+         * false.
+         */
         public Builder keepLeasesOnDisconnect(boolean keep) {
             keepLeasesOnDisconnect = keep;
             return this;
         }
 
         /**
-         * Where callbacks run and futures are completed. Default: one daemon thread, made on demand; keep them short, and
-         * never wait in one for another future of this client, which the same thread would have to complete: on the default thread
-         * that throws, on one thread of yours it never ends. An executor that runs them on the calling thread stops the
-         * client for as long as they take, or a thread of yours that has just released the lock in question.
+         * Where callbacks run and futures are completed. Default: one daemon thread, made on demand; keep them short,
+         * and never wait in one for another future of this client, which the same thread would have to complete: on the
+         * default thread that throws, on one thread of yours it never ends. An executor that runs them on the calling
+         * thread stops the client for as long as they take, or a thread of yours that has just released the lock in
+         * question.
          */
         public Builder callbackExecutor(Executor executor) {
             callbackExecutor = executor;
@@ -474,9 +493,9 @@ public final class PalisadeClient implements AutoCloseable {
         }
 
         /** For tests. */
-        Builder time(Clocks newClocks, Alarm newAlarm) {
+        Builder time(Clocks newClocks, WakeupTimer newWakeupTimer) {
             clocks = newClocks;
-            alarm = newAlarm;
+            wakeupTimer = newWakeupTimer;
             return this;
         }
 
@@ -498,8 +517,9 @@ public final class PalisadeClient implements AutoCloseable {
          * A client that is connecting. Close it.
          *
          * @throws IllegalArgumentException when gRPC refuses the target or a setting of {@link #channel}
-         * @throws IllegalStateException when no server is named; or when gRPC or protobuf-java on the class path is of a version that the client cannot run
-         *     with; its cause is a {@link LinkageError}. If a client meets one later, all its calls throw this at once
+         * @throws IllegalStateException when no server is named; or when gRPC or protobuf-java on the class path is of
+         *     a version that the client cannot run with; its cause is a {@link LinkageError}. If a client meets one
+         *     later, all its calls throw this at once
          */
         public PalisadeClient build() {
             if (servers.isEmpty()) {

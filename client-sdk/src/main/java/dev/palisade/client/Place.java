@@ -20,9 +20,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in the server's queue for one acquire, or for several that then hold the lease in turns: asked, perhaps queued, perhaps
- * offered, accepted, and left when nobody wants it any more. Whatever it leaves behind at the server is given back: no path ends
- * with a grant that nobody has. In the loop only.
+ * A place in the server's queue for one acquire, or for several that then hold the lease in turns: asked, perhaps
+ * queued, perhaps offered, accepted, and left when nobody wants it any more. Whatever it leaves behind at the server is
+ * given back: no path ends with a grant that nobody has. In the loop only.
  */
 final class Place extends Errand {
     private static final long NANOS_PER_MILLI = 1_000_000;
@@ -96,8 +96,8 @@ final class Place extends Errand {
     }
 
     /**
-     * Result of an acquire at its deadline. It timed out only if the server, as far as is known, has it in its queue. Else the client
-     * does not know whether another holder has the lock.
+     * Result of an acquire at its deadline. It timed out only if the server, as far as is known, has it in its queue.
+     * Else the client does not know whether another holder has the lock.
      *
      * @param hasEarlierReply whether the server replied to an earlier request, so that this one may be recent
      */
@@ -136,7 +136,7 @@ final class Place extends Errand {
     // ---- asking
 
     @Override
-    Call.Builder call(Moment now) {
+    Call.Builder call(ClockReading now) {
         if (sendings++ == 0) {
             firstSentNanos = now.nanos();
         }
@@ -162,7 +162,7 @@ final class Place extends Errand {
     }
 
     /** Until the last of them gives up. */
-    private long leftMillis(Moment now) {
+    private long leftMillis(ClockReading now) {
         long longest = 0;
         for (Acquire member : members) {
             longest = Math.max(longest, member.deadlineNanos() - now.nanos());
@@ -176,7 +176,7 @@ final class Place extends Errand {
     }
 
     @Override
-    void answered(Reply reply, Moment sent) {
+    void answered(Reply reply, ClockReading sent) {
         replied = true;
         switch (reply.getReplyCase()) {
             case ACQUIRE -> outcome(reply.getAcquire(), sent);
@@ -185,7 +185,7 @@ final class Place extends Errand {
         }
     }
 
-    private void outcome(AcquireReply reply, Moment sent) {
+    private void outcome(AcquireReply reply, ClockReading sent) {
         switch (reply.getOutcomeCase()) {
             case GRANTED -> granted(reply.getGranted(), sent);
             case QUEUED -> {
@@ -240,7 +240,7 @@ final class Place extends Errand {
 
     // ---- being granted
 
-    private void granted(Granted granted, Moment sent) {
+    private void granted(Granted granted, ClockReading sent) {
         Grant grant = checked(granted);
         if (grant == null) {
             session.giveBack(granted);
@@ -265,7 +265,7 @@ final class Place extends Errand {
     }
 
     /** The wait is over. */
-    void offered(OfferedEvent offer, @Nullable Moment seen) {
+    void offered(OfferedEvent offer, @Nullable ClockReading seen) {
         Grant grant = checked(offer.getGranted());
         if (grant == null) {
             return;
@@ -292,8 +292,8 @@ final class Place extends Errand {
     }
 
     /**
-     * To the server an offer is no lease: it begins no minimum hold time, its end is followed by no lock-delay, and it ends with its
-     * stream. A request for one of these therefore waits for the answer to its accept.
+     * To the server an offer is no lease: it begins no minimum hold time, its end is followed by no lock-delay, and it
+     * ends with its stream. A request for one of these therefore waits for the answer to its accept.
      */
     private boolean mayBeUsedBeforeItsAccept() {
         return options.lockDelay().isZero()

@@ -57,7 +57,10 @@ final class Resumptions {
         underWay.clear();
     }
 
-    /** One call. A lease that it does not resume gets a call of its own, which shows the server more and returns the reason. */
+    /**
+     * One call. A lease that it does not resume gets a call of its own, which shows the server more and returns the
+     * reason.
+     */
     private final class ResumeManyCall extends Errand {
         private final List<Upkeep> leases;
         private List<Upkeep> asked = List.of();
@@ -67,13 +70,13 @@ final class Resumptions {
         }
 
         @Override
-        Call.Builder call(Moment now) {
+        Call.Builder call(ClockReading now) {
             asked = leases.stream().filter(Upkeep::isDue).toList();
             return Calls.resume(asked.stream().map(Upkeep::grant).toList());
         }
 
         @Override
-        void answered(Reply reply, Moment sent) {
+        void answered(Reply reply, ClockReading sent) {
             session.finish(this);
             underWay.remove(this);
             Set<ByteString> left = new HashSet<>(reply.getResumeMany().getNotResumedList());

@@ -32,8 +32,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that one client wants, holds and still has to say, across streams: errands are asked again on each new stream, leases
- * resumed, and what nobody here knows is given back at once. In the loop only, except where said.
+ * All that one client wants, holds and still has to say, across streams: errands are asked again on each new stream,
+ * leases resumed, and what nobody here knows is given back at once. In the loop only, except where said.
  */
 final class Session {
     private static final System.Logger LOG = System.getLogger(Session.class.getName());
@@ -67,7 +67,7 @@ final class Session {
 
     Session(
             Clocks clocks,
-            Alarm alarm,
+            WakeupTimer wakeupTimer,
             Entry entry,
             Waiting waiting,
             Settings settings,
@@ -75,7 +75,7 @@ final class Session {
             Channels channels,
             SessionId id,
             DoubleSupplier jitter) {
-        this.loop = new Loop(clocks, alarm, entry, this::bug);
+        this.loop = new Loop(clocks, wakeupTimer, entry, this::bug);
         this.recoveredAtNanos = loop.now().nanos();
         this.settings = settings;
         this.callbacks = callbacks;
@@ -199,7 +199,7 @@ final class Session {
 
     /** Asks the same again after a delay, or on the next stream if that comes first. */
     void again(Errand errand, long delayNanos) {
-        loop.in(delayNanos, () -> enqueue(errand));
+        loop.schedule(delayNanos, () -> enqueue(errand));
     }
 
     void finish(@Nullable Errand errand) {
@@ -275,7 +275,7 @@ final class Session {
     }
 
     /** The wall clock may have ended leases whose timers go by the monotonic clock. */
-    void dropExpired(Moment now) {
+    void dropExpired(ClockReading now) {
         leases.all().forEach(lease -> lease.checkDeadline(now));
     }
 
@@ -299,8 +299,8 @@ final class Session {
     }
 
     /**
-     * Drops the stream, because the server would renew a grant on it that is lost or forgotten here. What is not resumed on
-     * the next stream is abandoned, with its lock-delay.
+     * Drops the stream, because the server would renew a grant on it that is lost or forgotten here. What is not
+     * resumed on the next stream is abandoned, with its lock-delay.
      */
     void renewConnection(String why) {
         connection.renew(why);
@@ -347,7 +347,9 @@ final class Session {
         return stream == null ? 0 : stream.silentNanos();
     }
 
-    /** The last failure of a connection, such as an expired token that every server rejects; empty while there is one. */
+    /**
+     * The last failure of a connection, such as an expired token that every server rejects; empty while there is one.
+     */
     String whyNotConnected() {
         return connected() ? "" : "last failure: " + connection.lastFailure();
     }
@@ -421,7 +423,7 @@ final class Session {
         recovers(reply.getRecoveringMillis());
         reply.getLostList().forEach(this::lost);
         if (renewed != null) {
-            Moment now = loop.now();
+            ClockReading now = loop.now();
             for (HeldLease lease : leases.all()) {
                 lease.keptAlive(renewed.id(), renewed.at(), now);
             }
@@ -429,7 +431,7 @@ final class Session {
     }
 
     /** @param seen the moment the event certainly came after; null when that cannot be told */
-    void happened(Event event, @Nullable Moment seen) {
+    void happened(Event event, @Nullable ClockReading seen) {
         switch (event.getEventCase()) {
             case OFFERED -> offered(event.getOffered(), seen);
             case LOST -> lost(event.getLost());
@@ -471,7 +473,7 @@ final class Session {
         }
     }
 
-    private void offered(OfferedEvent offer, @Nullable Moment seen) {
+    private void offered(OfferedEvent offer, @Nullable ClockReading seen) {
         Place place = places.get(offer.getRequestId());
         if (place != null) {
             place.offered(offer, seen);

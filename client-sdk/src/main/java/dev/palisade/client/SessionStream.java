@@ -29,7 +29,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     private final Loop loop;
     private final Session session;
     private final Connection connection;
-    private final SendTimes sendTimes = new SendTimes();
+    private final SendTimeHistory sendTimes = new SendTimeHistory();
     private final KeepAlive keepAlive;
     private final Stall stall;
     private final CutOff cutOff = new CutOff();
@@ -40,8 +40,8 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     @Nullable
     private Outbox outbox;
 
-    private Timeline.@Nullable Entry keepAliveTimer;
-    private Timeline.@Nullable Entry stallTimer;
+    private TimerQueue.@Nullable ScheduledTask keepAliveTimer;
+    private TimerQueue.@Nullable ScheduledTask stallTimer;
     private int resumeManyMax;
     private boolean answered;
     private boolean flushPosted;
@@ -130,7 +130,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         // A timer that comes too early looks again; only one that would come too late is moved.
         if (keepAliveTimer == null || keepAliveTimer.dueNanos() - due > 0) {
             loop.cancel(keepAliveTimer);
-            keepAliveTimer = loop.at(due, this::keepAliveDue);
+            keepAliveTimer = loop.scheduleAt(due, this::keepAliveDue);
         }
     }
 
@@ -248,7 +248,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             return;
         }
         while (requests.isReady()) {
-            Moment now = loop.now();
+            ClockReading now = loop.now();
             List<Call> calls = outbox.take(now, CALLS_PER_FRAME_MAX);
             if (calls.isEmpty()) {
                 break;
@@ -264,7 +264,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             active = false;
             return;
         }
-        Moment now = loop.now();
+        ClockReading now = loop.now();
         session.dropExpired(now);
         if (ended || !session.needsKeepAlive()) {
             return;
@@ -283,9 +283,9 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         demandChanged();
     }
 
-    private void send(ClientFrame.Builder frame, Moment now) {
+    private void send(ClientFrame.Builder frame, ClockReading now) {
         if (requests != null) {
-            sendTimes.sent(now);
+            sendTimes.record(now);
             requests.onNext(frame.setSentNanos(now.nanos()).build());
         }
     }
@@ -294,7 +294,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         OptionalLong at = stallsAtNanos();
         if (at.isPresent() && (stallTimer == null || stallTimer.dueNanos() - at.getAsLong() > 0)) {
             loop.cancel(stallTimer);
-            stallTimer = loop.at(at.getAsLong(), this::stallDue);
+            stallTimer = loop.scheduleAt(at.getAsLong(), this::stallDue);
         }
     }
 

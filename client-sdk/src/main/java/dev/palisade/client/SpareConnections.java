@@ -13,9 +13,9 @@ import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections to the servers that the session is not with. After a takeover no client needs a new one: those of a whole fleet take longer
- * than a lease lasts. A health check now and then makes such a connection, keeps it open, and shows whether it still works. In the loop
- * only.
+ * Connections to the servers that the session is not with. After a takeover no client needs a new one: those of a whole
+ * fleet take longer than a lease lasts. A health check now and then makes such a connection, keeps it open, and shows
+ * whether it still works. In the loop only.
  */
 final class SpareConnections {
     /** A client that ends before needs none. */
@@ -68,7 +68,7 @@ final class SpareConnections {
     }
 
     private void checkIn(long delayNanos, Target target) {
-        loop.in(delayNanos - (long) (delayNanos * 0.5 * jitter.getAsDouble()), () -> check(target));
+        loop.schedule(delayNanos - (long) (delayNanos * 0.5 * jitter.getAsDouble()), () -> check(target));
     }
 
     private void check(Target target) {
@@ -81,7 +81,8 @@ final class SpareConnections {
         }
         target.checkSpare();
         ClientCall<Empty, Empty> call = target.channel().newCall(CHECK, CallOptions.DEFAULT);
-        Timeline.Entry timeout = loop.in(timeoutNanos, () -> call.cancel("no answer to a health check in time", null));
+        TimerQueue.ScheduledTask timeout =
+                loop.schedule(timeoutNanos, () -> call.cancel("no answer to a health check in time", null));
         ClientCalls.asyncUnaryCall(call, Empty.getDefaultInstance(), new StreamObserver<>() {
             @Override
             public void onNext(Empty health) {

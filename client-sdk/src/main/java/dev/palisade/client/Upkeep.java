@@ -14,8 +14,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is said to the server about one lease: accept an offer, resume on a new stream, renew at once, release. In the loop
- * only. It reports to {@link HeldLease}, which alone decides what the lease is.
+ * What is said to the server about one lease: accept an offer, resume on a new stream, renew at once, release. In the
+ * loop only. It reports to {@link HeldLease}, which alone decides what the lease is.
  */
 final class Upkeep {
     private static final long NANOS_PER_MILLI = 1_000_000;
@@ -55,9 +55,9 @@ final class Upkeep {
     private final List<HeldLease> over = new ArrayList<>(0);
 
     /** While the accept has not been sent. */
-    private Timeline.@Nullable Entry acceptTimer;
+    private TimerQueue.@Nullable ScheduledTask acceptTimer;
 
-    private Timeline.@Nullable Entry releaseLimit;
+    private TimerQueue.@Nullable ScheduledTask releaseLimit;
     /** Sendings of the release that may have been applied, as far as answers tell. */
     private int releasesInDoubt;
 
@@ -96,7 +96,7 @@ final class Upkeep {
         session.start(confirm);
     }
 
-    private void confirmAnswered(Reply reply, Moment sent) {
+    private void confirmAnswered(Reply reply, ClockReading sent) {
         if (reply.hasRejected() && repeat(confirm, reply)) {
             return;
         }
@@ -182,7 +182,7 @@ final class Upkeep {
     void accept() {
         acceptedOn = session.generation();
         accept = Ask.lasting(() -> Calls.accept(grant, session.id()), this::acceptAnswered);
-        acceptTimer = session.loop().in(ACCEPT_WITHIN_NANOS, this::sendAccept);
+        acceptTimer = session.loop().schedule(ACCEPT_WITHIN_NANOS, this::sendAccept);
     }
 
     private void acceptNow() {
@@ -199,7 +199,7 @@ final class Upkeep {
         }
     }
 
-    private void acceptAnswered(Reply reply, Moment sent) {
+    private void acceptAnswered(Reply reply, ClockReading sent) {
         if (reply.hasAccept() && reply.getAccept().hasGranted()) {
             session.finish(accept);
             accept = null;
@@ -217,7 +217,7 @@ final class Upkeep {
         nothingToRelease();
     }
 
-    private void accepted(Moment sent) {
+    private void accepted(ClockReading sent) {
         if (refusedAs != null) {
             releaseAfterAll();
         } else if (acceptedOn == session.generation()) {
@@ -261,7 +261,7 @@ final class Upkeep {
         }
     }
 
-    private void resumeAnswered(Reply reply, Moment sent) {
+    private void resumeAnswered(Reply reply, ClockReading sent) {
         if (lease.held() && reply.hasRejected() && repeat(resume, reply)) {
             return;
         }
@@ -275,14 +275,14 @@ final class Upkeep {
     }
 
     /** A call of {@link Resumptions} resumed it. */
-    void resumed(Moment sent) {
+    void resumed(ClockReading sent) {
         if (isDue) {
             isDue = false;
             resumed(sent, grant.ttlMillis());
         }
     }
 
-    private void resumed(Moment sent, long ttlMillis) {
+    private void resumed(ClockReading sent, long ttlMillis) {
         if (refusedAs != null) {
             releaseAfterAll();
             return;
@@ -309,7 +309,7 @@ final class Upkeep {
         boolean ignored = session.waiting().interruptibly(answer, Duration.ofNanos(timeoutNanos), false);
     }
 
-    private boolean renewed(Reply reply, Moment sent) {
+    private boolean renewed(Reply reply, ClockReading sent) {
         if (!reply.hasRenew()) {
             throw RejectedException.malformed("a renew was answered with " + reply.getReplyCase());
         }
@@ -355,8 +355,8 @@ final class Upkeep {
             releasesOffer = true;
         }
         release = Ask.lasting(this::releaseCall, this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
-        releaseLimit =
-                session.loop().in(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
+        releaseLimit = session.loop()
+                .schedule(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
         session.start(release);
     }
 
@@ -365,7 +365,7 @@ final class Upkeep {
         return Calls.release(grant);
     }
 
-    private void releaseAnswered(Reply reply, Moment sent) {
+    private void releaseAnswered(Reply reply, ClockReading sent) {
         if (reply.hasRelease()) {
             releaseEnded(ReleaseOutcome.RELEASED);
         } else if (!reply.hasRejected()) {

@@ -3,8 +3,8 @@ package dev.palisade.client;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Both clocks and the alarm, moved by hand: a test says how time passes, and what is due happens on its thread. */
-final class FakeTime implements Alarm {
+/** A manual clock and wakeup timer: the test moves time, and due tasks run on its thread. */
+final class FakeTime implements WakeupTimer {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private long nanos = 5_000_000_000L;

@@ -98,7 +98,7 @@ class KeepAliveTest {
         return new KeepAlive.Sent(id, at(millis));
     }
 
-    private static Moment at(long millis) {
-        return new Moment(millis * MS, millis);
+    private static ClockReading at(long millis) {
+        return new ClockReading(millis * MS, millis);
     }
 }

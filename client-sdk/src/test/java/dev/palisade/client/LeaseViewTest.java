@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 class LeaseViewTest {
     private static final long MS = 1_000_000;
-    private static final Moment START = new Moment(Long.MAX_VALUE - 5_000 * MS, 1_000_000);
+    private static final ClockReading START = new ClockReading(Long.MAX_VALUE - 5_000 * MS, 1_000_000);
     private final LeaseView view = new LeaseView(START, 10_000);
 
     @Test
@@ -52,7 +52,7 @@ class LeaseViewTest {
         assertThat(later.later(view)).isEqualTo(later);
     }
 
-    private static Moment after(long nanos, long wallMillis) {
-        return new Moment(START.nanos() + nanos, START.wallMillis() + wallMillis);
+    private static ClockReading after(long nanos, long wallMillis) {
+        return new ClockReading(START.nanos() + nanos, START.wallMillis() + wallMillis);
     }
 }

@@ -17,10 +17,10 @@ class LoopTest {
     @Test
     void aTaskThatThrowsIsReportedAndTakesNothingWithIt() {
         loop.execute(() -> {
-            loop.in(10, () -> {
+            loop.schedule(10, () -> {
                 throw new IllegalStateException("a bug");
             });
-            loop.in(1_000_000, () -> ran.add("later"));
+            loop.schedule(1_000_000, () -> ran.add("later"));
         });
         time.advanceMillis(5);
         assertThat(bugs).hasSize(1);
@@ -30,8 +30,8 @@ class LoopTest {
     @Test
     void anEarlierTaskIsNotHeldUpByALaterOne() {
         loop.execute(() -> {
-            loop.in(9_000_000, () -> ran.add("9"));
-            loop.in(2_000_000, () -> ran.add("2"));
+            loop.schedule(9_000_000, () -> ran.add("9"));
+            loop.schedule(2_000_000, () -> ran.add("2"));
         });
         time.advanceMillis(3);
         assertThat(ran).containsExactly("2");

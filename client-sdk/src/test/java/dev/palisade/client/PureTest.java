@@ -66,21 +66,21 @@ class PureTest {
     }
 
     @Nested
-    class OfSendTimes {
-        private final SendTimes times = new SendTimes();
+    class OfSendTimeHistory {
+        private final SendTimeHistory times = new SendTimeHistory();
 
         @Test
-        void anEchoIsTheMomentOfItsSending() {
-            times.sent(new Moment(1_000 * MS, 7_000));
-            times.sent(new Moment(2_000 * MS, 8_000));
-            assertThat(times.at(2_000 * MS)).isEqualTo(new Moment(2_000 * MS, 8_000));
-            assertThat(times.at(1_000 * MS)).isEqualTo(new Moment(1_000 * MS, 7_000));
+        void anEchoIsTheReadingAtItsSending() {
+            times.record(new ClockReading(1_000 * MS, 7_000));
+            times.record(new ClockReading(2_000 * MS, 8_000));
+            assertThat(times.at(2_000 * MS)).isEqualTo(new ClockReading(2_000 * MS, 8_000));
+            assertThat(times.at(1_000 * MS)).isEqualTo(new ClockReading(1_000 * MS, 7_000));
         }
 
         @Test
-        void nothingSeenNeverSentAndBeforeTheFirstAreNoMoments() {
+        void unseenNeverSentAndTooEarlyEchoesHaveNoReading() {
             assertThat(times.at(5)).isNull();
-            times.sent(new Moment(1_000 * MS, 7_000));
+            times.record(new ClockReading(1_000 * MS, 7_000));
             assertThat(times.at(0)).isNull();
             assertThat(times.at(1_000 * MS + 1)).isNull();
             assertThat(times.at(1_000 * MS - 1)).isNull();
@@ -88,15 +88,15 @@ class PureTest {
 
         @Test
         void withinTheSpacingTheEarlierWallClockCounts() {
-            times.sent(new Moment(1_000 * MS, 7_000));
-            times.sent(new Moment(1_040 * MS, 90_000));
-            assertThat(times.at(1_040 * MS)).isEqualTo(new Moment(1_040 * MS, 7_000));
+            times.record(new ClockReading(1_000 * MS, 7_000));
+            times.record(new ClockReading(1_040 * MS, 90_000));
+            assertThat(times.at(1_040 * MS)).isEqualTo(new ClockReading(1_040 * MS, 7_000));
         }
 
         @Test
         void whatIsTooOldIsForgotten() {
             for (long i = 1; i <= 1_000; i++) {
-                times.sent(new Moment(i * 50 * MS, i * 50));
+                times.record(new ClockReading(i * 50 * MS, i * 50));
             }
             assertThat(times.at(50_000 * MS)).isNotNull();
             assertThat(times.at(40_000 * MS)).isNull();
@@ -104,29 +104,29 @@ class PureTest {
     }
 
     @Nested
-    class OfTimeline {
-        private final Timeline timeline = new Timeline();
+    class OfTimerQueue {
+        private final TimerQueue timers = new TimerQueue();
         private final List<String> ran = new ArrayList<>();
 
         @Test
         void whatIsDueComesInOrderAndOnce() {
-            timeline.add(30, () -> ran.add("30"));
-            timeline.add(10, () -> ran.add("10 a"));
-            timeline.add(10, () -> ran.add("10 b"));
-            assertThat(timeline.nextDueNanos()).hasValue(10);
+            timers.add(30, () -> ran.add("30"));
+            timers.add(10, () -> ran.add("10 a"));
+            timers.add(10, () -> ran.add("10 b"));
+            assertThat(timers.nextDueNanos()).hasValue(10);
             runDue(9);
             assertThat(ran).isEmpty();
             runDue(30);
             assertThat(ran).containsExactly("10 a", "10 b", "30");
             runDue(1_000);
             assertThat(ran).hasSize(3);
-            assertThat(timeline.nextDueNanos()).isEmpty();
+            assertThat(timers.nextDueNanos()).isEmpty();
         }
 
         @Test
         void theEndOfTheNumberLineIsNoEnd() {
-            timeline.add(Long.MIN_VALUE + 5, () -> ran.add("after"));
-            timeline.add(Long.MAX_VALUE - 5, () -> ran.add("before"));
+            timers.add(Long.MIN_VALUE + 5, () -> ran.add("after"));
+            timers.add(Long.MAX_VALUE - 5, () -> ran.add("before"));
             runDue(Long.MAX_VALUE);
             assertThat(ran).containsExactly("before");
             runDue(Long.MIN_VALUE + 5);
@@ -135,14 +135,14 @@ class PureTest {
 
         @Test
         void whatIsCancelledNeverComes() {
-            timeline.cancel(timeline.add(10, () -> ran.add("never")));
-            timeline.cancel(null);
+            timers.cancel(timers.add(10, () -> ran.add("never")));
+            timers.cancel(null);
             runDue(100);
             assertThat(ran).isEmpty();
         }
 
         private void runDue(long now) {
-            for (Runnable due = timeline.pollDue(now); due != null; due = timeline.pollDue(now)) {
+            for (Runnable due = timers.pollDue(now); due != null; due = timers.pollDue(now)) {
                 due.run();
             }
         }
@@ -178,7 +178,7 @@ class PureTest {
 
     @Nested
     class OfOutbox {
-        private final Moment now = new Moment(1, 1);
+        private final ClockReading now = new ClockReading(1, 1);
 
         @Test
         void urgentOnesGoFirstAndNoMoreThanAllowed() {
@@ -222,12 +222,12 @@ class PureTest {
         private static Errand errand(boolean urgent) {
             return new Errand() {
                 @Override
-                Call.Builder call(Moment at) {
+                Call.Builder call(ClockReading at) {
                     return Call.newBuilder();
                 }
 
                 @Override
-                void answered(Reply reply, Moment sent) {}
+                void answered(Reply reply, ClockReading sent) {}
 
                 @Override
                 boolean urgent() {

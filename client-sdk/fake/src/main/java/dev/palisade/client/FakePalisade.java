@@ -12,18 +12,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
 /**
- * A lock service for tests: real {@link PalisadeClient}s before the real lock machine, without a network, a process, a disk or a
- * moment's sleep. It lives in the package of the SDK because it gives clients a clock and a connection that nobody else may.
+ * A lock service for tests: real {@link PalisadeClient}s before the real lock machine, without a network, a process, a
+ * disk or a moment's sleep. It lives in the package of the SDK because it gives clients a clock and a connection that
+ * nobody else may.
  *
- * <p><b>Time stands</b> until the test moves it, by {@link #advance} or by waiting: when the thread that made the fake waits in the SDK,
- * for a lock or for an answer, time runs on to whatever is due next until the wait is over. A wait that nothing can end throws
- * IllegalStateException. Other threads wait in earnest until somebody lets happen what they wait for.
+ * <p><b>Time stands</b> until the test moves it, by {@link #advance} or by waiting: when the thread that made the fake
+ * waits in the SDK, for a lock or for an answer, time runs on to whatever is due next until the wait is over. A wait
+ * that nothing can end throws IllegalStateException. Other threads wait in earnest until somebody lets happen what they
+ * wait for.
  *
- * <p><b>Callbacks run</b> on the thread that causes them, before the call that causes them returns: after {@code advance} every {@code onLost}
- * has been told. A callback that blocks the client blocks the test.
+ * <p><b>Callbacks run</b> on the thread that causes them, before the call that causes them returns: after
+ * {@code advance} every {@code onLost} has been told. A callback that blocks the client blocks the test.
  *
- * <p>Not as in a real service: {@link PalisadeClient#operations()} waits by the real clock when the server is stopped; a claim at a guard of
- * yours too. Safe for use by many threads.
+ * <p>Not as in a real service: {@link PalisadeClient#operations()} waits by the real clock when the server is stopped;
+ * a claim at a guard of yours too. Safe for use by many threads.
  */
 public final class FakePalisade implements AutoCloseable {
     /** Of a wait without a limit: hours of keep-alives, and nothing has ended it. */
@@ -53,7 +55,8 @@ public final class FakePalisade implements AutoCloseable {
     }
 
     /**
-     * A client with settings of its own; times among them are the fake's, and so is the executor of callbacks unless it is set here.
+     * A client with settings of its own; times among them are the fake's, and so is the executor of callbacks unless it
+     * is set here.
      *
      * @param settings changes and returns the builder it is given
      */
@@ -62,7 +65,7 @@ public final class FakePalisade implements AutoCloseable {
         PalisadeClient.Builder builder = settings.apply(
                         PalisadeClient.builder().servers("fake:1").owner(owner).callbackExecutor(turns::afterwards))
                 .channelFactory(address -> server.channel(line))
-                .time(time.clocks(), time.new ClientAlarm())
+                .time(time.clocks(), time.new ClientWakeupTimer())
                 .turns(turns, this::waited, () -> 0.5);
         PalisadeClient client = builder.build();
         lines.put(client, line);
@@ -94,7 +97,10 @@ public final class FakePalisade implements AutoCloseable {
         time.advance(by);
     }
 
-    /** Ends the leases of {@code lock} at the server, now, as if no keep-alive had come for a ttl: their holders are told EXPIRED if connected. */
+    /**
+     * Ends the leases of {@code lock} at the server, now, as if no keep-alive had come for a ttl: their holders are
+     * told EXPIRED if connected.
+     */
     public void expire(String lock) {
         server.expire(Arguments.lock(lock));
     }
@@ -126,7 +132,9 @@ public final class FakePalisade implements AutoCloseable {
         turn(client, FakeLine.State.CUT);
     }
 
-    /** Loses everything between client and server from now on, and nobody notices but by the silence: leases run out. */
+    /**
+     * Loses everything between client and server from now on, and nobody notices but by the silence: leases run out.
+     */
     public void silence(PalisadeClient client) {
         turn(client, FakeLine.State.SILENT);
     }
@@ -141,7 +149,10 @@ public final class FakePalisade implements AutoCloseable {
         server.stop();
     }
 
-    /** Starts a stopped server: it knows every lease and waiter, leases last their full ttl anew, later tokens are larger. */
+    /**
+     * Starts a stopped server: it knows every lease and waiter, leases last their full ttl anew, later tokens are
+     * larger.
+     */
     public void startServer() {
         if (!server.running()) {
             server.start();

@@ -21,7 +21,10 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** The real lock server without its disk and its network, from start to stop and start. It never uses a thread of its own. */
+/**
+ * The real lock server without its disk and its network, from start to stop and start. It never uses a thread of its
+ * own.
+ */
 final class FakeServer {
     /** What a server calls itself that is told nothing else. */
     private static final String ISSUER = "palisade";
@@ -66,7 +69,7 @@ final class FakeServer {
         byte[] serverRandom = new byte[32];
         Arrays.fill(serverRandom, (byte) starts);
         Timer timer = (millis, task) -> {
-            var unused = time.in(millis * 1_000_000, () -> {
+            var unused = time.schedule(millis * 1_000_000, () -> {
                 if (alive.get()) {
                     turns.execute(() -> run(task, ours));
                 }

@@ -27,8 +27,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The real lock machine over a map. What is asked is decided when somebody {@link #drain}s: the one who asked must have left word of what
- * to do with the answer before it comes. Nothing is forgotten and nothing survives the fake. Safe for use by many threads.
+ * The real lock machine over a map. What is asked is decided when somebody {@link #drain}s: the one who asked must have
+ * left word of what to do with the answer before it comes. Nothing is forgotten and nothing survives the fake. Safe for
+ * use by many threads.
  */
 final class FakeStore implements LockStore {
     private static final System.Logger LOG = System.getLogger(FakeStore.class.getName());
@@ -48,7 +49,7 @@ final class FakeStore implements LockStore {
     @Nullable
     private Listener listener;
 
-    private Timeline.@Nullable Entry deadline;
+    private TimerQueue.@Nullable ScheduledTask deadline;
     private boolean closed;
 
     FakeStore(ManualTime time) {
@@ -221,7 +222,8 @@ final class FakeStore implements LockStore {
                 .min()
                 .orElse(Long.MAX_VALUE);
         time.cancel(deadline);
-        deadline = next == Long.MAX_VALUE ? null : time.atWallMillis(next, () -> writer.execute(this::passTime));
+        deadline =
+                next == Long.MAX_VALUE ? null : time.scheduleAtWallMillis(next, () -> writer.execute(this::passTime));
     }
 
     private void passTime() {

@@ -5,8 +5,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one time of a fake, for its server and all its clients: it stands until somebody moves it, and what is due happens in order, on
- * the thread of whoever does. Safe for use by many threads.
+ * The manual clock of a fake, shared by its server and all its clients. Time stands until a thread advances it; due
+ * tasks run in order, on that thread. Safe for use by many threads.
  */
 final class ManualTime {
     /** 2026-01-01T00:00Z. */
@@ -16,7 +16,7 @@ final class ManualTime {
 
     private static final long NANOS_PER_MILLI = 1_000_000;
 
-    private final Timeline timeline = new Timeline();
+    private final TimerQueue timers = new TimerQueue();
     private long nanos;
 
     synchronized long nanos() {
@@ -31,39 +31,39 @@ final class ManualTime {
         return new Clocks(this::nanos, this::wallMillis);
     }
 
-    synchronized Timeline.Entry in(long delayNanos, Runnable task) {
-        return timeline.add(nanos + Math.max(0, delayNanos), task);
+    synchronized TimerQueue.ScheduledTask schedule(long delayNanos, Runnable task) {
+        return timers.add(nanos + Math.max(0, delayNanos), task);
     }
 
-    Timeline.Entry atWallMillis(long millis, Runnable task) {
-        return in((millis - START_MILLIS) * NANOS_PER_MILLI - nanos(), task);
+    TimerQueue.ScheduledTask scheduleAtWallMillis(long millis, Runnable task) {
+        return schedule((millis - START_MILLIS) * NANOS_PER_MILLI - nanos(), task);
     }
 
-    synchronized void cancel(Timeline.@Nullable Entry entry) {
-        timeline.cancel(entry);
+    synchronized void cancel(TimerQueue.@Nullable ScheduledTask task) {
+        timers.cancel(task);
     }
 
     void advance(Duration by) {
         long target = nanos() + by.toNanos();
         while (step(target)) {
-            // one after the other
+            // step runs one due task
         }
     }
 
     /**
-     * Moves to what is due next and does it; false when nothing is due until {@code untilNanos}, and it is that late then, unless that
-     * is for ever.
+     * Advances to the next due task and runs it. If none is due until {@code untilNanos}, it advances to that time,
+     * unless it is {@link #FOR_EVER}, and returns false.
      */
     boolean step(long untilNanos) {
         Runnable due;
         synchronized (this) {
-            OptionalLong next = timeline.nextDueNanos();
+            OptionalLong next = timers.nextDueNanos();
             if (next.isEmpty() || next.getAsLong() > untilNanos) {
                 nanos = untilNanos == FOR_EVER ? nanos : Math.max(nanos, untilNanos);
                 return false;
             }
             nanos = Math.max(nanos, next.getAsLong());
-            due = timeline.pollDue(nanos);
+            due = timers.pollDue(nanos);
         }
         if (due != null) {
             due.run();
@@ -71,16 +71,16 @@ final class ManualTime {
         return true;
     }
 
-    /** A client's: one thing to wake it for at a time. */
-    final class ClientAlarm implements Alarm {
-        private Timeline.@Nullable Entry armed;
+    /** The wakeup timer of one client. */
+    final class ClientWakeupTimer implements WakeupTimer {
+        private TimerQueue.@Nullable ScheduledTask armed;
         private boolean stopped;
 
         @Override
         public void wakeIn(long delayNanos, Runnable wake) {
             synchronized (ManualTime.this) {
                 cancel(armed);
-                armed = stopped ? null : in(delayNanos, wake);
+                armed = stopped ? null : schedule(delayNanos, wake);
             }
         }
 
