@@ -31,8 +31,8 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     private final Connection connection;
     private final SendTimeHistory sendTimes = new SendTimeHistory();
     private final KeepAlive keepAlive;
-    private final Stall stall;
-    private final CutOff cutOff = new CutOff();
+    private final LivenessDetector liveness;
+    private final StoreOutageDetector storeOutage = new StoreOutageDetector();
 
     @Nullable
     private ClientCallStreamObserver<ClientFrame> requests;
@@ -41,7 +41,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     private Outbox outbox;
 
     private TimerQueue.@Nullable ScheduledTask keepAliveTimer;
-    private TimerQueue.@Nullable ScheduledTask stallTimer;
+    private TimerQueue.@Nullable ScheduledTask livenessTimer;
     private int resumeManyMax;
     private boolean answered;
     private boolean flushPosted;
@@ -53,7 +53,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         this.session = session;
         this.connection = connection;
         this.keepAlive = new KeepAlive(loop.now().nanos());
-        this.stall = new Stall(callTimeoutNanos);
+        this.liveness = new LivenessDetector(callTimeoutNanos);
     }
 
     void open(Channel channel, Hello hello) {
@@ -138,7 +138,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     void end(boolean politely) {
         ended = true;
         loop.cancel(keepAliveTimer);
-        loop.cancel(stallTimer);
+        loop.cancel(livenessTimer);
         if (requests != null) {
             if (politely) {
                 requests.onCompleted();
@@ -165,7 +165,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         }
         if (frame.getRepliesCount() > 0 || frame.hasKeepAlive()) {
             answered = true;
-            stall.replied(loop.now().nanos());
+            liveness.replied(loop.now().nanos());
         }
         if (frame.hasKeepAlive()) {
             KeepAliveReply reply = frame.getKeepAlive();
@@ -180,7 +180,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         Optional<Rejection> standby = standby(frame.getRepliesList());
         if (standby.isPresent()) {
             connection.broken(this, standby.get().asException());
-        } else if (isCutOff(frame.getRepliesList())) {
+        } else if (reportsStoreOutage(frame.getRepliesList())) {
             connection.leave(this, "the server cannot reach its store");
         }
     }
@@ -201,18 +201,18 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
                 .findFirst();
     }
 
-    private boolean isCutOff(List<Reply> replies) {
-        boolean is = false;
+    private boolean reportsStoreOutage(List<Reply> replies) {
+        boolean isOutage = false;
         for (Reply reply : replies) {
             if (reply.hasRejected()) {
-                is = cutOff.refused(
+                isOutage = storeOutage.refused(
                         Wire.rejection(reply.getRejected()), loop.now().nanos());
             } else {
-                cutOff.answered();
-                is = false;
+                storeOutage.replied();
+                isOutage = false;
             }
         }
-        return is;
+        return isOutage;
     }
 
     private void welcome(Welcome welcome) {
@@ -255,7 +255,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             }
             send(ClientFrame.newBuilder().addAllCalls(calls), now);
         }
-        watch();
+        armLivenessTimer();
     }
 
     private void keepAliveDue() {
@@ -270,7 +270,8 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             return;
         }
         if (now.nanos() - keepAlive.dueNanos(session.smallestTtlMillis(), session.acquiring()) >= 0) {
-            // Sent even when the transport is not ready: it is small, and its absence is what a stall looks like.
+            // Sent even when the transport is not ready: it is small, and the missing reply shows that the link is
+            // frozen.
             boolean renews = keepAlive.renews(session.smallestTtlMillis(), now.nanos());
             send(
                     ClientFrame.newBuilder()
@@ -278,7 +279,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
                                     .setKeepAliveId(keepAlive.sent(now, renews))
                                     .setRenewsNothing(!renews)),
                     now);
-            watch();
+            armLivenessTimer();
         }
         demandChanged();
     }
@@ -290,31 +291,32 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         }
     }
 
-    private void watch() {
-        OptionalLong at = stallsAtNanos();
-        if (at.isPresent() && (stallTimer == null || stallTimer.dueNanos() - at.getAsLong() > 0)) {
-            loop.cancel(stallTimer);
-            stallTimer = loop.scheduleAt(at.getAsLong(), this::stallDue);
+    private void armLivenessTimer() {
+        OptionalLong at = livenessDeadlineNanos();
+        if (at.isPresent() && (livenessTimer == null || livenessTimer.dueNanos() - at.getAsLong() > 0)) {
+            loop.cancel(livenessTimer);
+            livenessTimer = loop.scheduleAt(at.getAsLong(), this::livenessDue);
         }
     }
 
-    private void stallDue() {
-        stallTimer = null;
-        OptionalLong at = stallsAtNanos();
+    private void livenessDue() {
+        livenessTimer = null;
+        OptionalLong at = livenessDeadlineNanos();
         if (at.isPresent() && loop.now().nanos() - at.getAsLong() >= 0) {
             connection.broken(this, new IllegalStateException("the server stopped answering"));
         } else {
-            watch();
+            armLivenessTimer();
         }
     }
 
-    private OptionalLong stallsAtNanos() {
-        return stall.atNanos(keepAlive.oldestUnansweredNanos(), oldestCallNanos(), session.smallestTtlMillis());
+    private OptionalLong livenessDeadlineNanos() {
+        return liveness.deadlineNanos(
+                keepAlive.oldestUnansweredNanos(), oldestCallNanos(), session.smallestTtlMillis());
     }
 
-    /** For how long a reply has been due while nothing was replied. */
+    /** How long a reply has been due without any reply. */
     long silentNanos() {
-        return stall.silentNanos(
+        return liveness.silentNanos(
                 keepAlive.oldestUnansweredNanos(), oldestCallNanos(), loop.now().nanos());
     }
 

@@ -149,30 +149,33 @@ class PureTest {
     }
 
     @Nested
-    class OfStall {
-        private final Stall stall = new Stall(5_000 * MS);
+    class OfLivenessDetector {
+        private final LivenessDetector liveness = new LivenessDetector(5_000 * MS);
         private final OptionalLong none = OptionalLong.empty();
 
         @Test
-        void nothingAwaitedNothingStalls() {
-            assertThat(stall.atNanos(none, none, OptionalLong.of(1_000))).isEmpty();
+        void withoutACallThereIsNoDeadline() {
+            assertThat(liveness.deadlineNanos(none, none, OptionalLong.of(1_000)))
+                    .isEmpty();
         }
 
         @Test
         void halfTheSmallestTtlAndAtMostTheCallTimeout() {
             OptionalLong sent = OptionalLong.of(100 * MS);
-            assertThat(stall.atNanos(sent, none, OptionalLong.of(3_000))).hasValue(1_600 * MS);
-            assertThat(stall.atNanos(sent, none, OptionalLong.of(60_000))).hasValue(5_100 * MS);
-            assertThat(stall.atNanos(none, sent, none)).hasValue(5_100 * MS);
+            assertThat(liveness.deadlineNanos(sent, none, OptionalLong.of(3_000)))
+                    .hasValue(1_600 * MS);
+            assertThat(liveness.deadlineNanos(sent, none, OptionalLong.of(60_000)))
+                    .hasValue(5_100 * MS);
+            assertThat(liveness.deadlineNanos(none, sent, none)).hasValue(5_100 * MS);
         }
 
         @Test
         void anotherReplyExcusesASlowCallButNoKeepAlive() {
             OptionalLong sent = OptionalLong.of(100 * MS);
-            stall.replied(2_000 * MS);
-            assertThat(stall.atNanos(none, sent, none)).hasValue(7_000 * MS);
-            assertThat(stall.atNanos(sent, none, none)).hasValue(5_100 * MS);
-            assertThat(stall.atNanos(sent, sent, none)).hasValue(5_100 * MS);
+            liveness.replied(2_000 * MS);
+            assertThat(liveness.deadlineNanos(none, sent, none)).hasValue(7_000 * MS);
+            assertThat(liveness.deadlineNanos(sent, none, none)).hasValue(5_100 * MS);
+            assertThat(liveness.deadlineNanos(sent, sent, none)).hasValue(5_100 * MS);
         }
     }
 

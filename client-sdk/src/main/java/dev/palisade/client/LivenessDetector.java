@@ -3,18 +3,19 @@ package dev.palisade.client;
 import java.util.OptionalLong;
 
 /**
- * When a link counts as frozen: a keep-alive unanswered for half the smallest ttl (at most the call timeout), or a call
- * unanswered for as long with no other reply meanwhile. Pushed events are no sign of life: the way out may be blocked
- * while the way in is open. Pure.
+ * A failure detector of one stream: it decides when the link counts as frozen. That is so when a keep-alive has no
+ * reply for half the smallest ttl, at most for the call timeout. It is also so when a call has no reply for as long,
+ * and no other reply came meanwhile. Pushed events are no sign of life: the outgoing direction may be blocked while the
+ * incoming one is open. Pure.
  */
-final class Stall {
+final class LivenessDetector {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private final long callTimeoutNanos;
     private long lastReplyNanos;
     private boolean replied;
 
-    Stall(long callTimeoutNanos) {
+    LivenessDetector(long callTimeoutNanos) {
         this.callTimeoutNanos = callTimeoutNanos;
     }
 
@@ -23,7 +24,7 @@ final class Stall {
         replied = true;
     }
 
-    /** For how long a reply has been due while nothing was replied; 0 when no reply is due. */
+    /** How long a reply has been due without any reply; 0 when no reply is due. */
     long silentNanos(OptionalLong oldestKeepAlive, OptionalLong oldestCall, long nowNanos) {
         if (oldestKeepAlive.isEmpty() && oldestCall.isEmpty()) {
             return 0;
@@ -34,15 +35,15 @@ final class Stall {
         return replied ? Math.min(due, nowNanos - lastReplyNanos) : due;
     }
 
-    /** When the link counts as frozen unless something is answered before; empty when nothing is awaited. */
-    OptionalLong atNanos(OptionalLong oldestKeepAlive, OptionalLong oldestCall, OptionalLong smallestTtlMillis) {
-        long patience = smallestTtlMillis.isPresent()
+    /** When the link counts as frozen unless a reply comes before; empty when no reply is due. */
+    OptionalLong deadlineNanos(OptionalLong oldestKeepAlive, OptionalLong oldestCall, OptionalLong smallestTtlMillis) {
+        long timeout = smallestTtlMillis.isPresent()
                 ? Math.min(callTimeoutNanos, smallestTtlMillis.getAsLong() * NANOS_PER_MILLI / 2)
                 : callTimeoutNanos;
         if (oldestCall.isEmpty()) {
             return oldestKeepAlive.isEmpty()
                     ? OptionalLong.empty()
-                    : OptionalLong.of(oldestKeepAlive.getAsLong() + patience);
+                    : OptionalLong.of(oldestKeepAlive.getAsLong() + timeout);
         }
         long since = oldestCall.getAsLong();
         if (replied && lastReplyNanos - since > 0) {
@@ -51,6 +52,6 @@ final class Stall {
         if (oldestKeepAlive.isPresent() && oldestKeepAlive.getAsLong() - since < 0) {
             since = oldestKeepAlive.getAsLong();
         }
-        return OptionalLong.of(since + patience);
+        return OptionalLong.of(since + timeout);
     }
 }
