@@ -16,18 +16,21 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A distributed lock as {@link Lock}, for code that is written against it. <b>Advisory</b>: this interface has no place for a fencing
- * token, so nothing that is done between {@link #lock()} and {@link #unlock()} is refused when the lease has been lost meanwhile, unless
- * the calls carry the {@link #lease()}. New code is better off with {@link PalisadeClient#acquire(String)} or {@link PalisadeClient#callLocked}.
+ * A distributed lock as {@link Lock}, for code that is written against it. <b>Advisory</b>: this interface has no place
+ * for a fencing token, so nothing that is done between {@link #lock()} and {@link #unlock()} is refused when the lease
+ * has been lost meanwhile, unless the calls carry the {@link #lease()}. New code is better off with
+ * {@link PalisadeClient#acquire(String)} or {@link PalisadeClient#callLocked}.
  *
- * <p>EXCLUSIVE, and held by a thread as {@link java.util.concurrent.locks.ReentrantLock} is: the same thread may lock again, by this
- * object or another one of the same client and name, and unlocks as often. Unlike there the queue is fair, also for {@link #tryLock()},
- * which lets waiters go first, and a holder can lose the lock: then locking again and unlocking throw {@link LeaseLostException}. A thread
- * that ends without unlocking leaves the lock held for the life of the client. Safe for use by many threads.
+ * <p>EXCLUSIVE, and held by a thread as {@link java.util.concurrent.locks.ReentrantLock} is: the same thread may lock
+ * again, by this object or another one of the same client and name, and unlocks as often. Unlike there the queue is
+ * fair, also for {@link #tryLock()}, which lets waiters go first, and a holder can lose the lock: then locking again
+ * and unlocking throw {@link LeaseLostException}. A thread that ends without unlocking leaves the lock held for the
+ * life of the client. Safe for use by many threads.
  *
- * <p>Every method that takes the lock throws {@link LockUnavailableException} when no server could say or a limit of the server is
- * reached, and {@link RejectedException} when the server refuses the request. Those that wait without limit never return without the lock:
- * a server that ends such a wait all the same shows as {@link LockNotAcquiredException}.
+ * <p>Every method that takes the lock throws {@link LockUnavailableException} when no server could say or a limit of
+ * the server is reached, and {@link RejectedException} when the server refuses the request. Those that wait without
+ * limit never return without the lock: a server that ends such a wait all the same shows as
+ * {@link LockNotAcquiredException}.
  */
 public final class AdvisoryLock implements Lock {
     /** Who holds which lock; the deque is its thread's own. */
@@ -59,7 +62,7 @@ public final class AdvisoryLock implements Lock {
     public void lock() {
         if (!reentered()) {
             Acquire acquire = session.acquire(name, options.within(AcquireOptions.WAIT_ENDLESS));
-            AcquireResult result = session.waiting().uninterruptibly(acquire.result());
+            AcquireResult result = session.blockingWait().uninterruptibly(acquire.result());
             if (!taken(result)) {
                 throw LockNotAcquiredException.timedOut(name);
             }
@@ -82,19 +85,20 @@ public final class AdvisoryLock implements Lock {
     }
 
     /**
-     * Takes the lock if it is free now and nobody waits for it. Asks the server, so it may block, at most for the client's call timeout;
-     * an interrupt does not end that, and the flag is set on return.
+     * Takes the lock if it is free now and nobody waits for it. Asks the server, so it may block, at most for the
+     * client's call timeout; an interrupt does not end that, and the flag is set on return.
      *
      * @throws LeaseLostException when this thread holds the lock already and has lost it; unlock it first
      */
     @Override
     public boolean tryLock() {
         Acquire acquire = reentered() ? null : session.acquire(name, options.within(Duration.ZERO));
-        return acquire == null || taken(session.waiting().uninterruptibly(acquire.result()));
+        return acquire == null || taken(session.blockingWait().uninterruptibly(acquire.result()));
     }
 
     /**
-     * Takes the lock, waiting at most for {@code time}; zero or less tries once. When interrupted the queue is left and nothing is held.
+     * Takes the lock, waiting at most for {@code time}; zero or less tries once. When interrupted the queue is left and
+     * nothing is held.
      *
      * @throws LeaseLostException when this thread holds the lock already and has lost it; unlock it first
      */
@@ -104,11 +108,12 @@ public final class AdvisoryLock implements Lock {
     }
 
     /**
-     * Gives up one hold, and the lock with the last. Blocks for the server's answer, at most for the call timeout; not when holds are left.
+     * Gives up one hold, and the lock with the last. Blocks for the server's answer, at most for the call timeout; not
+     * when holds are left.
      *
      * @throws IllegalMonitorStateException when this thread does not hold the lock
-     * @throws LeaseLostException when the lease was lost: what was done since may be unprotected, and this is the last chance to say so.
-     *     The hold is given up all the same.
+     * @throws LeaseLostException when the lease was lost: what was done since may be unprotected, and this is the last
+     *     chance to say so. The hold is given up all the same.
      */
     @Override
     public void unlock() {
@@ -132,8 +137,8 @@ public final class AdvisoryLock implements Lock {
     }
 
     /**
-     * The lease behind the innermost hold of this thread: send its sequencer along, and the lock is no longer only advice. It is closed by
-     * {@link #unlock()}; who wants it for longer re-enters it.
+     * The lease behind the innermost hold of this thread: send its sequencer along, and the lock is no longer only
+     * advice. It is closed by {@link #unlock()}; who wants it for longer re-enters it.
      *
      * @throws IllegalMonitorStateException when this thread does not hold the lock
      */
@@ -147,13 +152,13 @@ public final class AdvisoryLock implements Lock {
     }
 
     private boolean reenteredUninterrupted() throws InterruptedException {
-        Waiting.checkInterrupt();
+        BlockingWait.checkInterrupt();
         return reentered();
     }
 
     private AcquireResult acquired(Duration wait) throws InterruptedException {
         Acquire acquire = session.acquire(name, options.within(wait));
-        return session.waiting()
+        return session.blockingWait()
                 .interruptibly(acquire.result(), () -> session.loop().execute(acquire::abandon));
     }
 

@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 /** The servers a client may talk to, tried in turn, and one channel to each. */
 final class Channels {
     private static final int PORT_MAX = 65_535;
-    private static final long FAREWELL_MILLIS = 200;
+    private static final long SHUTDOWN_MILLIS = 200;
 
     private final List<Target> targets;
     private final List<ManagedChannel> channels;
@@ -116,8 +116,8 @@ final class Channels {
     }
 
     /**
-     * Blocks for a moment, so that the servers hear of the end, also when interrupted: the thread that the channels run on is ended
-     * next. The flag is kept.
+     * Blocks for a moment, so that the servers hear of the end, also when interrupted: the thread that the channels run
+     * on is ended next. The flag is kept.
      */
     void close() {
         List<ManagedChannel> ready =
@@ -125,7 +125,7 @@ final class Channels {
         channels.forEach(ManagedChannel::shutdown);
         boolean interrupted = false;
         for (ManagedChannel channel : ready) {
-            Deadline limit = Deadline.after(FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
+            Deadline limit = Deadline.after(SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
             boolean waited = false;
             while (!waited) {
                 try {

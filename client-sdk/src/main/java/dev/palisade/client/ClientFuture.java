@@ -8,21 +8,21 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an asynchronous acquire or release gives, and what is derived from it: a future that refuses to be waited for by the one thread that
- * would have to complete it. That wait would never end, and would take every callback of the client with it.
+ * A future of an asynchronous acquire or release, or one derived from it. A blocking wait on the callback thread that
+ * would have to complete it throws. That wait would never end, and would block all callbacks of the client.
  */
 final class ClientFuture<T extends @Nullable Object> extends CompletableFuture<T> {
     private final Callbacks callbacks;
-    private final Waiting waiting;
+    private final BlockingWait blockingWait;
 
-    ClientFuture(Callbacks callbacks, Waiting waiting) {
+    ClientFuture(Callbacks callbacks, BlockingWait blockingWait) {
         this.callbacks = callbacks;
-        this.waiting = waiting;
+        this.blockingWait = blockingWait;
     }
 
     @Override
     public <U extends @Nullable Object> CompletableFuture<U> newIncompleteFuture() {
-        return new ClientFuture<>(callbacks, waiting);
+        return new ClientFuture<>(callbacks, blockingWait);
     }
 
     @Override
@@ -47,8 +47,9 @@ final class ClientFuture<T extends @Nullable Object> extends CompletableFuture<T
         if (!isDone() && callbacks.onOwnThread()) {
             throw new IllegalStateException(
                     "a callback of this client waits for a future that only the same thread can"
-                            + " complete; chain with thenAccept, call acquire, or set callbackExecutor to one with more threads");
+                            + " complete; chain with thenAccept, call acquire, or set callbackExecutor to one with"
+                            + " more threads");
         }
-        return waiting.waited(this, limit);
+        return blockingWait.tryAwait(this, limit);
     }
 }

@@ -19,19 +19,19 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread of a client: its connections are served on it, its {@link Loop} runs on it, with all deadlines and
- * keep-alives. What many threads ask while it is busy it finds together, and sends in one frame with one write. Safe
+ * The event loop thread of one client: it serves the client's connections and runs its {@link Loop}, with all deadlines
+ * and keep-alives. Calls that many threads submit while it is busy are sent together, in one frame with one write. Safe
  * for use by many threads.
  */
-final class EventLoop implements Entry, WakeupTimer {
-    private static final long FAREWELL_MILLIS = 500;
-    /** While nothing else is sent. A NAT that forgets idle connections does so after some minutes, and says nothing. */
+final class EventLoop implements LoopExecutor, WakeupTimer {
+    private static final long SHUTDOWN_MILLIS = 500;
+    /** Interval of pings on an idle connection. A NAT silently drops idle connections after some minutes. */
     private static final long PING_EVERY_MINUTES = 1;
 
     private final io.grpc.netty.shaded.io.netty.channel.EventLoop thread;
     private final boolean isShared;
     private final Class<? extends Channel> socket;
-    /** Of the loop, which one thread at a time is in. */
+    /** The scheduled wake-up of the loop; accessed in the loop only. */
     private @Nullable Future<?> armed;
 
     EventLoop() {
@@ -44,7 +44,9 @@ final class EventLoop implements Entry, WakeupTimer {
         this.socket = Epoll.isAvailable() ? EpollSocketChannel.class : NioSocketChannel.class;
     }
 
-    /** One of {@code threads}, which others may have as well: it is not stopped with this. */
+    /**
+     * An event loop on one of {@code threads}. Other clients may share that thread, so {@link #stop} does not stop it.
+     */
     static EventLoop of(EventLoopGroup threads) {
         return new EventLoop(threads, true);
     }
@@ -79,20 +81,20 @@ final class EventLoop implements Entry, WakeupTimer {
     }
 
     @Override
-    public void enter(Runnable task) {
+    public void execute(Runnable task) {
         if (thread.inEventLoop()) {
             task.run();
         } else {
-            behind(task);
+            enqueue(task);
         }
     }
 
     @Override
-    public void behind(Runnable task) {
+    public void enqueue(Runnable task) {
         try {
             thread.execute(task);
         } catch (RejectedExecutionException e) {
-            task.run(); // Stopped: there is nothing left to wait for.
+            task.run(); // Stopped: no task is queued any more.
         }
     }
 
@@ -114,10 +116,10 @@ final class EventLoop implements Entry, WakeupTimer {
         if (isShared) {
             return;
         }
-        Future<?> end = thread.parent().shutdownGracefully(0, FAREWELL_MILLIS, TimeUnit.MILLISECONDS);
+        Future<?> end = thread.parent().shutdownGracefully(0, SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
         if (!thread.inEventLoop()) {
             // A JVM that exits waits 0.3 s for a thread that is still in epoll.
-            boolean unused = end.awaitUninterruptibly(FAREWELL_MILLIS);
+            boolean unused = end.awaitUninterruptibly(SHUTDOWN_MILLIS);
         }
     }
 }

@@ -168,7 +168,7 @@ final class HeldLease {
     }
 
     void ensureValidFor(Duration atLeast) throws InterruptedException {
-        Waiting.checkInterrupt();
+        BlockingWait.checkInterrupt();
         if (atLeast.toNanos() > new LeaseView(view.since(), grant.ttlMillis()).validNanos()) {
             throw new IllegalArgumentException("ensureValidFor(" + atLeast + ") is more than a lease of "
                     + grant.ttlMillis() + " ms can promise; ask for less or acquire with a longer ttl");
@@ -199,7 +199,7 @@ final class HeldLease {
 
     /** On this thread, if it is the next one's turn: then he is woken from here. */
     private void beginRelease() {
-        Acquire taker = followed ? session.loop().here(this::passOn) : null;
+        Acquire taker = followed ? session.loop().tryRun(this::passOn) : null;
         if (taker == null) {
             session.loop().execute(this::giveBack);
         } else {
@@ -209,12 +209,13 @@ final class HeldLease {
 
     ReleaseOutcome release() {
         beginRelease();
-        return session.waiting().uninterruptibly(released, session.settings().callTimeout(), ReleaseOutcome.UNKNOWN);
+        return session.blockingWait()
+                .uninterruptibly(released, session.settings().callTimeout(), ReleaseOutcome.UNKNOWN);
     }
 
     CompletableFuture<ReleaseOutcome> releaseAsync() {
         beginRelease();
-        CompletableFuture<ReleaseOutcome> forUser = new ClientFuture<>(session.callbacks(), session.waiting());
+        CompletableFuture<ReleaseOutcome> forUser = new ClientFuture<>(session.callbacks(), session.blockingWait());
         var unused = released.thenAccept(outcome -> session.callbacks().run(() -> forUser.complete(outcome)));
         return forUser;
     }

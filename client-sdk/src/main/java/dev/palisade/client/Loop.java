@@ -10,9 +10,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one place where a client's state changes: tasks run one at a time, on the thread that the {@link Entry} chooses,
- * and brief ones {@link #here}. Bounded work only; it waits for nothing but such a brief one, and never runs the user's
- * code.
+ * A serial executor for the state of one client, with timers. Tasks run one at a time, on the thread of the {@link
+ * LoopExecutor}; {@link #tryRun} runs brief tasks on other threads. It does bounded work only, blocks only for a brief
+ * task, and never runs the user's code.
  */
 final class Loop implements Executor {
     private static final System.Logger LOG = System.getLogger(Loop.class.getName());
@@ -21,39 +21,43 @@ final class Loop implements Executor {
     private final WakeupTimer wakeupTimer;
     private final TimerQueue timers = new TimerQueue();
     private final SynchronizationContext context;
-    private final Entry entry;
+    private final LoopExecutor executor;
     private final Consumer<Throwable> onBug;
-    /** Who has it is in. */
-    private final ReentrantLock inside = new ReentrantLock();
+    /** Held by the thread that runs a task. */
+    private final ReentrantLock taskLock = new ReentrantLock();
 
     private long armedForNanos;
     private boolean armed;
 
     /**
-     * @param onBug told of what a task threw, in the loop
+     * @param onBug receives what a task throws; called in the loop
      */
-    Loop(Clocks clocks, WakeupTimer wakeupTimer, Entry entry, Consumer<Throwable> onBug) {
+    Loop(Clocks clocks, WakeupTimer wakeupTimer, LoopExecutor executor, Consumer<Throwable> onBug) {
         this.clocks = clocks;
         this.wakeupTimer = wakeupTimer;
-        this.entry = entry;
+        this.executor = executor;
         this.onBug = onBug;
-        // Nothing a task throws comes as far: the loop's own lock is held while it is told of.
+        // Tasks catch what they throw, to report it while the task lock is held. This handler is for the rest.
         this.context = new SynchronizationContext((thread, failure) -> bug(failure));
     }
 
-    /** At once if nobody is in, else when those before are done. Inside the loop: after the present task. */
+    /**
+     * Runs {@code task} at once if the loop is idle, else after the tasks before it. In the loop: after the present
+     * task.
+     */
     @Override
     public void execute(Runnable task) {
-        entry.enter(() -> context.execute(() -> inside(task)));
+        executor.execute(() -> context.execute(() -> run(task)));
     }
 
     /**
-     * Runs {@code task} on this thread, between two others, so that no thread is woken for it; null when it said so, or
-     * when somebody is in. It may be any of the user's threads: the task is brief, and nothing that others have brought
-     * runs on it.
+     * Runs {@code task} on the calling thread, between two tasks of the loop, so that no thread is woken for it. The
+     * calling thread may be the user's: the task is brief, and no queued task runs on that thread.
+     *
+     * @return result of {@code task}; null also if it did not run: another task runs, or the caller is in the loop
      */
-    <T> @Nullable T here(Supplier<@Nullable T> task) {
-        if (inside.isHeldByCurrentThread() || !inside.tryLock()) {
+    <T> @Nullable T tryRun(Supplier<@Nullable T> task) {
+        if (taskLock.isHeldByCurrentThread() || !taskLock.tryLock()) {
             return null;
         }
         try {
@@ -62,23 +66,23 @@ final class Loop implements Executor {
             execute(() -> bug(e));
             return null;
         } finally {
-            inside.unlock();
+            taskLock.unlock();
         }
     }
 
-    /** After all that was brought by now, also by other threads. */
-    void behind(Runnable task) {
-        entry.behind(() -> context.execute(() -> inside(task)));
+    /** Runs {@code task} after all tasks that are queued by now, also those of other threads. */
+    void enqueue(Runnable task) {
+        executor.enqueue(() -> context.execute(() -> run(task)));
     }
 
-    private void inside(Runnable task) {
-        inside.lock();
+    private void run(Runnable task) {
+        taskLock.lock();
         try {
             task.run();
         } catch (RuntimeException | Error e) {
             bug(e);
         } finally {
-            inside.unlock();
+            taskLock.unlock();
         }
     }
 

@@ -59,8 +59,8 @@ public final class PalisadeClient implements AutoCloseable {
         this.session = new Session(
                 builder.clocks,
                 wakeupTimer,
-                forTests == null ? eventLoop.orElseThrow() : Entry.of(builder.entry),
-                new Waiting(builder.meanwhile, builder.clocks),
+                forTests == null ? eventLoop.orElseThrow() : LoopExecutor.of(builder.loopExecutor),
+                new BlockingWait(builder.blockingStrategy, builder.clocks),
                 settings,
                 callbacks,
                 channels,
@@ -181,9 +181,9 @@ public final class PalisadeClient implements AutoCloseable {
      */
     public AcquireResult tryAcquire(String lock, AcquireOptions options) throws InterruptedException {
         LockName name = Arguments.lock(lock);
-        Waiting.checkInterrupt();
+        BlockingWait.checkInterrupt();
         Acquire acquire = session.acquire(name, options);
-        return session.waiting()
+        return session.blockingWait()
                 .interruptibly(acquire.result(), () -> session.loop().execute(acquire::abandon));
     }
 
@@ -235,8 +235,8 @@ public final class PalisadeClient implements AutoCloseable {
     /**
      * Acquires without blocking. The future is completed on the callback executor. Cancelling it, or completing it in
      * any other way, as {@link CompletableFuture#orTimeout} does, leaves the queue, and a grant on its way is released;
-     * cancelling a future derived from it does not. Waiting for it, or for what is derived from it, in a callback on
-     * the client's own thread throws IllegalStateException, because only that thread could complete it.
+     * cancelling a future derived from it does not. BlockingWait for it, or for what is derived from it, in a callback
+     * on the client's own thread throws IllegalStateException, because only that thread could complete it.
      *
      * <p>Work under the lock needs a thread of its own: {@code thenAcceptAsync(work, executor)}. With
      * {@code thenAccept(work)} the work runs on the thread that would deliver the {@link Lease#onLost loss} of that
@@ -244,7 +244,7 @@ public final class PalisadeClient implements AutoCloseable {
      */
     public CompletableFuture<AcquireResult> acquireAsync(String lock, AcquireOptions options) {
         Acquire acquire = session.acquire(Arguments.lock(lock), options);
-        CompletableFuture<AcquireResult> forUser = new ClientFuture<>(callbacks, session.waiting());
+        CompletableFuture<AcquireResult> forUser = new ClientFuture<>(callbacks, session.blockingWait());
         Runnable abandon = () -> session.loop().execute(acquire::abandon);
         var unusedTold = acquire.result()
                 .whenComplete((result, failure) -> callbacks.run(() -> {
@@ -271,7 +271,7 @@ public final class PalisadeClient implements AutoCloseable {
      */
     public LockDescription describe(String lock) throws InterruptedException {
         LockName name = Arguments.lock(lock);
-        Waiting.checkInterrupt();
+        BlockingWait.checkInterrupt();
         Call call = Call.newBuilder()
                 .setDescribe(DescribeRequest.newBuilder().setLock(lock))
                 .build();
@@ -285,7 +285,7 @@ public final class PalisadeClient implements AutoCloseable {
                     return Wire.description(reply.getDescribe());
                 },
                 rejection -> new LockUnavailableException(name, rejection));
-        return session.waiting()
+        return session.blockingWait()
                 .interruptibly(
                         inquiry.ask(session.settings().callTimeout().toNanos()),
                         () -> session.loop().execute(inquiry::giveUp));
@@ -322,8 +322,8 @@ public final class PalisadeClient implements AutoCloseable {
             return;
         }
         Duration limit = session.settings().callTimeout();
-        session.waiting().settle(session.close(), limit);
-        session.waiting().settle(session.stop(), limit);
+        session.blockingWait().settle(session.close(), limit);
+        session.blockingWait().settle(session.stop(), limit);
         channels.close();
         eventLoop.filter(loop -> loop != wakeupTimer).ifPresent(EventLoop::stop);
         wakeupTimer.stop();
@@ -360,8 +360,8 @@ public final class PalisadeClient implements AutoCloseable {
         private WakeupTimer wakeupTimer;
 
         private Supplier<EventLoop> eventLoop = EventLoop::new;
-        private Executor entry = Runnable::run;
-        private Waiting.Meanwhile meanwhile = Waiting.IDLE;
+        private Executor loopExecutor = Runnable::run;
+        private BlockingWait.BlockingStrategy blockingStrategy = BlockingWait.BLOCK;
         private DoubleSupplier jitter = () -> ThreadLocalRandom.current().nextDouble();
 
         private Builder() {}
@@ -502,13 +502,13 @@ public final class PalisadeClient implements AutoCloseable {
         /**
          * For tests.
          *
-         * @param newEntry see {@link Entry#of}
-         * @param newMeanwhile see {@link Waiting}
-         * @param newJitter 0 to 1, of what is repeated
+         * @param newExecutor see {@link LoopExecutor#of}
+         * @param newStrategy in place of blocking
+         * @param newJitter 0 to 1: spreads retries
          */
-        Builder turns(Executor newEntry, Waiting.Meanwhile newMeanwhile, DoubleSupplier newJitter) {
-            entry = newEntry;
-            meanwhile = newMeanwhile;
+        Builder execution(Executor newExecutor, BlockingWait.BlockingStrategy newStrategy, DoubleSupplier newJitter) {
+            loopExecutor = newExecutor;
+            blockingStrategy = newStrategy;
             jitter = newJitter;
             return this;
         }

@@ -43,7 +43,7 @@ final class Session {
     private final Loop loop;
     private final Settings settings;
     private final Callbacks callbacks;
-    private final Waiting waiting;
+    private final BlockingWait blockingWait;
     private final Channels channels;
     private final Connection connection;
     private final Leases leases = new Leases();
@@ -68,18 +68,18 @@ final class Session {
     Session(
             Clocks clocks,
             WakeupTimer wakeupTimer,
-            Entry entry,
-            Waiting waiting,
+            LoopExecutor loopExecutor,
+            BlockingWait blockingWait,
             Settings settings,
             Callbacks callbacks,
             Channels channels,
             SessionId id,
             DoubleSupplier jitter) {
-        this.loop = new Loop(clocks, wakeupTimer, entry, this::bug);
+        this.loop = new Loop(clocks, wakeupTimer, loopExecutor, this::bug);
         this.recoveredAtNanos = loop.now().nanos();
         this.settings = settings;
         this.callbacks = callbacks;
-        this.waiting = waiting;
+        this.blockingWait = blockingWait;
         this.channels = channels;
         this.connection = new Connection(loop, this, settings, channels, jitter, id);
     }
@@ -98,8 +98,8 @@ final class Session {
         return callbacks;
     }
 
-    Waiting waiting() {
-        return waiting;
+    BlockingWait blockingWait() {
+        return blockingWait;
     }
 
     boolean closing() {

@@ -238,7 +238,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         // One frame takes whatever else is brought by then.
         if (!flushPosted) {
             flushPosted = true;
-            loop.behind(this::flush);
+            loop.enqueue(this::flush);
         }
     }
 

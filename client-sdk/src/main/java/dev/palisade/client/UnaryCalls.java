@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Calls beside the stream, for what needs no session: the servers are tried in turn until one answers or the time is over.
- * Safe for use by many threads; each blocks its caller.
+ * Calls beside the stream, for what needs no session: the servers are tried in turn until one answers or the time is
+ * over. Safe for use by many threads; each blocks its caller.
  */
 final class UnaryCalls {
     private final Session session;
@@ -64,7 +64,7 @@ final class UnaryCalls {
 
     private <T> Answered<T> answered(String about, Function<LocksBlockingStub, T> call, Deadline deadline)
             throws InterruptedException {
-        Waiting.checkInterrupt();
+        BlockingWait.checkInterrupt();
         List<? extends Channel> all = channels.all();
         Retry retry = new Retry();
         for (int attempt = 0; ; attempt++) {

@@ -306,7 +306,7 @@ final class Upkeep {
             }
             return false;
         });
-        boolean ignored = session.waiting().interruptibly(answer, Duration.ofNanos(timeoutNanos), false);
+        boolean ignored = session.blockingWait().interruptibly(answer, Duration.ofNanos(timeoutNanos), false);
     }
 
     private boolean renewed(Reply reply, ClockReading sent) {

@@ -121,7 +121,7 @@ class CloseTest extends Fixture {
                     .servers("scripted:1")
                     .channelFactory(silent::channel)
                     .callbackExecutor(Runnable::run)
-                    .turns(
+                    .execution(
                             tasks::add,
                             (future, limit) -> {
                                 for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {

@@ -100,7 +100,7 @@ class InterruptionTest extends Fixture {
     @Test
     void anInterruptDoesNotMakeAWaitLonger() {
         List<Duration> limits = new ArrayList<>();
-        Waiting waiting = new Waiting(
+        BlockingWait wait = new BlockingWait(
                 (future, limit) -> {
                     limits.add(limit);
                     time.passUnnoticedMillis(700);
@@ -110,7 +110,7 @@ class InterruptionTest extends Fixture {
                     return limits.size() == 3;
                 },
                 time.clocks());
-        assertThat(waiting.uninterruptibly(new CompletableFuture<>(), Duration.ofSeconds(1), "late"))
+        assertThat(wait.uninterruptibly(new CompletableFuture<>(), Duration.ofSeconds(1), "late"))
                 .isEqualTo("late");
         assertThat(limits).containsExactly(Duration.ofSeconds(1), Duration.ofMillis(300), Duration.ZERO);
         assertThat(Thread.interrupted()).as("the flag").isTrue();

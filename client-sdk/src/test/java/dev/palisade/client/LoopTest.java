@@ -12,7 +12,7 @@ class LoopTest {
     private final FakeTime time = new FakeTime();
     private final List<Throwable> bugs = new ArrayList<>();
     private final List<String> ran = new ArrayList<>();
-    private final Loop loop = new Loop(time.clocks(), time, Entry.of(Runnable::run), bugs::add);
+    private final Loop loop = new Loop(time.clocks(), time, LoopExecutor.of(Runnable::run), bugs::add);
 
     @Test
     void aTaskThatThrowsIsReportedAndTakesNothingWithIt() {
@@ -40,7 +40,7 @@ class LoopTest {
     }
 
     @Test
-    void whatATaskBringsUpComesAfterIt() {
+    void taskThatATaskSubmitsRunsAfterIt() {
         loop.execute(() -> {
             loop.execute(() -> ran.add("second"));
             ran.add("first");
@@ -49,29 +49,29 @@ class LoopTest {
     }
 
     @Test
-    void nobodyIsLetInHereBesideAnotherNorFromInside() throws InterruptedException {
+    void tryRunRunsNothingBesideATaskOrInsideOne() throws InterruptedException {
         CountDownLatch in = new CountDownLatch(1);
         CountDownLatch out = new CountDownLatch(1);
-        Thread other = new Thread(() -> loop.here(() -> {
+        Thread other = new Thread(() -> loop.tryRun(() -> {
             in.countDown();
             return awaited(out);
         }));
         other.start();
         in.await();
-        assertThat(loop.here(() -> ran.add("beside"))).isNull();
+        assertThat(loop.tryRun(() -> ran.add("beside"))).isNull();
         out.countDown();
         other.join();
-        loop.execute(() -> assertThat(loop.here(() -> ran.add("from inside"))).isNull());
-        assertThat(loop.here(() -> loop.here(() -> ran.add("from here")) == null))
+        loop.execute(() -> assertThat(loop.tryRun(() -> ran.add("from inside"))).isNull());
+        assertThat(loop.tryRun(() -> loop.tryRun(() -> ran.add("from here")) == null))
                 .isEqualTo(true);
         assertThat(ran).isEmpty();
         assertThat(bugs).isEmpty();
     }
 
     @Test
-    void whatIsThrownHereIsTheLoopsToTellOf() {
+    void failureInTryRunIsReportedByTheLoop() {
         RuntimeException bug = new IllegalStateException("planted");
-        assertThat(loop.<Boolean>here(() -> {
+        assertThat(loop.<Boolean>tryRun(() -> {
                     throw bug;
                 }))
                 .isNull();
@@ -81,12 +81,12 @@ class LoopTest {
     }
 
     @Test
-    void whatAnotherThreadBringsWhileThisOneIsInHereRunsOnTheOther() throws InterruptedException {
+    void taskSubmittedDuringTryRunRunsOnItsOwnThread() throws InterruptedException {
         List<Thread> ranOn = new ArrayList<>();
         Thread other = new Thread(() -> loop.execute(() -> ranOn.add(Thread.currentThread())));
-        Boolean alone = loop.here(() -> {
+        Boolean alone = loop.tryRun(() -> {
             other.start();
-            // It has brought its task when it waits to get in, or has left it to whoever is in.
+            // By then it waits for the task lock, or has left its task to the thread that holds it.
             while (other.getState() != Thread.State.WAITING && other.getState() != Thread.State.TERMINATED) {
                 Thread.onSpinWait();
             }

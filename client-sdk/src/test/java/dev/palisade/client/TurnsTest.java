@@ -315,7 +315,7 @@ class TurnsTest extends Fixture {
                 .channelFactory(server::channel)
                 .time(time.clocks(), time)
                 .callbackExecutor(Runnable::run)
-                .turns(
+                .execution(
                         tasks::add,
                         (future, limit) -> {
                             drain(tasks);

@@ -24,7 +24,10 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A walk of one client before a model of one lock: callers, network and server do what they may, in an order that the seed gives. */
+/**
+ * A walk of one client before a model of one lock: callers, network and server do what they may, in an order that the
+ * seed gives.
+ */
 final class TurnsWalk implements AutoCloseable {
     private static final Granted NOBODY = Granted.getDefaultInstance();
     private static final long[] WAITS_MILLIS = {0, 50, 300, 2_000, 2_000, 20_000, 20_000};
@@ -80,7 +83,7 @@ final class TurnsWalk implements AutoCloseable {
                 .callTimeout(Duration.ofSeconds(5))
                 .channelFactory(server::channel)
                 .time(time.clocks(), time)
-                .turns(seed % 2 == 0 ? Runnable::run : tasks::add, this::meanwhile, () -> 0.5)
+                .execution(seed % 2 == 0 ? Runnable::run : tasks::add, this::runTasksInsteadOfBlocking, () -> 0.5)
                 .callbackExecutor(Runnable::run)
                 .build();
         settle();
@@ -299,7 +302,7 @@ final class TurnsWalk implements AutoCloseable {
         }
     }
 
-    private boolean meanwhile(CompletableFuture<?> awaited, Duration limit) {
+    private boolean runTasksInsteadOfBlocking(CompletableFuture<?> awaited, Duration limit) {
         runTasks();
         return true;
     }

@@ -66,7 +66,7 @@ public final class FakePalisade implements AutoCloseable {
                         PalisadeClient.builder().servers("fake:1").owner(owner).callbackExecutor(turns::afterwards))
                 .channelFactory(address -> server.channel(line))
                 .time(time.clocks(), time.new ClientWakeupTimer())
-                .turns(turns, this::waited, () -> 0.5);
+                .execution(turns, this::advanceUntilDone, () -> 0.5);
         PalisadeClient client = builder.build();
         lines.put(client, line);
         synchronized (inOrder) {
@@ -184,8 +184,8 @@ public final class FakePalisade implements AutoCloseable {
         }
     }
 
-    /** In place of a wait of the driving thread. */
-    private boolean waited(CompletableFuture<?> future, Duration limit) {
+    /** The blocking strategy of the clients: the driving thread advances time instead of blocking. */
+    private boolean advanceUntilDone(CompletableFuture<?> future, Duration limit) {
         if (Thread.currentThread() != driver) {
             return false;
         }

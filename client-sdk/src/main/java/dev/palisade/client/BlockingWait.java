@@ -8,33 +8,36 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** How a caller's thread waits for what the loop completes. Holds no monitor, so that a virtual thread leaves its carrier. */
-final class Waiting {
-    /** A thread that waits does nothing else. */
-    static final Meanwhile IDLE = (future, limit) -> false;
+/**
+ * A blocking wait of the caller's thread for a future that the loop completes. It holds no monitor, so a virtual thread
+ * leaves its carrier.
+ */
+final class BlockingWait {
+    /** The strategy of production: the thread blocks. */
+    static final BlockingStrategy BLOCK = (future, limit) -> false;
 
-    private final Meanwhile meanwhile;
+    private final BlockingStrategy strategy;
     private final Clocks clocks;
 
-    /** What a thread does in place of waiting, where time is moved by hand. */
+    /** What a thread does before it blocks. Where time is manual, the thread advances it instead of blocking. */
     @FunctionalInterface
-    interface Meanwhile {
-        /** Whether it has waited until {@code future} was done or {@code limit} had passed; else the thread has to. */
-        boolean waited(CompletableFuture<?> future, Duration limit);
+    interface BlockingStrategy {
+        /** Returns true once {@code future} is done or {@code limit} has passed; false if the thread has to block. */
+        boolean tryAwait(CompletableFuture<?> future, Duration limit);
     }
 
-    Waiting(Meanwhile meanwhile, Clocks clocks) {
-        this.meanwhile = meanwhile;
+    BlockingWait(BlockingStrategy strategy, Clocks clocks) {
+        this.strategy = strategy;
         this.clocks = clocks;
     }
 
-    /** Whether there is nothing left to wait for; also that {@code limit} is over. */
-    boolean waited(CompletableFuture<?> future, Duration limit) {
-        return future.isDone() || meanwhile.waited(future, limit);
+    /** Waits by the strategy. Returns false if the thread has to block, because {@code future} is not done yet. */
+    boolean tryAwait(CompletableFuture<?> future, Duration limit) {
+        return future.isDone() || strategy.tryAwait(future, limit);
     }
 
     /**
-     * For the first line of a blocking call: what was interrupted before asks for nothing.
+     * First statement of every blocking call: an interrupted thread sends nothing.
      *
      * @throws InterruptedException when the thread's interrupt flag was set; it is cleared
      */
@@ -44,10 +47,10 @@ final class Waiting {
         }
     }
 
-    /** Waits as long as the loop lets it; when interrupted, {@code giveUp} has run and the flag is cleared. */
+    /** Waits until {@code future} is done. When interrupted, it runs {@code giveUp}; the flag is cleared. */
     <T> T interruptibly(CompletableFuture<T> future, Runnable giveUp) throws InterruptedException {
         try {
-            boolean unused = waited(future, AcquireOptions.WAIT_ENDLESS);
+            boolean unused = tryAwait(future, AcquireOptions.WAIT_ENDLESS);
             return future.get();
         } catch (InterruptedException e) {
             giveUp.run();
@@ -57,10 +60,10 @@ final class Waiting {
         }
     }
 
-    /** Waits at most for {@code limit}; then it is {@code late}. */
+    /** Waits at most for {@code limit}, and returns {@code late} after that. */
     <T> T interruptibly(CompletableFuture<T> future, Duration limit, T late) throws InterruptedException {
         try {
-            long leftNanos = waited(future, limit) ? 0 : limit.toNanos();
+            long leftNanos = tryAwait(future, limit) ? 0 : limit.toNanos();
             return future.get(leftNanos, TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             return late;
@@ -69,7 +72,7 @@ final class Waiting {
         }
     }
 
-    /** Waits as long as the loop lets it, also when interrupted; the flag is kept. */
+    /** Waits until {@code future} is done, also when interrupted; the flag is kept. */
     <T> T uninterruptibly(CompletableFuture<T> future) {
         boolean interrupted = false;
         try {
@@ -87,7 +90,7 @@ final class Waiting {
         }
     }
 
-    /** Waits at most for {@code limit}, also when interrupted; then it is {@code late}. */
+    /** Waits at most for {@code limit}, also when interrupted, and returns {@code late} after that. */
     <T> T uninterruptibly(CompletableFuture<T> future, Duration limit, T late) {
         long endNanos = clocks.now().nanos() + limit.toNanos();
         Duration left = limit;
@@ -108,13 +111,13 @@ final class Waiting {
         }
     }
 
-    /** Waits at most for {@code limit}; whether it was enough is not asked. */
+    /** Waits at most for {@code limit}, whether the future is done by then or not. */
     void settle(CompletableFuture<@Nullable Void> future, Duration limit) {
         CompletableFuture<Boolean> done = future.thenApply(nothing -> true);
         boolean ignored = uninterruptibly(done, limit, false);
     }
 
-    /** With the caller's own stack beneath: an exception made in the loop shows only the loop's. */
+    /** Adds the caller's stack trace: that of an exception made in the loop shows only the loop. */
     private static RuntimeException unchecked(Throwable failure) {
         if (failure instanceof RuntimeException known) {
             known.addSuppressed(new Throwable("the call that failed"));
