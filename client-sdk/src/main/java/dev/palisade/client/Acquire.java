@@ -217,7 +217,7 @@ final class Acquire {
             return;
         }
         granted.lease().giveBack();
-        if (Remedy.of(failure.reason()) == Remedy.THROW) {
+        if (RejectionAction.of(failure.reason()) == RejectionAction.THROW) {
             completeExceptionally(failure.asException());
         } else {
             complete(new AcquireResult.Unavailable(failure));

@@ -45,10 +45,9 @@ final class ClientFuture<T extends @Nullable Object> extends CompletableFuture<T
 
     private boolean beforeWait(Duration limit) {
         if (!isDone() && callbacks.onOwnThread()) {
-            throw new IllegalStateException(
-                    "a callback of this client waits for a future that only the same thread can"
-                            + " complete; chain with thenAccept, call acquire, or set callbackExecutor to one with"
-                            + " more threads");
+            throw new IllegalStateException("a callback of this client waits for a future that only the same thread can"
+                    + " complete; chain with thenAccept, call acquire, or set callbackExecutor to one with"
+                    + " more threads");
         }
         return blockingWait.tryAwait(this, limit);
     }

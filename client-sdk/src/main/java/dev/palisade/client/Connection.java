@@ -15,14 +15,14 @@ import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps one stream open as long as the client is: when it breaks, the next attempt goes to the next address, with a
- * backoff of our own. In the loop only. Knows nothing of locks.
+ * The reconnecting connection of one client, with one stream at a time. When a stream breaks, the next attempt goes to
+ * the next address, after a {@link Backoff}. It handles no locks. In the loop only.
  */
 final class Connection {
-    /** A stream that lived shorter than this has not ended a series of failures. */
+    /** Least life of a stream that ends a series of failures. */
     private static final long SETTLED_NANOS = 1_000_000_000;
 
-    /** A server that is about to take over says so for 10 s at most. */
+    /** Longest wait for a server that signals its takeover; it does so for at most 10 s. */
     private static final long TAKEOVER_MAX_NANOS = 12_000_000_000L;
 
     private final Loop loop;
@@ -67,12 +67,12 @@ final class Connection {
         return id;
     }
 
-    /** Of the present stream: 1 for the first, one more for each after it. */
+    /** Number of the present stream, from 1. */
     long generation() {
         return generation;
     }
 
-    /** The stream that calls may go out on; null while there is none. */
+    /** The stream that carries calls; null while there is none. */
     @Nullable
     SessionStream live() {
         return stream != null && stream.welcomed() ? stream : null;
@@ -83,12 +83,12 @@ final class Connection {
         return lastFailure;
     }
 
-    /** For any thread: whether there was a stream a moment ago that calls may go out on. */
+    /** Whether there is a stream that carries calls; a recent value on other threads. */
     boolean connected() {
         return connected;
     }
 
-    /** For any thread: how often a server has welcomed this client. */
+    /** Number of welcomes by servers. For any thread. */
     long sessions() {
         return sessions.get();
     }
@@ -120,7 +120,7 @@ final class Connection {
                         .build());
     }
 
-    /** The server is about to take over, and says so again and again until it has. */
+    /** Extends the timeout for a server that signals, again and again, that it is taking over. */
     void signReceived(SessionStream which) {
         boolean isDue = loop.now().nanos() - attemptedNanos < TAKEOVER_MAX_NANOS;
         if (which == stream && target != null && isDue) {
@@ -134,8 +134,8 @@ final class Connection {
     }
 
     /**
-     * No welcome yet. One of several servers that has taken the connection may be busy with a fleet: it gets the same
-     * time once more.
+     * Ends an attempt without a welcome. One of several servers that has accepted the connection gets the time twice:
+     * it may be busy with a fleet.
      */
     private void silent(SessionStream which, Target from, int timeouts) {
         if (timeouts < connectTimeouts() && from.isReady()) {
@@ -151,7 +151,7 @@ final class Connection {
                         + timeouts * settings.connectTimeout().toMillis() + " ms"));
     }
 
-    /** For a server that has taken the connection. */
+    /** Number of timeouts for a server that has accepted the connection. */
     private int connectTimeouts() {
         return channels.several() ? 2 : 1;
     }
@@ -173,7 +173,7 @@ final class Connection {
         }
     }
 
-    /** The stream ended, or is as good as ended. Of an earlier stream: nothing happens. */
+    /** Handles a stream that has ended, or counts as ended; ignores earlier streams. */
     void broken(SessionStream which, @Nullable Throwable failure) {
         if (which != stream || target == null || stopped) {
             return;
@@ -197,7 +197,7 @@ final class Connection {
                 rejection.filter(why -> why.reason() == Reason.NOT_ACTIVE).isPresent();
         long now = loop.now().nanos();
         if (isStandby) {
-            long retryAfter = Retry.toldNanos(rejection.get()).orElse(0);
+            long retryAfter = RetryDelay.requestedNanos(rejection.get()).orElse(0);
             target.isStandby(now, retryAfter, channels.several(), connectTimeoutNanos());
             channels.prefer(rejection.get().metadata().getOrDefault(Rejection.ACTIVE, ""), target, retryAfter > 0);
         } else if (!worked && channels.several()) {
@@ -215,8 +215,9 @@ final class Connection {
     }
 
     /**
-     * Drops the present stream and opens another, to the same server if that has answered. An attempt without a welcome
-     * continues: it has carried no calls. Done after the present task: the rest of a frame is of the present stream.
+     * Replaces the present stream, by one to the same server if that has replied. An attempt without a welcome
+     * continues, because it has carried no calls. It runs after the present task, because the rest of a frame belongs
+     * to the present stream.
      */
     void renew(String why) {
         SessionStream present = live();
@@ -234,14 +235,14 @@ final class Connection {
         }
     }
 
-    /** Drops the present stream or attempt, and opens another. */
+    /** Replaces the present stream or attempt. */
     void replace(String why) {
         if (stream != null) {
             broken(stream, new IllegalStateException(why));
         }
     }
 
-    /** Goes to another server if there is one: the present one does not do, and says so itself. */
+    /** Moves to another server, if there is one, because the present one reports that it cannot serve. */
     void leave(SessionStream which, String why) {
         if (channels.several()) {
             broken(which, new IllegalStateException(why));

@@ -26,15 +26,16 @@ import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /**
- * The calls of operators, dashboards and guards; they hold nothing. Each blocks at most for the client's call timeout, 5 s unless set,
- * and throws
+ * The calls of operators, dashboards and guards; they hold nothing. Each blocks at most for the client's call timeout,
+ * 5 s unless set, and throws
  *
  * <ul>
  *   <li>{@link LockUnavailableException} when no server answered;
  *   <li>{@link RejectedException} when the server refuses;
  *   <li>{@link IllegalArgumentException} for an argument that can never be right;
- *   <li>{@link InterruptedException} when interrupted before or while waiting; what was sent may have been done. A step of a stream
- *       throws {@link java.util.concurrent.CancellationException} in its place, and the interrupt flag stays set.
+ *   <li>{@link InterruptedException} when interrupted before or while waiting; what was sent may have been done. A step
+ *       of a stream throws {@link java.util.concurrent.CancellationException} in its place, and the interrupt flag
+ *       stays set.
  * </ul>
  *
  * <p>Safe for use by many threads.
@@ -56,8 +57,10 @@ public final class Operations {
      * @param token empty: the request had none yet
      * @param grant the grant that the request had or would have had
      * @param owner what the client called itself; may be empty
-     * @param detail the purpose of what was granted or queued; who did it and why, when a person did; why it was abandoned; else empty
-     * @param cause of ABANDONED: a word of the reference of commands, such as CONNECTION_BROKE; empty when no cause is recorded
+     * @param detail the purpose of what was granted or queued; who did it and why, when a person did; why it was
+     *     abandoned; else empty
+     * @param cause of ABANDONED: a word of the reference of commands, such as CONNECTION_BROKE; empty when no cause is
+     *     recorded
      * @param isAfterGap whether things that happened right before may be missing; false from an older server
      */
     public record HistoryEntry(
@@ -79,58 +82,58 @@ public final class Operations {
     public record Barrier(String issuer, FencingToken token) {}
 
     /**
-     * The locks that are held, offered, waited for or closed, whose names begin with {@code prefix}, in an order of the server's.
-     * Pages are asked for as the stream is read, so any step of it may block or throw. A lock that is in use all
-     * the time is there once.
+     * The locks that are held, offered, waited for or closed, whose names begin with {@code prefix}, in an order of the
+     * server's. Pages are asked for as the stream is read, so any step of it may block or throw. A lock that is in use
+     * all the time is there once.
      *
      * @param prefix at most 256 bytes; empty for all
      */
     public Stream<LockDescription> list(String prefix) {
         String checked = Arguments.text("prefix", prefix, 0, LockName.BYTES_MAX);
         return Pages.stream(token -> {
-            ListReply page = calls.ask(
+            ListReply page = calls.execute(
                     "locks '" + checked + "'",
                     stub -> stub.list(ListRequest.newBuilder()
                             .setPrefix(checked)
                             .setPageToken(token)
                             .build()));
             return new Pages.Page<>(
-                    page.getLocksList().stream().map(Wire::description).toList(), page.getNextPageToken());
+                    page.getLocksList().stream().map(ProtoMapper::description).toList(), page.getNextPageToken());
         });
     }
 
     /**
-     * The sessions that have a stream on the active server, or had one within the grace, in an order of the server's. Clients that only
-     * make unary calls are not listed. Pages are asked for as the stream is read, so any step of it may block or throw. A session
-     * that is there all the time is there once.
+     * The sessions that have a stream on the active server, or had one within the grace, in an order of the server's.
+     * Clients that only make unary calls are not listed. Pages are asked for as the stream is read, so any step of it
+     * may block or throw. A session that is there all the time is there once.
      */
     public Stream<SessionDescription> sessions() {
         return Pages.stream(token -> {
-            SessionsReply page = calls.ask(
+            SessionsReply page = calls.execute(
                     "the sessions",
                     stub -> stub.sessions(
                             SessionsRequest.newBuilder().setPageToken(token).build()));
             return new Pages.Page<>(
-                    page.getSessionsList().stream().map(Wire::session).toList(), page.getNextPageToken());
+                    page.getSessionsList().stream().map(ProtoMapper::session).toList(), page.getNextPageToken());
         });
     }
 
     /** How the store does behind the first of the servers that answers, also while the store is down. */
     public StoreDescription store() throws InterruptedException {
-        return Wire.store(calls.ask("the store", stub -> stub.store(StoreRequest.getDefaultInstance())));
+        return ProtoMapper.store(calls.execute("the store", stub -> stub.store(StoreRequest.getDefaultInstance())));
     }
 
     /** The last things that happened to {@code lock}, oldest first; what a restart of the server forgets is missing. */
     public List<HistoryEntry> history(String lock) throws InterruptedException {
         HistoryRequest request = HistoryRequest.newBuilder().setLock(name(lock)).build();
-        return calls.ask("lock " + lock, stub -> stub.history(request)).getEntriesList().stream()
-                .map(Wire::historyEntry)
+        return calls.execute("lock " + lock, stub -> stub.history(request)).getEntriesList().stream()
+                .map(ProtoMapper::historyEntry)
                 .toList();
     }
 
     /**
-     * Explains why calls with a token of {@code lock} were refused, as far as the server that answers knows: refusals that guards reported
-     * to another one are missing.
+     * Explains why calls with a token of {@code lock} were refused, as far as the server that answers knows: refusals
+     * that guards reported to another one are missing.
      *
      * @param token of the refused call; empty: the token that guards refused last, else that of the newest grant
      * @throws LockUnavailableException also where the server is too old to explain
@@ -140,7 +143,7 @@ public final class Operations {
         // On the wire 0 is the newest; it must not come of somebody's mistake.
         token.ifPresent(value ->
                 request.setToken(Arguments.valid(() -> new FencingToken(value)).value()));
-        return ExplanationMapper.explanation(calls.ask("lock " + lock, stub -> stub.explain(request.build())));
+        return ExplanationMapper.explanation(calls.execute("lock " + lock, stub -> stub.explain(request.build())));
     }
 
     /**
@@ -157,12 +160,13 @@ public final class Operations {
                 .setBy(said("by", by))
                 .setWhy(said("why", why))
                 .build();
-        return calls.ask("lock " + lock, stub -> stub.requestRelease(request)).getHoldersAsked();
+        return calls.execute("lock " + lock, stub -> stub.requestRelease(request))
+                .getHoldersAsked();
     }
 
     /**
-     * Ends leases at once, on record with who and why. The holders may be at work still: only their guards stop them. Sent once;
-     * when the answer is lost the outcome is unknown, and the exception says so: look at {@link #history}.
+     * Ends leases at once, on record with who and why. The holders may be at work still: only their guards stop them.
+     * Sent once; when the answer is lost the outcome is unknown, and the exception says so: look at {@link #history}.
      *
      * @param token of the lease to end, or of any of its turns; empty for every lease of the lock
      * @param by who ends it, 1 to 256 bytes
@@ -177,12 +181,13 @@ public final class Operations {
         // On the wire 0 is every lease; it must not come of somebody's mistake.
         token.ifPresent(value ->
                 request.setToken(Arguments.valid(() -> new FencingToken(value)).value()));
-        return calls.askOnce(lock, stub -> stub.forceRelease(request.build())).getReleased();
+        return calls.executeOnce(lock, stub -> stub.forceRelease(request.build()))
+                .getReleased();
     }
 
     /**
-     * Whether the sequencer names a lease that was alive when the server answered. No fence: it may have ended since. Of a
-     * lease that threads of one client pass on it says the same of every turn, also of one that is over.
+     * Whether the sequencer names a lease that was alive when the server answered. No fence: it may have ended since.
+     * Of a lease that threads of one client pass on it says the same of every turn, also of one that is over.
      *
      * @throws RejectedException SEQUENCER_INVALID when it is not one of that lock service
      */
@@ -190,13 +195,17 @@ public final class Operations {
         CheckSequencerRequest request = CheckSequencerRequest.newBuilder()
                 .setSequencer(ByteString.copyFrom(sequencer.toBytes()))
                 .build();
-        return calls.ask("a sequencer", stub -> stub.checkSequencer(request)).getAlive();
+        return calls.execute("a sequencer", stub -> stub.checkSequencer(request))
+                .getAlive();
     }
 
-    /** A fresh token between the grants of {@code lock} so far and those to come: a guard's base after it lost its marks. */
+    /**
+     * A fresh token between the grants of {@code lock} so far and those to come: a guard's base after it lost its
+     * marks.
+     */
     public Barrier barrier(String lock) throws InterruptedException {
         BarrierRequest request = BarrierRequest.newBuilder().setLock(name(lock)).build();
-        BarrierReply reply = calls.ask("lock " + lock, stub -> stub.barrier(request));
+        BarrierReply reply = calls.execute("lock " + lock, stub -> stub.barrier(request));
         return new Barrier(reply.getIssuer(), new FencingToken(reply.getToken()));
     }
 

@@ -10,68 +10,69 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls of one stream: those to send, urgent ones first, and those in flight, never more than the server allows. A
- * call that resumes many grants counts as one for each. Pure.
+ * The outgoing calls of one stream: a queue of calls to send, urgent ones first, and a bounded window of calls in
+ * flight. A call that resumes many grants counts as one for each. Pure.
  */
 final class Outbox {
     /**
-     * A call on its way.
+     * A call that was sent and has no reply.
      *
      * @param weight as how many calls it counts
      */
-    record Flight(Errand errand, ClockReading sent, int weight) {}
+    record InFlightCall(PendingCall call, ClockReading sent, int weight) {}
 
-    private final ArrayDeque<Errand> urgent = new ArrayDeque<>();
-    private final ArrayDeque<Errand> ordinary = new ArrayDeque<>();
-    private final Map<Long, Flight> flights = new LinkedHashMap<>();
+    private final ArrayDeque<PendingCall> urgent = new ArrayDeque<>();
+    private final ArrayDeque<PendingCall> ordinary = new ArrayDeque<>();
+    private final Map<Long, InFlightCall> inFlightCalls = new LinkedHashMap<>();
     private final int inFlightMax;
-    private int inFlight;
+    private int inFlightWeight;
     private long nextCallId = 1;
 
     Outbox(int inFlightMax) {
         this.inFlightMax = Math.max(1, inFlightMax);
     }
 
-    void add(Errand errand) {
-        (errand.urgent() ? urgent : ordinary).add(errand);
+    void add(PendingCall pending) {
+        (pending.isUrgent() ? urgent : ordinary).add(pending);
     }
 
     /**
-     * Takes what may be sent now; what was given up meanwhile is left out. The last call may exceed a limit.
+     * Takes the calls that may be sent now, without those that are done. The last call may exceed a limit.
      *
      * @param frameMax limit of one frame
      */
     List<Call> take(ClockReading now, int frameMax) {
         List<Call> calls = new ArrayList<>();
-        for (int taken = 0; taken < frameMax && inFlight < inFlightMax; ) {
-            Errand errand = urgent.isEmpty() ? ordinary.poll() : urgent.poll();
-            if (errand == null) {
+        for (int taken = 0; taken < frameMax && inFlightWeight < inFlightMax; ) {
+            PendingCall pending = urgent.isEmpty() ? ordinary.poll() : urgent.poll();
+            if (pending == null) {
                 break;
             }
-            if (!errand.done()) {
+            if (!pending.done()) {
                 long id = nextCallId++;
-                Call call = errand.call(now).setCallId(id).build();
+                Call call = pending.call(now).setCallId(id).build();
                 int weight = Math.max(1, call.getResumeMany().getGrantsCount());
-                flights.put(id, new Flight(errand, now, weight));
+                inFlightCalls.put(id, new InFlightCall(pending, now, weight));
                 calls.add(call);
                 taken += weight;
-                inFlight += weight;
+                inFlightWeight += weight;
             }
         }
         return calls;
     }
 
-    /** What was asked under that id; null when nothing was, or it is answered already. */
+    /** Removes and returns the call with that id; null if there is none, or if it had its reply before. */
     @Nullable
-    Flight answered(long callId) {
-        Flight flight = flights.remove(callId);
-        inFlight -= flight == null ? 0 : flight.weight();
-        return flight;
+    InFlightCall remove(long callId) {
+        InFlightCall inFlightCall = inFlightCalls.remove(callId);
+        inFlightWeight -= inFlightCall == null ? 0 : inFlightCall.weight();
+        return inFlightCall;
     }
 
     OptionalLong oldestSentNanos() {
-        return flights.isEmpty()
+        return inFlightCalls.isEmpty()
                 ? OptionalLong.empty()
-                : OptionalLong.of(flights.values().iterator().next().sent().nanos());
+                : OptionalLong.of(
+                        inFlightCalls.values().iterator().next().sent().nanos());
     }
 }

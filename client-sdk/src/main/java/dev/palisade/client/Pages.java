@@ -12,7 +12,7 @@ import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
-/** Lists page by page, each asked for when the one before is used up. For one thread. */
+/** An iterator over a paged listing, which requests a page once the page before is used up. For one thread. */
 final class Pages<T> implements Iterator<T> {
     private final Source<T> source;
     private final Deque<T> page = new ArrayDeque<>();
@@ -22,10 +22,10 @@ final class Pages<T> implements Iterator<T> {
     /** @param nextToken empty: this was the last */
     record Page<T>(List<T> items, String nextToken) {}
 
-    /** Where pages come from. */
+    /** A source of pages. */
     @FunctionalInterface
     interface Source<T> {
-        /** The page of a token; the first has the empty one. */
+        /** Requests the page of a token; the first page has the empty one. */
         Page<T> page(String token) throws InterruptedException;
     }
 
@@ -42,7 +42,7 @@ final class Pages<T> implements Iterator<T> {
     @Override
     public boolean hasNext() {
         while (page.isEmpty() && !last) {
-            Page<T> next = ask();
+            Page<T> next = nextPage();
             page.addAll(next.items());
             last = next.nextToken().isEmpty();
             if (!last && next.nextToken().equals(token)) {
@@ -54,7 +54,7 @@ final class Pages<T> implements Iterator<T> {
     }
 
     /** A step of a stream cannot throw {@link InterruptedException}. */
-    private Page<T> ask() {
+    private Page<T> nextPage() {
         try {
             return source.page(token);
         } catch (InterruptedException e) {

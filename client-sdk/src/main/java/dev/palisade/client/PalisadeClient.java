@@ -275,20 +275,20 @@ public final class PalisadeClient implements AutoCloseable {
         Call call = Call.newBuilder()
                 .setDescribe(DescribeRequest.newBuilder().setLock(lock))
                 .build();
-        Inquiry<LockDescription> inquiry = new Inquiry<>(
+        DeadlineCall<LockDescription> describe = new DeadlineCall<>(
                 session,
                 call,
                 (reply, sent) -> {
                     if (!reply.hasDescribe()) {
                         throw RejectedException.malformed("a describe was answered with " + reply.getReplyCase());
                     }
-                    return Wire.description(reply.getDescribe());
+                    return ProtoMapper.description(reply.getDescribe());
                 },
                 rejection -> new LockUnavailableException(name, rejection));
         return session.blockingWait()
                 .interruptibly(
-                        inquiry.ask(session.settings().callTimeout().toNanos()),
-                        () -> session.loop().execute(inquiry::giveUp));
+                        describe.start(session.settings().callTimeout().toNanos()),
+                        () -> session.loop().execute(describe::giveUp));
     }
 
     /** Leases, acquires and reconnects, for metrics. Never blocks. */
@@ -526,7 +526,7 @@ public final class PalisadeClient implements AutoCloseable {
                 throw new IllegalStateException("no lock server is named; call servers or target before build");
             }
             try {
-                Wire.load();
+                ProtoMapper.load();
                 if (servers.size() > 1) {
                     Rejections.load(); // A stopping server, or a standby, rejects clients that could be at another.
                 }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * queued, perhaps offered, accepted, and left when nobody wants it any more. Whatever it leaves behind at the server is
  * given back: no path ends with a grant that nobody has. In the loop only.
  */
-final class Place extends Errand {
+final class Place extends PendingCall {
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long WAIT_MILLIS_MAX = Duration.ofHours(24).toMillis();
     /** The server refuses what is older than 30 s and unknown to it; then it is asked anew. */
@@ -38,7 +38,7 @@ final class Place extends Errand {
     /** In the order in which they are to hold the lease; never empty before the end. */
     private final Deque<Acquire> members = new ArrayDeque<>(1);
 
-    private final Retry retry = new Retry();
+    private final RetryDelay retryDelay = new RetryDelay();
     private long requestId;
     private long firstSentNanos;
     private int sendings;
@@ -52,7 +52,7 @@ final class Place extends Errand {
 
     /** The accept or resume that decides about a grant; one at a time. */
     @Nullable
-    private Errand step;
+    private PendingCall step;
 
     /**
      * @param options how all of them acquire, but for the wait
@@ -150,7 +150,7 @@ final class Place extends Errand {
                 .setTraceparent(members.isEmpty() ? "" : members.getFirst().traceparent())
                 .setAcquire(AcquireRequest.newBuilder()
                         .setLock(lock.value())
-                        .setMode(Wire.mode(options.mode()))
+                        .setMode(ProtoMapper.mode(options.mode()))
                         .setTtlMillis(ttl.toMillis())
                         .setWaitMillis(aTry ? 0 : Math.min(WAIT_MILLIS_MAX, leftMillis))
                         .setLockDelayMillis(options.lockDelay().toMillis())
@@ -171,16 +171,16 @@ final class Place extends Errand {
     }
 
     @Override
-    boolean urgent() {
+    boolean isUrgent() {
         return false;
     }
 
     @Override
-    void answered(Reply reply, ClockReading sent) {
+    void onReply(Reply reply, ClockReading sent) {
         replied = true;
         switch (reply.getReplyCase()) {
             case ACQUIRE -> outcome(reply.getAcquire(), sent);
-            case REJECTED -> rejected(Wire.rejection(reply.getRejected()));
+            case REJECTED -> rejected(ProtoMapper.rejection(reply.getRejected()));
             default -> garbled("an acquire was answered with " + reply.getReplyCase());
         }
     }
@@ -202,7 +202,7 @@ final class Place extends Errand {
 
     private void busy(AcquireReply reply) {
         try {
-            end(Wire.busy(reply.getBusy()));
+            end(ProtoMapper.busy(reply.getBusy()));
         } catch (RejectedException e) {
             garbled(e.rejection().message());
         }
@@ -211,7 +211,7 @@ final class Place extends Errand {
     private void rejected(Rejection rejection) {
         lastRejection = rejection;
         boolean old = sendings > 1 && session.loop().now().nanos() - firstSentNanos >= AGE_NANOS_MAX;
-        switch (Remedy.of(rejection.reason())) {
+        switch (RejectionAction.of(rejection.reason())) {
             case THROW -> {
                 if (old) {
                     askAnew();
@@ -219,8 +219,8 @@ final class Place extends Errand {
                     fail(rejection.asException());
                 }
             }
-            case TELL -> end(new AcquireResult.Unavailable(rejection));
-            case LOST -> askAnew();
+            case REPORT -> end(new AcquireResult.Unavailable(rejection));
+            case LEASE_LOST -> askAnew();
             case RETRY -> {
                 if (aTry) {
                     end(new AcquireResult.Unavailable(rejection));
@@ -228,11 +228,11 @@ final class Place extends Errand {
                     askAnew();
                 }
             }
-            case ASK_AGAIN -> {
+            case RESEND -> {
                 if (old) {
                     askAnew();
                 } else {
-                    session.again(this, retry.delayNanos(rejection));
+                    session.retry(this, retryDelay.nextNanos(rejection));
                 }
             }
         }
@@ -254,14 +254,15 @@ final class Place extends Errand {
     }
 
     private void confirm(Grant grant, Granted granted) {
-        step(Ask.onThisStream(() -> Calls.resume(grant, asked(), session.id(), session.generation()), (reply, sent) -> {
-            if (reply.hasResume()) {
-                take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
-            } else if (!passing(reply)) {
-                session.giveBack(granted);
-                askAnew();
-            }
-        }));
+        step(CallbackCall.onThisStream(
+                () -> GrantCalls.resume(grant, asked(), session.id(), session.generation()), (reply, sent) -> {
+                    if (reply.hasResume()) {
+                        take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
+                    } else if (!passing(reply)) {
+                        session.giveBack(granted);
+                        askAnew();
+                    }
+                }));
     }
 
     /** The wait is over. */
@@ -280,7 +281,7 @@ final class Place extends Errand {
                 return;
             }
         }
-        step(Ask.onThisStream(() -> Calls.accept(grant, session.id()), (reply, sent) -> {
+        step(CallbackCall.onThisStream(() -> GrantCalls.accept(grant, session.id()), (reply, sent) -> {
             if (reply.hasAccept() && reply.getAccept().hasGranted()) {
                 take(grant, reply.getAccept().getGranted(), new LeaseView(sent, grant.ttlMillis()));
             } else if (reply.hasAccept() && reply.getAccept().hasQueued()) {
@@ -309,7 +310,7 @@ final class Place extends Errand {
                 options.purpose());
     }
 
-    private void step(Errand next) {
+    private void step(PendingCall next) {
         if (step == null || step.done()) {
             step = next;
             session.start(next);
@@ -321,12 +322,12 @@ final class Place extends Errand {
         if (step == null || !reply.hasRejected()) {
             return false;
         }
-        Rejection rejection = Wire.rejection(reply.getRejected());
-        Remedy remedy = Remedy.of(rejection.reason());
-        if (remedy != Remedy.RETRY && remedy != Remedy.ASK_AGAIN) {
+        Rejection rejection = ProtoMapper.rejection(reply.getRejected());
+        RejectionAction action = RejectionAction.of(rejection.reason());
+        if (action != RejectionAction.RETRY && action != RejectionAction.RESEND) {
             return false;
         }
-        session.again(step, retry.delayNanos(rejection));
+        session.retry(step, retryDelay.nextNanos(rejection));
         return true;
     }
 
@@ -350,7 +351,7 @@ final class Place extends Errand {
     @Nullable
     private Grant checked(Granted granted) {
         try {
-            return Wire.grant(granted, lock, options.mode(), options.lockAtLeastFor());
+            return ProtoMapper.grant(granted, lock, options.mode(), options.lockAtLeastFor());
         } catch (RejectedException e) {
             garbled(e.rejection().message());
             return null;
@@ -378,8 +379,8 @@ final class Place extends Errand {
         session.unregister(requestId);
         requestId = session.register(this);
         sendings = 0;
-        carriedBy(null);
-        session.again(this, lastRejection == null ? retry.delayNanos() : retry.delayNanos(lastRejection));
+        assignTo(null);
+        session.retry(this, lastRejection == null ? retryDelay.nextNanos() : retryDelay.nextNanos(lastRejection));
     }
 
     private void garbled(String what) {

@@ -61,7 +61,7 @@ final class Resumptions {
      * One call. A lease that it does not resume gets a call of its own, which shows the server more and returns the
      * reason.
      */
-    private final class ResumeManyCall extends Errand {
+    private final class ResumeManyCall extends PendingCall {
         private final List<Upkeep> leases;
         private List<Upkeep> asked = List.of();
 
@@ -72,17 +72,17 @@ final class Resumptions {
         @Override
         Call.Builder call(ClockReading now) {
             asked = leases.stream().filter(Upkeep::isDue).toList();
-            return Calls.resume(asked.stream().map(Upkeep::grant).toList());
+            return GrantCalls.resume(asked.stream().map(Upkeep::grant).toList());
         }
 
         @Override
-        void answered(Reply reply, ClockReading sent) {
+        void onReply(Reply reply, ClockReading sent) {
             session.finish(this);
             underWay.remove(this);
             Set<ByteString> left = new HashSet<>(reply.getResumeMany().getNotResumedList());
             for (Upkeep lease : asked) {
                 if (!reply.hasResumeMany()
-                        || left.contains(Wire.bytes(lease.grant().id()))) {
+                        || left.contains(ProtoMapper.bytes(lease.grant().id()))) {
                     lease.resumeAlone();
                 } else {
                     lease.resumed(sent);

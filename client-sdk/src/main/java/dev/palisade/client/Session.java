@@ -32,8 +32,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that one client wants, holds and still has to say, across streams: errands are asked again on each new stream,
- * leases resumed, and what nobody here knows is given back at once. In the loop only, except where said.
+ * All that one client wants, holds and still has to say, across streams: pendingCalls are asked again on each new
+ * stream, leases resumed, and what nobody here knows is given back at once. In the loop only, except where said.
  */
 final class Session {
     private static final System.Logger LOG = System.getLogger(Session.class.getName());
@@ -47,11 +47,11 @@ final class Session {
     private final Channels channels;
     private final Connection connection;
     private final Leases leases = new Leases();
-    private final Farewells farewells = new Farewells(this);
+    private final CleanupCalls cleanupCalls = new CleanupCalls(this);
     private final Map<Long, Place> places = new HashMap<>();
     private final Lines lines = new Lines(this);
     private final Resumptions resumptions = new Resumptions(this);
-    private final Set<Errand> errands = new LinkedHashSet<>();
+    private final Set<PendingCall> pendingCalls = new LinkedHashSet<>();
     private final Observers observers = new Observers();
     private final AtomicInteger acquires = new AtomicInteger();
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
@@ -152,9 +152,9 @@ final class Session {
             closed.complete(null);
             List.copyOf(places.values()).forEach(Place::clientClosed);
             leases.all().forEach(HeldLease::clientClosed);
-            for (Errand errand : List.copyOf(errands)) {
-                if (errand instanceof Inquiry<?> inquiry) {
-                    inquiry.giveUp();
+            for (PendingCall pending : List.copyOf(pendingCalls)) {
+                if (pending instanceof DeadlineCall<?> call) {
+                    call.giveUp();
                 }
             }
             checkSettled();
@@ -182,7 +182,7 @@ final class Session {
         return cause == null ? null : LinkageErrors.exception(cause);
     }
 
-    // ---- errands
+    // ---- pending calls
 
     SessionId id() {
         return connection.id();
@@ -192,33 +192,33 @@ final class Session {
         return connection.generation();
     }
 
-    void start(Errand errand) {
-        errands.add(errand);
-        enqueue(errand);
+    void start(PendingCall call) {
+        pendingCalls.add(call);
+        enqueue(call);
     }
 
-    /** Asks the same again after a delay, or on the next stream if that comes first. */
-    void again(Errand errand, long delayNanos) {
-        loop.schedule(delayNanos, () -> enqueue(errand));
+    /** Sends the call again after a delay, or on the next stream if that opens first. */
+    void retry(PendingCall call, long delayNanos) {
+        loop.schedule(delayNanos, () -> enqueue(call));
     }
 
-    void finish(@Nullable Errand errand) {
-        if (errand != null && !errand.done()) {
-            errand.markDone();
-            errands.remove(errand);
+    void finish(@Nullable PendingCall call) {
+        if (call != null && !call.done()) {
+            call.markDone();
+            pendingCalls.remove(call);
             checkSettled();
         }
     }
 
-    private void enqueue(Errand errand) {
+    private void enqueue(PendingCall call) {
         SessionStream stream = connection.live();
-        if (stream != null && !errand.done()) {
-            stream.enqueue(errand);
+        if (stream != null && !call.done()) {
+            stream.enqueue(call);
         }
     }
 
     private void checkSettled() {
-        if (closing && errands.isEmpty()) {
+        if (closing && pendingCalls.isEmpty()) {
             settled.complete(null);
         }
     }
@@ -290,12 +290,12 @@ final class Session {
 
     /** Leaves the queue; undoes a grant or an offer that raced it. */
     void leave(String lock, long requestId) {
-        farewells.leave(lock, requestId);
+        cleanupCalls.leave(lock, requestId);
     }
 
     /** Frees a grant that nobody here wants. */
     void giveBack(Granted granted) {
-        farewells.release(granted);
+        cleanupCalls.release(granted);
     }
 
     /**
@@ -380,9 +380,9 @@ final class Session {
 
     private void end() {
         connection.stop();
-        for (Errand errand : List.copyOf(errands)) {
-            errand.abandoned();
-            finish(errand);
+        for (PendingCall call : List.copyOf(pendingCalls)) {
+            call.onClientEnd();
+            finish(call);
         }
     }
 
@@ -398,13 +398,13 @@ final class Session {
     void connected(SessionStream stream) {
         recovers(0); // The server says so in its replies.
         resumptions.begin(stream.resumeManyMax());
-        errands.forEach(stream::enqueue);
+        pendingCalls.forEach(stream::enqueue);
     }
 
     void disconnected() {
-        for (Errand errand : List.copyOf(errands)) {
-            if (!errand.outlivesStream()) {
-                finish(errand);
+        for (PendingCall call : List.copyOf(pendingCalls)) {
+            if (!call.outlivesStream()) {
+                finish(call);
             }
         }
         resumptions.streamBroken();
@@ -413,7 +413,7 @@ final class Session {
 
     /** A server refuses the session itself. */
     void refused(Rejection rejection) {
-        if (Remedy.of(rejection.reason()) == Remedy.THROW) {
+        if (RejectionAction.of(rejection.reason()) == RejectionAction.THROW) {
             failPlaces(rejection::asException);
         }
     }
@@ -466,7 +466,7 @@ final class Session {
 
     private boolean held(Granted granted) {
         try {
-            HeldLease lease = leases.get(Wire.grantId(granted.getGrantId()));
+            HeldLease lease = leases.get(ProtoMapper.grantId(granted.getGrantId()));
             return lease != null && lease.granted().token().value() == granted.getToken();
         } catch (RejectedException e) {
             return false;
@@ -485,7 +485,7 @@ final class Session {
 
     private void releaseRequested(ReleaseRequestedEvent event) {
         try {
-            HeldLease lease = leases.get(Wire.grantId(event.getGrantId()));
+            HeldLease lease = leases.get(ProtoMapper.grantId(event.getGrantId()));
             if (lease != null) {
                 lease.releaseRequested(new Lease.ReleaseRequest(event.getBy(), event.getWhy()));
             }
@@ -496,9 +496,9 @@ final class Session {
 
     private void lost(LostEvent event) {
         try {
-            HeldLease lease = leases.get(Wire.grantId(event.getGrantId()));
+            HeldLease lease = leases.get(ProtoMapper.grantId(event.getGrantId()));
             if (lease != null) {
-                lease.lostAtServer(Wire.lostReason(event.getReason()), event.getDetail());
+                lease.lostAtServer(ProtoMapper.lostReason(event.getReason()), event.getDetail());
             }
         } catch (RejectedException e) {
             LOG.log(Level.WARNING, "the server reported the loss of a malformed grant", e);

@@ -20,8 +20,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One stream to one server, from hello to its end. Batches calls, sends keep-alives, notices when the link is frozen.
- * gRPC's callbacks only hand over to the loop; all else happens there. It never reconnects: that is {@link Connection}.
+ * A session stream to one server, from hello to its end. It batches calls, sends keep-alives and detects a frozen link.
+ * Callbacks of gRPC only submit tasks to the loop. It never reconnects: {@link Connection} does.
  */
 final class SessionStream implements ClientResponseObserver<ClientFrame, ServerFrame> {
     private static final int CALLS_PER_FRAME_MAX = 256;
@@ -95,7 +95,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         return resumeManyMax;
     }
 
-    /** Whether there was more than the welcome. */
+    /** Whether the server sent a reply after the welcome. */
     boolean answered() {
         return answered;
     }
@@ -105,15 +105,15 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         return keepAlive.nextId();
     }
 
-    void enqueue(Errand errand) {
-        if (outbox != null && errand.carrier() != this) {
-            errand.carriedBy(this);
-            outbox.add(errand);
+    void enqueue(PendingCall call) {
+        if (outbox != null && call.stream() != this) {
+            call.assignTo(this);
+            outbox.add(call);
             postFlush();
         }
     }
 
-    /** What is held or waited for has changed. */
+    /** Adjusts the keep-alives after a change of the leases or pending acquires. */
     void demandChanged() {
         if (!welcomed() || ended) {
             return;
@@ -127,20 +127,20 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             keepAlive.activated(loop.now().nanos());
         }
         long due = keepAlive.dueNanos(session.smallestTtlMillis(), session.acquiring());
-        // A timer that comes too early looks again; only one that would come too late is moved.
+        // A timer that fires too early is set again; only one that would fire too late is moved.
         if (keepAliveTimer == null || keepAliveTimer.dueNanos() - due > 0) {
             loop.cancel(keepAliveTimer);
             keepAliveTimer = loop.scheduleAt(due, this::keepAliveDue);
         }
     }
 
-    /** Ends the stream; nothing of it is heard any more. */
-    void end(boolean politely) {
+    /** Ends the stream, and ignores its later frames. */
+    void end(boolean halfClose) {
         ended = true;
         loop.cancel(keepAliveTimer);
         loop.cancel(livenessTimer);
         if (requests != null) {
-            if (politely) {
+            if (halfClose) {
                 requests.onCompleted();
             } else {
                 requests.cancel("given up by the client", null);
@@ -196,7 +196,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     private Optional<Rejection> standby(List<Reply> replies) {
         return replies.stream()
                 .filter(Reply::hasRejected)
-                .map(reply -> Wire.rejection(reply.getRejected()))
+                .map(reply -> ProtoMapper.rejection(reply.getRejected()))
                 .filter(rejection -> rejection.reason() == Reason.NOT_ACTIVE)
                 .findFirst();
     }
@@ -206,7 +206,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         for (Reply reply : replies) {
             if (reply.hasRejected()) {
                 isOutage = storeOutage.refused(
-                        Wire.rejection(reply.getRejected()), loop.now().nanos());
+                        ProtoMapper.rejection(reply.getRejected()), loop.now().nanos());
             } else {
                 storeOutage.replied();
                 isOutage = false;
@@ -224,18 +224,18 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     }
 
     private void replied(Reply reply) {
-        Outbox.Flight flight = outbox == null ? null : outbox.answered(reply.getCallId());
-        if (flight == null || flight.errand().done()) {
+        Outbox.InFlightCall inFlight = outbox == null ? null : outbox.remove(reply.getCallId());
+        if (inFlight == null || inFlight.call().done()) {
             session.strayReply(reply);
         } else {
-            flight.errand().carriedBy(null);
-            flight.errand().answered(reply, flight.sent());
+            inFlight.call().assignTo(null);
+            inFlight.call().onReply(reply, inFlight.sent());
         }
         postFlush();
     }
 
     private void postFlush() {
-        // One frame takes whatever else is brought by then.
+        // One frame carries all calls that are enqueued by then.
         if (!flushPosted) {
             flushPosted = true;
             loop.enqueue(this::flush);

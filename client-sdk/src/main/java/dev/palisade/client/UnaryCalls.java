@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Calls beside the stream, for what needs no session: the servers are tried in turn until one answers or the time is
- * over. Safe for use by many threads; each blocks its caller.
+ * Unary calls, which need no session: they try the servers in turn until one replies or the call timeout is over. They
+ * block the caller. Safe for use by many threads.
  */
 final class UnaryCalls {
     private final Session session;
@@ -29,32 +29,32 @@ final class UnaryCalls {
         this.channels = channels;
     }
 
-    /** An answer and who gave it. */
-    private record Answered<T>(T reply, Channel by) {}
+    /** A reply and the channel to its server. */
+    private record ServerReply<T>(T reply, Channel channel) {}
 
     /**
-     * Asks what may be asked any number of times.
+     * Executes an idempotent call.
      *
-     * @param about what it is about, for people
+     * @param about subject of the call, for error texts
      * @throws LockUnavailableException when no server could say
-     * @throws RejectedException when asking again would not help
+     * @throws RejectedException when a retry would not help
      * @throws InterruptedException when interrupted; the outcome is unknown
      */
-    <T> T ask(String about, Function<LocksBlockingStub, T> call) throws InterruptedException {
-        return answered(about, call, deadline()).reply();
+    <T> T execute(String about, Function<LocksBlockingStub, T> call) throws InterruptedException {
+        return replyOf(about, call, deadline()).reply();
     }
 
     /**
-     * Asks what must not be done twice: of a server that answers, once.
+     * Executes a call that must not be applied twice: sends it once, to a server that replies.
      *
      * @throws LockUnavailableException when no server could say; with OUTCOME_UNKNOWN it may have been done
      */
-    <T> T askOnce(String lock, Function<LocksBlockingStub, T> call) throws InterruptedException {
+    <T> T executeOnce(String lock, Function<LocksBlockingStub, T> call) throws InterruptedException {
         String about = "lock " + lock;
         Deadline deadline = deadline();
         DescribeRequest harmless = DescribeRequest.newBuilder().setLock(lock).build();
         Channel answering =
-                answered(about, stub -> stub.describe(harmless), deadline).by();
+                replyOf(about, stub -> stub.describe(harmless), deadline).channel();
         try {
             return call.apply(LocksGrpc.newBlockingStub(answering).withDeadline(deadline));
         } catch (StatusRuntimeException e) {
@@ -62,25 +62,25 @@ final class UnaryCalls {
         }
     }
 
-    private <T> Answered<T> answered(String about, Function<LocksBlockingStub, T> call, Deadline deadline)
+    private <T> ServerReply<T> replyOf(String about, Function<LocksBlockingStub, T> call, Deadline deadline)
             throws InterruptedException {
         BlockingWait.checkInterrupt();
         List<? extends Channel> all = channels.all();
-        Retry retry = new Retry();
+        RetryDelay retryDelay = new RetryDelay();
         for (int attempt = 0; ; attempt++) {
             checkNotEnded();
             Channel channel = all.get(attempt % all.size());
             try {
-                // One that is frozen must leave time for the others.
+                // A frozen server must leave time for the others.
                 Deadline share =
                         Deadline.after(session.settings().callTimeout().toNanos() / all.size(), TimeUnit.NANOSECONDS);
                 T reply = call.apply(LocksGrpc.newBlockingStub(channel).withDeadline(deadline.minimum(share)));
-                return new Answered<>(reply, channel);
+                return new ServerReply<>(reply, channel);
             } catch (StatusRuntimeException e) {
                 Rejection rejection = rejection(e);
-                Remedy remedy = Remedy.of(rejection.reason());
-                long delayNanos = retry.delayNanos(rejection);
-                boolean again = remedy == Remedy.RETRY || remedy == Remedy.ASK_AGAIN;
+                RejectionAction action = RejectionAction.of(rejection.reason());
+                long delayNanos = retryDelay.nextNanos(rejection);
+                boolean again = action == RejectionAction.RETRY || action == RejectionAction.RESEND;
                 if (!again || deadline.timeRemaining(TimeUnit.NANOSECONDS) <= delayNanos) {
                     checkNotEnded();
                     throw failure(about, rejection);
@@ -96,7 +96,7 @@ final class UnaryCalls {
         return Deadline.after(session.settings().callTimeout().toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** What the server said; of a call that broke nobody knows whether it was done. */
+    /** The rejection by the server; OUTCOME_UNKNOWN for a call that failed without one. */
     private Rejection rejection(StatusRuntimeException failure) throws InterruptedException {
         // gRPC cancels an interrupted call and sets the flag again.
         if (Thread.interrupted()) {
@@ -113,7 +113,7 @@ final class UnaryCalls {
                                 + "); check that it runs and can be reached"));
     }
 
-    /** Not for a call that was sent once: whether it was done matters more than why there is no answer. */
+    /** Not for a call that was sent once: its unknown outcome matters more than the end of the client. */
     private void checkNotEnded() {
         RuntimeException ended = session.ended();
         if (ended != null) {
@@ -122,9 +122,9 @@ final class UnaryCalls {
     }
 
     private static RuntimeException failure(String about, Rejection rejection) {
-        return switch (Remedy.of(rejection.reason())) {
-            case RETRY, ASK_AGAIN -> new LockUnavailableException(about, rejection);
-            case THROW, LOST, TELL -> rejection.asException();
+        return switch (RejectionAction.of(rejection.reason())) {
+            case RETRY, RESEND -> new LockUnavailableException(about, rejection);
+            case THROW, LEASE_LOST, REPORT -> rejection.asException();
         };
     }
 }

@@ -25,7 +25,7 @@ final class Upkeep {
     private final Session session;
     private final Grant grant;
     private final Grant.Asked asked;
-    private final Retry retry = new Retry();
+    private final RetryDelay retryDelay = new RetryDelay();
     /** Whose turn it is. */
     private HeldLease lease;
 
@@ -35,20 +35,20 @@ final class Upkeep {
     private long acceptedOn;
 
     @Nullable
-    private Errand accept;
+    private PendingCall accept;
 
     /** Whether {@link Resumptions} is to resume it: on the next stream, or by a call that is sent. */
     private boolean isDue;
 
     @Nullable
-    private Errand resume;
+    private PendingCall resume;
 
     @Nullable
-    private Errand release;
+    private PendingCall release;
 
     /** Asks on behalf of turns that are over. */
     @Nullable
-    private Errand confirm;
+    private PendingCall confirm;
 
     private final List<HeldLease> confirming = new ArrayList<>(0);
     /** Since that was asked. */
@@ -91,8 +91,8 @@ final class Upkeep {
     private void confirm() {
         confirming.addAll(over);
         over.clear();
-        confirm =
-                Ask.lasting(() -> Calls.renew(grant), this::confirmAnswered, () -> turnsEnded(ReleaseOutcome.UNKNOWN));
+        confirm = CallbackCall.acrossStreams(
+                () -> GrantCalls.renew(grant), this::confirmAnswered, () -> turnsEnded(ReleaseOutcome.UNKNOWN));
         session.start(confirm);
     }
 
@@ -102,7 +102,7 @@ final class Upkeep {
         }
         if (!reply.hasRenew() && accept != null && confirm != null) {
             // The accept before it is to be repeated, so there was nothing to renew yet.
-            session.again(confirm, retry.delayNanos());
+            session.retry(confirm, retryDelay.nextNanos());
             return;
         }
         session.finish(confirm);
@@ -113,7 +113,9 @@ final class Upkeep {
             turnsEnded(ReleaseOutcome.ALREADY_LOST);
             lost(reply, LostReason.UNKNOWN_TO_SERVER);
             if (!reply.hasRejected()
-                    || Remedy.of(Wire.rejection(reply.getRejected()).reason()) != Remedy.LOST) {
+                    || RejectionAction.of(
+                                    ProtoMapper.rejection(reply.getRejected()).reason())
+                            != RejectionAction.LEASE_LOST) {
                 session.renewConnection("a refused renewal of the lease of " + grant.lock());
             }
             return;
@@ -181,7 +183,7 @@ final class Upkeep {
     /** In a moment: who holds it for less than that releases the offer itself, and need not accept it. */
     void accept() {
         acceptedOn = session.generation();
-        accept = Ask.lasting(() -> Calls.accept(grant, session.id()), this::acceptAnswered);
+        accept = CallbackCall.acrossStreams(() -> GrantCalls.accept(grant, session.id()), this::acceptAnswered);
         acceptTimer = session.loop().schedule(ACCEPT_WITHIN_NANOS, this::sendAccept);
     }
 
@@ -255,8 +257,8 @@ final class Upkeep {
 
     private void resume() {
         if (!resuming()) {
-            resume = Ask.onThisStream(
-                    () -> Calls.resume(grant, asked, session.id(), session.generation()), this::resumeAnswered);
+            resume = CallbackCall.onThisStream(
+                    () -> GrantCalls.resume(grant, asked, session.id(), session.generation()), this::resumeAnswered);
             session.start(resume);
         }
     }
@@ -295,13 +297,14 @@ final class Upkeep {
     /** From any thread; blocks until answered, refused or late. What came of it shows in the lease. */
     void renewNow(long timeoutNanos) throws InterruptedException {
         session.loop().execute(this::acceptNow); // An offer is nothing to renew.
-        Inquiry<Boolean> inquiry = new Inquiry<>(
+        DeadlineCall<Boolean> renewal = new DeadlineCall<>(
                 session,
-                Calls.renew(grant).build(),
+                GrantCalls.renew(grant).build(),
                 this::renewed,
                 rejection -> new LockUnavailableException(grant.lock(), rejection));
-        CompletableFuture<Boolean> answer = inquiry.ask(timeoutNanos).exceptionally(failure -> {
-            if (failure instanceof RejectedException refused && Remedy.of(refused.reason()) == Remedy.LOST) {
+        CompletableFuture<Boolean> answer = renewal.start(timeoutNanos).exceptionally(failure -> {
+            if (failure instanceof RejectedException refused
+                    && RejectionAction.of(refused.reason()) == RejectionAction.LEASE_LOST) {
                 session.loop().execute(() -> lost(refused.rejection()));
             }
             return false;
@@ -319,14 +322,14 @@ final class Upkeep {
 
     private void lost(Reply reply, LostReason otherwise) {
         if (reply.hasRejected()) {
-            lost(Wire.rejection(reply.getRejected()));
+            lost(ProtoMapper.rejection(reply.getRejected()));
         } else {
             lease.lostAtServer(otherwise, "");
         }
     }
 
     private void lost(Rejection rejection) {
-        lease.lostAtServer(Wire.lostReason(rejection), Wire.lostDetail(rejection));
+        lease.lostAtServer(ProtoMapper.lostReason(rejection), ProtoMapper.lostDetail(rejection));
     }
 
     /** What the server says it renewed for, if that is less than it granted. */
@@ -334,13 +337,13 @@ final class Upkeep {
         return ttlMillis > 0 ? Math.min(ttlMillis, grant.ttlMillis()) : grant.ttlMillis();
     }
 
-    private boolean repeat(@Nullable Errand errand, Reply reply) {
-        Rejection rejection = Wire.rejection(reply.getRejected());
-        Remedy remedy = Remedy.of(rejection.reason());
-        if (errand == null || (remedy != Remedy.RETRY && remedy != Remedy.ASK_AGAIN)) {
+    private boolean repeat(@Nullable PendingCall errand, Reply reply) {
+        Rejection rejection = ProtoMapper.rejection(reply.getRejected());
+        RejectionAction action = RejectionAction.of(rejection.reason());
+        if (errand == null || (action != RejectionAction.RETRY && action != RejectionAction.RESEND)) {
             return false;
         }
-        session.again(errand, retry.delayNanos(rejection));
+        session.retry(errand, retryDelay.nextNanos(rejection));
         return true;
     }
 
@@ -354,7 +357,8 @@ final class Upkeep {
             accept = null;
             releasesOffer = true;
         }
-        release = Ask.lasting(this::releaseCall, this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
+        release = CallbackCall.acrossStreams(
+                this::releaseCall, this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
         releaseLimit = session.loop()
                 .schedule(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
         session.start(release);
@@ -362,7 +366,7 @@ final class Upkeep {
 
     private Call.Builder releaseCall() {
         releasesInDoubt++;
-        return Calls.release(grant);
+        return GrantCalls.release(grant);
     }
 
     private void releaseAnswered(Reply reply, ClockReading sent) {
@@ -371,14 +375,14 @@ final class Upkeep {
         } else if (!reply.hasRejected()) {
             unsettled("a garbled answer to the release of ");
         } else {
-            Rejection rejection = Wire.rejection(reply.getRejected());
-            switch (Remedy.of(rejection.reason())) {
+            Rejection rejection = ProtoMapper.rejection(reply.getRejected());
+            switch (RejectionAction.of(rejection.reason())) {
                 case RETRY -> {
                     releasesInDoubt--;
-                    repeatRelease(retry.delayNanos(rejection));
+                    repeatRelease(retryDelay.nextNanos(rejection));
                 }
-                case ASK_AGAIN -> repeatRelease(retry.delayNanos(rejection));
-                case LOST -> {
+                case RESEND -> repeatRelease(retryDelay.nextNanos(rejection));
+                case LEASE_LOST -> {
                     releasesInDoubt--;
                     if (releasesOffer) {
                         // Lapsed: the waiter is back in the queue, with nobody behind it.
@@ -391,7 +395,7 @@ final class Upkeep {
                         nothingToRelease();
                     }
                 }
-                case TELL, THROW -> unsettled("a refused release of ");
+                case REPORT, THROW -> unsettled("a refused release of ");
             }
         }
     }
@@ -410,7 +414,7 @@ final class Upkeep {
 
     private void repeatRelease(long delayNanos) {
         if (release != null) {
-            session.again(release, delayNanos);
+            session.retry(release, delayNanos);
         }
     }
 

@@ -76,7 +76,7 @@ abstract class Fixture {
     static LostEvent.Builder lostEvent(Lease lease) {
         return LostEvent.newBuilder()
                 .setLock(lease.lock().value())
-                .setGrantId(Wire.bytes(lease.grant()))
+                .setGrantId(ProtoMapper.bytes(lease.grant()))
                 .setReason(dev.palisade.proto.v1.LostReason.LOST_FORCE_RELEASED);
     }
 }

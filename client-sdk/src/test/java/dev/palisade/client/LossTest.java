@@ -323,7 +323,7 @@ class LossTest extends Fixture {
                         .addEvents(Event.newBuilder()
                                 .setReleaseRequested(ReleaseRequestedEvent.newBuilder()
                                         .setLock(lease.lock().value())
-                                        .setGrantId(Wire.bytes(lease.grant()))
+                                        .setGrantId(ProtoMapper.bytes(lease.grant()))
                                         .setBy("ops")
                                         .setWhy(why))));
     }

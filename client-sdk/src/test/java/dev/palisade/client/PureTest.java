@@ -186,28 +186,28 @@ class PureTest {
         @Test
         void urgentOnesGoFirstAndNoMoreThanAllowed() {
             Outbox outbox = new Outbox(2);
-            Errand ordinary = errand(false);
-            Errand urgent = errand(true);
+            PendingCall ordinary = call(false);
+            PendingCall urgent = call(true);
             outbox.add(ordinary);
             outbox.add(urgent);
-            outbox.add(errand(false));
+            outbox.add(call(false));
             List<Call> calls = outbox.take(now, 256);
             assertThat(calls).hasSize(2);
             assertThat(outbox.take(now, 256)).isEmpty();
-            assertThat(outbox.answered(calls.get(0).getCallId()))
+            assertThat(outbox.remove(calls.get(0).getCallId()))
                     .isNotNull()
-                    .extracting(Outbox.Flight::errand)
+                    .extracting(Outbox.InFlightCall::call)
                     .isSameAs(urgent);
-            assertThat(outbox.answered(calls.get(0).getCallId())).isNull();
+            assertThat(outbox.remove(calls.get(0).getCallId())).isNull();
             assertThat(outbox.take(now, 256)).hasSize(1);
         }
 
         @Test
         void whatWasGivenUpBeforeItWentIsNotSent() {
             Outbox outbox = new Outbox(10);
-            Errand errand = errand(false);
-            outbox.add(errand);
-            errand.markDone();
+            PendingCall call = call(false);
+            outbox.add(call);
+            call.markDone();
             assertThat(outbox.take(now, 256)).isEmpty();
             assertThat(outbox.oldestSentNanos()).isEmpty();
         }
@@ -216,24 +216,24 @@ class PureTest {
         void aFrameTakesNoMoreThanItMay() {
             Outbox outbox = new Outbox(1_000);
             for (int i = 0; i < 300; i++) {
-                outbox.add(errand(false));
+                outbox.add(call(false));
             }
             assertThat(outbox.take(now, 256)).hasSize(256);
             assertThat(outbox.take(now, 256)).hasSize(44);
         }
 
-        private static Errand errand(boolean urgent) {
-            return new Errand() {
+        private static PendingCall call(boolean urgent) {
+            return new PendingCall() {
                 @Override
                 Call.Builder call(ClockReading at) {
                     return Call.newBuilder();
                 }
 
                 @Override
-                void answered(Reply reply, ClockReading sent) {}
+                void onReply(Reply reply, ClockReading sent) {}
 
                 @Override
-                boolean urgent() {
+                boolean isUrgent() {
                     return urgent;
                 }
             };
@@ -241,15 +241,15 @@ class PureTest {
     }
 
     @Nested
-    class OfRetry {
+    class OfRetryDelay {
         @Test
         void whenTheServerSaysElseDoublingToASecond() {
-            Retry retry = new Retry();
-            assertThat(retry.delayNanos(told("250"))).isEqualTo(250 * MS);
-            assertThat(retry.delayNanos(told("-1"))).isEqualTo(MS);
-            assertThat(retry.delayNanos(told("99999999"))).isEqualTo(10_000 * MS);
-            assertThat(retry.delayNanos(told("soon"))).isEqualTo(50 * MS);
-            assertThat(LongStream.range(0, 6).map(i -> retry.delayNanos() / MS))
+            RetryDelay retryDelay = new RetryDelay();
+            assertThat(retryDelay.nextNanos(told("250"))).isEqualTo(250 * MS);
+            assertThat(retryDelay.nextNanos(told("-1"))).isEqualTo(MS);
+            assertThat(retryDelay.nextNanos(told("99999999"))).isEqualTo(10_000 * MS);
+            assertThat(retryDelay.nextNanos(told("soon"))).isEqualTo(50 * MS);
+            assertThat(LongStream.range(0, 6).map(i -> retryDelay.nextNanos() / MS))
                     .containsExactly(100L, 200L, 400L, 800L, 1_000L, 1_000L);
         }
 

@@ -142,7 +142,7 @@ class RegistrationTest extends Fixture {
                         .addEvents(Event.newBuilder()
                                 .setReleaseRequested(ReleaseRequestedEvent.newBuilder()
                                         .setLock(lease.lock().value())
-                                        .setGrantId(Wire.bytes(lease.grant()))
+                                        .setGrantId(ProtoMapper.bytes(lease.grant()))
                                         .setBy("ops")
                                         .setWhy("moving"))));
     }

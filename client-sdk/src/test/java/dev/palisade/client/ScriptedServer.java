@@ -228,7 +228,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                 .setLock(lock)
                 .setMode(mode)
                 .setToken(token)
-                .setGrantId(Wire.bytes(new GrantId(1, number * FencingToken.PER_GRANT)))
+                .setGrantId(ProtoMapper.bytes(new GrantId(1, number * FencingToken.PER_GRANT)))
                 .setTtlMillis(ttlMillis == 0 ? TTL_MILLIS : ttlMillis)
                 .setSequencer(ByteString.copyFromUtf8("signed " + token));
         for (int turn = 1; turn < Math.min(turns, turnsMax); turn++) {

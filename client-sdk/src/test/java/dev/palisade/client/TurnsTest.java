@@ -33,7 +33,7 @@ class TurnsTest extends Fixture {
     /** Of a grant that has turns. */
     private static final List<UnaryOperator<Granted.Builder>> MALFORMED = List.of(
             granted -> granted.addAllTurns(Collections.nCopies(FencingToken.PER_GRANT, ByteString.EMPTY)),
-            granted -> granted.setGrantId(Wire.bytes(new GrantId(1, FencingToken.PER_GRANT + 1))),
+            granted -> granted.setGrantId(ProtoMapper.bytes(new GrantId(1, FencingToken.PER_GRANT + 1))),
             granted -> granted.setToken(FencingToken.MAX));
 
     @BeforeEach
@@ -73,7 +73,7 @@ class TurnsTest extends Fixture {
         assertThat(leases).extracting(Lease::grant).doesNotHaveDuplicates();
         assertThat(last(CallCase.RELEASE).getRelease().getToken()).isEqualTo(token);
         assertThat(last(CallCase.RELEASE).getRelease().getGrantId())
-                .isEqualTo(Wire.bytes(leases.get(0).grant()));
+                .isEqualTo(ProtoMapper.bytes(leases.get(0).grant()));
         assertThat(count(CallCase.ACCEPT)).isEqualTo(1);
     }
 

@@ -10,16 +10,16 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A question somebody is blocked on, such as describe: repeated while a refusal may pass, and over at its deadline
- * whatever happens. It holds nothing at the server, so giving it up needs no word to it.
+ * A call with a deadline, whose result is a future: describe, and a renewal that a caller waits for. It is retried
+ * after rejections that may pass. It leaves no state at the server, so nothing is sent when it ends early.
  */
-final class Inquiry<T> extends Errand {
+final class DeadlineCall<T> extends PendingCall {
     private final Session session;
     private final Call call;
     private final BiFunction<Reply, ClockReading, T> read;
     private final Function<Rejection, RuntimeException> onUnavailable;
     private final CompletableFuture<T> result = new CompletableFuture<>();
-    private final Retry retry = new Retry();
+    private final RetryDelay retryDelay = new RetryDelay();
 
     @Nullable
     private Rejection lastRejection;
@@ -27,10 +27,10 @@ final class Inquiry<T> extends Errand {
     private TimerQueue.@Nullable ScheduledTask deadline;
 
     /**
-     * @param read in the loop; may throw {@link RejectedException} when the reply is not what was asked for
-     * @param onUnavailable what is thrown when nobody answers
+     * @param read called in the loop; throws {@link RejectedException} if the reply is of another kind of call
+     * @param onUnavailable makes the exception for a call that ends without a reply
      */
-    Inquiry(
+    DeadlineCall(
             Session session,
             Call call,
             BiFunction<Reply, ClockReading, T> read,
@@ -41,8 +41,8 @@ final class Inquiry<T> extends Errand {
         this.onUnavailable = onUnavailable;
     }
 
-    /** From any thread. */
-    CompletableFuture<T> ask(long timeoutNanos) {
+    /** Starts the call. For any thread. */
+    CompletableFuture<T> start(long timeoutNanos) {
         session.loop().execute(() -> {
             RuntimeException ended = session.ended();
             if (ended != null) {
@@ -55,7 +55,7 @@ final class Inquiry<T> extends Errand {
         return result;
     }
 
-    /** Nobody waits any more, or nobody will answer. */
+    /** Ends the call without a reply: its caller was interrupted, the deadline passed, or the client is closed. */
     void giveUp() {
         fail(onUnavailable.apply(lastRejection == null ? session.unreachable() : lastRejection));
     }
@@ -66,7 +66,7 @@ final class Inquiry<T> extends Errand {
     }
 
     @Override
-    void abandoned() {
+    void onClientEnd() {
         RuntimeException ended = session.ended();
         if (ended == null) {
             giveUp();
@@ -76,14 +76,14 @@ final class Inquiry<T> extends Errand {
     }
 
     @Override
-    boolean urgent() {
+    boolean isUrgent() {
         return call.hasRenew();
     }
 
     @Override
-    void answered(Reply reply, ClockReading sent) {
+    void onReply(Reply reply, ClockReading sent) {
         if (reply.hasRejected()) {
-            rejected(Wire.rejection(reply.getRejected()));
+            rejected(ProtoMapper.rejection(reply.getRejected()));
             return;
         }
         try {
@@ -97,9 +97,9 @@ final class Inquiry<T> extends Errand {
 
     private void rejected(Rejection rejection) {
         lastRejection = rejection;
-        switch (Remedy.of(rejection.reason())) {
-            case RETRY, ASK_AGAIN -> session.again(this, retry.delayNanos(rejection));
-            case THROW, LOST, TELL -> fail(rejection.asException());
+        switch (RejectionAction.of(rejection.reason())) {
+            case RETRY, RESEND -> session.retry(this, retryDelay.nextNanos(rejection));
+            case THROW, LEASE_LOST, REPORT -> fail(rejection.asException());
         }
     }
 

@@ -33,13 +33,13 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * Messages into values and back. Every reader throws {@link RejectedException} on what no server may send, so that nothing
- * behind this class meets a malformed value.
+ * A mapper between protobuf messages and values. Readers throw {@link RejectedException} for messages that no server
+ * may send, so the other classes never see a malformed value.
  */
-final class Wire {
+final class ProtoMapper {
     private static final long TTL_MILLIS_MAX = Duration.ofDays(1).toMillis();
 
-    private Wire() {}
+    private ProtoMapper() {}
 
     /** Loads the classes of the session's frames and of what they need of gRPC and protobuf. */
     static void load() {
@@ -109,7 +109,7 @@ final class Wire {
         return value;
     }
 
-    /** Frees whatever the server says it granted, read only as far as that needs. */
+    /** A release of the grant, also if the rest of the message is malformed. */
     static ReleaseRequest release(Granted granted) {
         return ReleaseRequest.newBuilder()
                 .setLock(granted.getLock())
@@ -134,9 +134,9 @@ final class Wire {
     static LockDescription description(DescribeReply reply) {
         return new LockDescription(
                 new LockName(reply.getLock()),
-                reply.getHoldersList().stream().map(Wire::holder).toList(),
+                reply.getHoldersList().stream().map(ProtoMapper::holder).toList(),
                 reply.getHoldersTotal(),
-                reply.getWaitersList().stream().map(Wire::waiter).toList(),
+                reply.getWaitersList().stream().map(ProtoMapper::waiter).toList(),
                 reply.getWaitersTotal(),
                 Duration.ofMillis(reply.getLockDelayRemainingMillis()),
                 Duration.ofMillis(reply.getMinimumHoldRemainingMillis()),
@@ -169,7 +169,7 @@ final class Wire {
                                 Instant.ofEpochMilli(log.getTakenOverAtEpochMillis()),
                                 log.getTakenOverWhy(),
                                 Optional.of(log.getTakenOverFrom()).filter(from -> !from.isEmpty()))),
-                log.getStandbysList().stream().map(Wire::standby).toList());
+                log.getStandbysList().stream().map(ProtoMapper::standby).toList());
     }
 
     private static StoreDescription.Standby standby(Standby standby) {
@@ -246,7 +246,7 @@ final class Wire {
         };
     }
 
-    /** What a refused resume, renew or accept says about the lease. */
+    /** The loss that a refused resume, renew or accept stands for. */
     static LostReason lostReason(Rejection rejection) {
         if (rejection.reason() != dev.palisade.contract.Reason.LEASE_EXPIRED) {
             return LostReason.UNKNOWN_TO_SERVER;
@@ -258,7 +258,7 @@ final class Wire {
         };
     }
 
-    /** Who ended it and why, when a person did; else empty. */
+    /** Who ended the lease and why, if an operator did; else empty. */
     static String lostDetail(Rejection rejection) {
         return rejection.metadata().getOrDefault(Rejection.DETAIL, "");
     }

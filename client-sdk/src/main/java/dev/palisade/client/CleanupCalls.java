@@ -8,40 +8,43 @@ import dev.palisade.proto.v1.Reply;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives back what nobody here wants any more, and says so on every stream until it is answered: leaving a queue,
- * freeing a grant. Nobody waits for the answer. In the loop only.
+ * The calls that clean up at the server: they leave a queue, or release a grant that no caller wants. Each is sent on
+ * every new stream until it has its reply, which no caller waits for. In the loop only.
  */
-final class Farewells {
-    /** Longer than any grace: by then the server has ended the request itself. */
+final class CleanupCalls {
+    /** Longer than any grace period: by then the server has ended the request itself. */
     private static final long LIMIT_NANOS = 300_000_000_000L;
 
     private final Session session;
 
-    Farewells(Session session) {
+    CleanupCalls(Session session) {
         this.session = session;
     }
 
     void leave(String lock, long requestId) {
-        new Farewell(Call.newBuilder()
+        new CleanupCall(Call.newBuilder()
                         .setLeave(LeaveRequest.newBuilder()
                                 .setLock(lock)
                                 .setRequestId(requestId)
-                                .setSessionId(Calls.bytes(session.id())))
+                                .setSessionId(GrantCalls.bytes(session.id())))
                         .build())
                 .begin();
     }
 
     void release(Granted granted) {
-        new Farewell(Call.newBuilder().setRelease(Wire.release(granted)).build()).begin();
+        new CleanupCall(Call.newBuilder()
+                        .setRelease(ProtoMapper.release(granted))
+                        .build())
+                .begin();
     }
 
-    private final class Farewell extends Errand {
+    private final class CleanupCall extends PendingCall {
         private final Call call;
-        private final Retry retry = new Retry();
+        private final RetryDelay retryDelay = new RetryDelay();
 
         private TimerQueue.@Nullable ScheduledTask limit;
 
-        Farewell(Call call) {
+        CleanupCall(Call call) {
             this.call = call;
         }
 
@@ -56,12 +59,12 @@ final class Farewells {
         }
 
         @Override
-        void answered(Reply reply, ClockReading sent) {
+        void onReply(Reply reply, ClockReading sent) {
             if (reply.hasRejected()) {
-                Rejection rejection = Wire.rejection(reply.getRejected());
-                Remedy remedy = Remedy.of(rejection.reason());
-                if (remedy == Remedy.RETRY || remedy == Remedy.ASK_AGAIN) {
-                    session.again(this, retry.delayNanos(rejection));
+                Rejection rejection = ProtoMapper.rejection(reply.getRejected());
+                RejectionAction action = RejectionAction.of(rejection.reason());
+                if (action == RejectionAction.RETRY || action == RejectionAction.RESEND) {
+                    session.retry(this, retryDelay.nextNanos(rejection));
                     return;
                 }
             }

@@ -11,9 +11,9 @@ import dev.palisade.proto.v1.ResumeRequest;
 import dev.palisade.proto.v1.ResumedGrant;
 import java.util.List;
 
-/** The calls about one grant, or about many. */
-final class Calls {
-    private Calls() {}
+/** Factory methods for the calls about one grant or several. Pure. */
+final class GrantCalls {
+    private GrantCalls() {}
 
     static ByteString bytes(SessionId id) {
         return ByteString.copyFrom(id.toBytes());
@@ -23,12 +23,12 @@ final class Calls {
         return Call.newBuilder()
                 .setAccept(AcceptRequest.newBuilder()
                         .setLock(grant.lock().value())
-                        .setGrantId(Wire.bytes(grant.id()))
+                        .setGrantId(ProtoMapper.bytes(grant.id()))
                         .setToken(grant.token().value())
                         .setSessionId(bytes(session)));
     }
 
-    /** With all that a server needs whose store has forgotten the grant. */
+    /** Resumes a grant, with the evidence that a server needs if its store has lost the grant. */
     static Call.Builder resume(Grant grant, Grant.Asked asked, SessionId session, long generation) {
         return Call.newBuilder()
                 .setResume(ResumeRequest.newBuilder()
@@ -39,7 +39,7 @@ final class Calls {
                         .setLockAtLeastForMillis(asked.lockAtLeastForMillis())
                         .setPurpose(asked.purpose())
                         .setLock(grant.lock().value())
-                        .setGrantId(Wire.bytes(grant.id()))
+                        .setGrantId(ProtoMapper.bytes(grant.id()))
                         .setToken(grant.token().value())
                         .setSessionId(bytes(session))
                         .setSessionGen(generation));
@@ -51,7 +51,7 @@ final class Calls {
         for (Grant grant : grants) {
             request.addGrants(ResumedGrant.newBuilder()
                     .setLock(grant.lock().value())
-                    .setGrantId(Wire.bytes(grant.id()))
+                    .setGrantId(ProtoMapper.bytes(grant.id()))
                     .setToken(grant.token().value()));
         }
         return Call.newBuilder().setResumeMany(request);
@@ -61,7 +61,7 @@ final class Calls {
         return Call.newBuilder()
                 .setRenew(RenewRequest.newBuilder()
                         .setLock(grant.lock().value())
-                        .setGrantId(Wire.bytes(grant.id()))
+                        .setGrantId(ProtoMapper.bytes(grant.id()))
                         .setToken(grant.token().value()));
     }
 
@@ -69,7 +69,7 @@ final class Calls {
         return Call.newBuilder()
                 .setRelease(ReleaseRequest.newBuilder()
                         .setLock(grant.lock().value())
-                        .setGrantId(Wire.bytes(grant.id()))
+                        .setGrantId(ProtoMapper.bytes(grant.id()))
                         .setToken(grant.token().value()));
     }
 }
