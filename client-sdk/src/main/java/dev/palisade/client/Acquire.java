@@ -25,7 +25,7 @@ final class Acquire {
     private Place place;
 
     @Nullable
-    private HeldLease lease;
+    private GrantedLease lease;
 
     @Nullable
     private Claiming claiming;
@@ -125,7 +125,7 @@ final class Acquire {
     /** Nobody wants the result any more: leaves the queue, or releases what was granted. */
     void abandon() {
         if (lease != null) {
-            lease.giveBack();
+            lease.releaseInLoop();
             if (claiming != null) {
                 claiming.stop();
                 complete(new AcquireResult.TimedOut());
@@ -139,8 +139,8 @@ final class Acquire {
         // The server may have granted the request, and may never receive its leave.
         end(new AcquireResult.Unavailable(new Rejection(
                 Reason.STORE_UNAVAILABLE,
-                "the client was closed during the acquire and holds nothing; a lease that the server granted meanwhile ends"
-                        + " by itself within its ttl")));
+                "the client was closed during the acquire and holds nothing; a lease that the server granted meanwhile"
+                        + " ends by itself within its ttl")));
     }
 
     void fail(RuntimeException failure) {
@@ -185,7 +185,7 @@ final class Acquire {
 
     // ---- being granted
 
-    void granted(HeldLease granted) {
+    void granted(GrantedLease granted) {
         takes(granted);
         if (options.claims().isEmpty()) {
             tell();
@@ -197,10 +197,10 @@ final class Acquire {
     }
 
     /** Has it from now on; {@link #tell} is next. */
-    void takes(HeldLease granted) {
+    void takes(GrantedLease granted) {
         lease = granted;
         place = null;
-        granted.observedBy(observer);
+        granted.observe(observer);
         session.loop().cancel(deadline);
     }
 
@@ -216,7 +216,7 @@ final class Acquire {
             complete(new AcquireResult.Granted(granted));
             return;
         }
-        granted.lease().giveBack();
+        granted.lease().releaseInLoop();
         if (RejectionAction.of(failure.reason()) == RejectionAction.THROW) {
             completeExceptionally(failure.asException());
         } else {

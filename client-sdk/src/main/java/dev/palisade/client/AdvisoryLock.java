@@ -33,7 +33,7 @@ import java.util.concurrent.locks.Lock;
  * {@link LockNotAcquiredException}.
  */
 public final class AdvisoryLock implements Lock {
-    /** Who holds which lock; the deque is its thread's own. */
+    /** A key of the map of holds: one thread and one lock. Only that thread uses the deque. */
     record Holder(LockName lock, Thread thread) {}
 
     private final Session session;

@@ -8,14 +8,14 @@ import dev.palisade.contract.SignedSequencer;
 import java.util.List;
 
 /**
- * What the server granted, checked.
+ * A grant of the server, validated.
  *
- * @param lock the lock that was asked for
- * @param mode the mode that was asked for
+ * @param lock as requested
+ * @param mode as requested
  * @param token orders grants
  * @param id the grant
  * @param ttlMillis above 0
- * @param sequencer to send along
+ * @param sequencer sent with guarded calls
  * @param turns the same for each turn after the first
  */
 record Grant(
@@ -31,6 +31,6 @@ record Grant(
         return new Grant(lock, mode, token.turn(turn), id.turn(turn), ttlMillis, turns.get(turn - 1), List.of());
     }
 
-    /** How it was asked for: what a server must be told again whose store has forgotten the grant. */
-    record Asked(long requestId, long lockDelayMillis, long lockAtLeastForMillis, String purpose) {}
+    /** The parameters of the acquire. A server needs them again if its store has lost the grant. */
+    record RequestParams(long requestId, long lockDelayMillis, long lockAtLeastForMillis, String purpose) {}
 }

@@ -29,7 +29,7 @@ final class GrantCalls {
     }
 
     /** Resumes a grant, with the evidence that a server needs if its store has lost the grant. */
-    static Call.Builder resume(Grant grant, Grant.Asked asked, SessionId session, long generation) {
+    static Call.Builder resume(Grant grant, Grant.RequestParams asked, SessionId session, long generation) {
         return Call.newBuilder()
                 .setResume(ResumeRequest.newBuilder()
                         .setSequencer(ByteString.copyFrom(grant.sequencer().toBytes()))

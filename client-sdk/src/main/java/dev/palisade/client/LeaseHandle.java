@@ -14,28 +14,28 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One hold of a grant: open until it is closed, and dead from then on, whatever becomes of the grant's other handles. Safe for
- * use by many threads. It never judges the lease itself: that is {@link HeldLease}'s.
+ * A handle of a granted lease: open until it is closed, and unusable from then on, also while the lease has other
+ * handles. It never decides whether the lease is valid: {@link GrantedLease} does. Safe for use by many threads.
  */
 final class LeaseHandle implements Lease {
     private enum State {
         OPEN,
-        /** The grant has other handles. */
+        /** Closed while the lease had other open handles. */
         CLOSED,
-        /** It was the last: its release is the grant's. */
+        /** Closed as the last handle, which releases the lease. */
         RELEASED,
-        /** The lease was lost by then. */
+        /** Closed after the lease was lost. */
         LOST
     }
 
-    private final HeldLease lease;
+    private final GrantedLease lease;
     private volatile State state = State.OPEN;
 
-    LeaseHandle(HeldLease lease) {
+    LeaseHandle(GrantedLease lease) {
         this.lease = lease;
     }
 
-    HeldLease lease() {
+    GrantedLease lease() {
         return lease;
     }
 
@@ -117,22 +117,22 @@ final class LeaseHandle implements Lease {
 
     private State closed() {
         boolean wasOpen = open();
-        // Takes note of a deadline that has passed; not inside the monitor, as it may run what waits for the loop.
+        // Checks the deadline. Outside the monitor, because the check may run a task of the loop.
         long unused = wasOpen ? lease.leftNanos() : 0;
         State now = closing();
         if (wasOpen && now != State.RELEASED) {
-            lease.forget(this);
+            lease.removeListeners(this);
         }
         return now;
     }
 
-    /** Closes it, and says why what was done under it until then was not covered; null when it was. */
+    /** Closes the handle. Returns why the lease did not cover the work until now; null if it did. */
     @Nullable
     LostReason end() {
         return release() == ReleaseOutcome.ALREADY_LOST ? lease.lossReason() : null;
     }
 
-    /** Of several threads that close it one counts. */
+    /** Closes the handle; of several threads that do so, one has an effect. */
     private synchronized State closing() {
         if (open()) {
             boolean lost = lease.lostReason().isPresent();

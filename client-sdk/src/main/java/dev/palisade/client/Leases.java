@@ -8,38 +8,38 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The leases a client holds, by the grant that the server knows, and the smallest ttl among them. In the loop only. */
+/** An index of the leases that a client holds, by grant id, with the smallest ttl among them. In the loop only. */
 final class Leases {
-    private final Map<GrantId, HeldLease> byGrant = new HashMap<>();
+    private final Map<GrantId, GrantedLease> byGrant = new HashMap<>();
     private final TreeMap<Long, Integer> countByTtl = new TreeMap<>();
     private volatile int size;
 
-    void add(HeldLease lease) {
+    void add(GrantedLease lease) {
         if (byGrant.put(lease.granted().id(), lease) == null) {
             countByTtl.merge(lease.grant().ttlMillis(), 1, Integer::sum);
             size = byGrant.size();
         }
     }
 
-    void remove(HeldLease lease) {
+    void remove(GrantedLease lease) {
         if (byGrant.remove(lease.granted().id(), lease)) {
             countByTtl.computeIfPresent(lease.grant().ttlMillis(), (ttl, count) -> count == 1 ? null : count - 1);
             size = byGrant.size();
         }
     }
 
-    /** How many there were a moment ago; for any thread. */
+    /** Number of leases; a recent value on other threads. */
     int size() {
         return size;
     }
 
     @Nullable
-    HeldLease get(GrantId id) {
+    GrantedLease get(GrantId id) {
         return byGrant.get(id);
     }
 
-    /** A copy: what is done with each may remove it. */
-    List<HeldLease> all() {
+    /** A copy, because callers may remove leases while they iterate. */
+    List<GrantedLease> all() {
         return List.copyOf(byGrant.values());
     }
 

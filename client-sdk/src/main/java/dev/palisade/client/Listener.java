@@ -5,8 +5,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * A listener of one handle of a lease, and where it is run, one notification at a time. Once closed it is not notified any more, also of
- * what is on its way. Safe for use by many threads.
+ * A listener of one handle of a lease, with the executor of its notifications. They run one at a time, and none begins
+ * after it is closed. Safe for use by many threads.
  */
 final class Listener<T> {
     private final LeaseHandle handle;
@@ -27,7 +27,7 @@ final class Listener<T> {
         return handle == other;
     }
 
-    /** Whether its handle is open and it was not taken off. */
+    /** Whether its handle is open and it is not closed. */
     boolean listens() {
         return !closed && handle.open();
     }

@@ -5,8 +5,8 @@ import dev.palisade.contract.LostReason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One piece of work under one lease: interrupted when the lease is lost, if wanted, and never after the work has ended. Whether the
- * work was covered is asked last, of the local clock and of the server.
+ * A run of one piece of work under one lease. If wanted, the loss of the lease interrupts the work, and never what
+ * follows it. After the work, the local clock and the server decide whether the lease covered all of it.
  */
 final class LockedRun {
     private final LeaseHandle lease;
@@ -18,7 +18,7 @@ final class LockedRun {
     LockedRun(LeaseHandle lease, boolean interruptOnLoss) {
         this.lease = lease;
         if (interruptOnLoss) {
-            // Not by way of the callbacks: another callback that takes its time must not hold it up.
+            // Runs in the loop, because a slow callback of the user would delay it.
             Registration unused = lease.lease().onLost(lease, Runnable::run, reason -> interrupt());
         }
     }
@@ -63,7 +63,7 @@ final class LockedRun {
         synchronized (this) {
             working = false;
             if (onlyByLoss && !met) {
-                // Ours, and its purpose is over; the caller's thread goes on without it.
+                // The interrupt was that of the loss, and the work has ended.
                 boolean ignored = Thread.interrupted();
             }
         }

@@ -243,7 +243,7 @@ final class Place extends PendingCall {
     private void granted(Granted granted, ClockReading sent) {
         Grant grant = checked(granted);
         if (grant == null) {
-            session.giveBack(granted);
+            session.release(granted);
         } else if (sendings == 1) {
             take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
         } else {
@@ -259,7 +259,7 @@ final class Place extends PendingCall {
                     if (reply.hasResume()) {
                         take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
                     } else if (!passing(reply)) {
-                        session.giveBack(granted);
+                        session.release(granted);
                         askAnew();
                     }
                 }));
@@ -276,8 +276,8 @@ final class Place extends PendingCall {
         }
         if (seen != null && mayBeUsedBeforeItsAccept()) {
             LeaseView offered = new LeaseView(seen, Math.min(offer.getOfferMillis(), grant.ttlMillis()));
-            if (offered.leftNanos(session.loop().now()) >= HeldLease.LEFT_MIN_NANOS) {
-                hold(HeldLease.ofOffer(session, grant, asked(), offered));
+            if (offered.leftNanos(session.loop().now()) >= GrantedLease.LEFT_MIN_NANOS) {
+                hold(GrantedLease.ofOffer(session, grant, asked(), offered));
                 return;
             }
         }
@@ -302,8 +302,8 @@ final class Place extends PendingCall {
                 && !session.settings().keepLeasesOnDisconnect();
     }
 
-    private Grant.Asked asked() {
-        return new Grant.Asked(
+    private Grant.RequestParams asked() {
+        return new Grant.RequestParams(
                 requestId,
                 options.lockDelay().toMillis(),
                 options.lockAtLeastFor().toMillis(),
@@ -333,15 +333,15 @@ final class Place extends PendingCall {
 
     private void take(Grant grant, Granted granted, LeaseView view) {
         if (view.expired(session.loop().now())) {
-            session.giveBack(granted);
+            session.release(granted);
             askAnew();
             return;
         }
-        hold(HeldLease.ofGrant(session, grant, asked(), view));
+        hold(GrantedLease.ofGrant(session, grant, asked(), view));
     }
 
     /** The first has it now, and as many others as there are turns hold it after him; nobody else is left. */
-    private void hold(HeldLease granted) {
+    private void hold(GrantedLease granted) {
         List<Acquire> all = List.copyOf(members);
         members.clear();
         granted.holdInTurns(all);

@@ -8,21 +8,21 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Queue of leases to resume on the next stream, many in one call where the server supports that. In the loop only. */
+/** A queue of leases to resume on the next stream, many in one call if the server supports it. In the loop only. */
 final class Resumptions {
     /** Limit for a server that names a larger one. */
     private static final int IN_ONE_CALL_MAX = 256;
 
     private final Session session;
-    private final List<Upkeep> due = new ArrayList<>();
-    private final List<ResumeManyCall> underWay = new ArrayList<>();
+    private final List<LeaseProtocol> due = new ArrayList<>();
+    private final List<ResumeManyCall> inFlight = new ArrayList<>();
 
     Resumptions(Session session) {
         this.session = session;
     }
 
     /** Adds a lease to resume on the next stream. */
-    void add(Upkeep lease) {
+    void add(LeaseProtocol lease) {
         due.add(lease);
     }
 
@@ -37,24 +37,24 @@ final class Resumptions {
      * @param inOneCallMax of the stream's server; 0 or less: one call for each lease
      */
     void begin(int inOneCallMax) {
-        List<Upkeep> leases = List.copyOf(due);
+        List<LeaseProtocol> leases = List.copyOf(due);
         due.clear();
         if (inOneCallMax <= 0) {
-            leases.forEach(Upkeep::resumeAlone);
+            leases.forEach(LeaseProtocol::resumeAlone);
             return;
         }
         int inOneCall = Math.min(inOneCallMax, IN_ONE_CALL_MAX);
         for (int from = 0; from < leases.size(); from += inOneCall) {
             ResumeManyCall call = new ResumeManyCall(leases.subList(from, Math.min(from + inOneCall, leases.size())));
-            underWay.add(call);
+            inFlight.add(call);
             session.start(call);
         }
     }
 
     /** Drops the calls of the broken stream, which get no reply. */
     void streamBroken() {
-        underWay.forEach(call -> call.leases.forEach(Upkeep::dropDue));
-        underWay.clear();
+        inFlight.forEach(call -> call.leases.forEach(LeaseProtocol::dropResume));
+        inFlight.clear();
     }
 
     /**
@@ -62,25 +62,26 @@ final class Resumptions {
      * reason.
      */
     private final class ResumeManyCall extends PendingCall {
-        private final List<Upkeep> leases;
-        private List<Upkeep> asked = List.of();
+        private final List<LeaseProtocol> leases;
+        private List<LeaseProtocol> sentLeases = List.of();
 
-        ResumeManyCall(List<Upkeep> leases) {
+        ResumeManyCall(List<LeaseProtocol> leases) {
             this.leases = leases;
         }
 
         @Override
         Call.Builder call(ClockReading now) {
-            asked = leases.stream().filter(Upkeep::isDue).toList();
-            return GrantCalls.resume(asked.stream().map(Upkeep::grant).toList());
+            sentLeases = leases.stream().filter(LeaseProtocol::isResumeDue).toList();
+            return GrantCalls.resume(
+                    sentLeases.stream().map(LeaseProtocol::grant).toList());
         }
 
         @Override
         void onReply(Reply reply, ClockReading sent) {
             session.finish(this);
-            underWay.remove(this);
+            inFlight.remove(this);
             Set<ByteString> left = new HashSet<>(reply.getResumeMany().getNotResumedList());
-            for (Upkeep lease : asked) {
+            for (LeaseProtocol lease : sentLeases) {
                 if (!reply.hasResumeMany()
                         || left.contains(ProtoMapper.bytes(lease.grant().id()))) {
                     lease.resumeAlone();

@@ -32,8 +32,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that one client wants, holds and still has to say, across streams: pendingCalls are asked again on each new
- * stream, leases resumed, and what nobody here knows is given back at once. In the loop only, except where said.
+ * The session of one client, which outlives its streams: its pending calls, acquires and leases. On each new stream it
+ * resends the calls and resumes the leases. It releases grants that no acquire waits for. In the loop only, except
+ * where stated.
  */
 final class Session {
     private static final System.Logger LOG = System.getLogger(Session.class.getName());
@@ -57,11 +58,11 @@ final class Session {
     private final CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private long lastRequestId;
-    /** Until when no lock is granted to anyone, by the last reply that said so. */
+    /** End of the recovery of the store, by the last reply that reported one. Until then no lock is granted. */
     private long recoveredAtNanos;
 
     private volatile boolean closing;
-    /** Of a library that this client cannot run with; a new stream would meet it again. */
+    /** Failure of a library that the client cannot run with. A new stream would fail in the same way. */
     @Nullable
     private volatile LinkageError linkage;
 
@@ -132,7 +133,7 @@ final class Session {
         return acquire;
     }
 
-    /** Once for each acquire, when it has its result. */
+    /** Counts an acquire that has its result; called once for each. */
     void acquireEnded() {
         acquires.decrementAndGet();
     }
@@ -145,13 +146,13 @@ final class Session {
         return new ClientStats(leases.size(), acquires.get(), Math.max(0, connection.sessions() - 1));
     }
 
-    /** Gives everything up; the result is done when the server has confirmed all of it. */
+    /** Releases all leases and leaves all queues. The result is done once the server has confirmed it. */
     CompletableFuture<@Nullable Void> close() {
         loop.execute(() -> {
             closing = true;
             closed.complete(null);
             List.copyOf(places.values()).forEach(Place::clientClosed);
-            leases.all().forEach(HeldLease::clientClosed);
+            leases.all().forEach(GrantedLease::clientClosed);
             for (PendingCall pending : List.copyOf(pendingCalls)) {
                 if (pending instanceof DeadlineCall<?> call) {
                     call.giveUp();
@@ -162,7 +163,7 @@ final class Session {
         return settled;
     }
 
-    /** The result is done when everything that was asked has its outcome; another thread may be in the loop. */
+    /** Ends the connection and all calls. The result is done once each call has its outcome. */
     CompletableFuture<@Nullable Void> stop() {
         CompletableFuture<@Nullable Void> stopped = new CompletableFuture<>();
         loop.execute(() -> {
@@ -172,7 +173,7 @@ final class Session {
         return stopped;
     }
 
-    /** Why nothing more can be asked of this client; null as long as it can. */
+    /** The exception for calls of a closed or unusable client; null while it is usable. */
     @Nullable
     IllegalStateException ended() {
         LinkageError cause = linkage;
@@ -223,7 +224,7 @@ final class Session {
         }
     }
 
-    // ---- what is wanted and held
+    // ---- acquires and leases
 
     Lines lines() {
         return lines;
@@ -246,12 +247,12 @@ final class Session {
         return resumptions;
     }
 
-    void hold(HeldLease lease) {
+    void add(GrantedLease lease) {
         leases.add(lease);
         demandChanged();
     }
 
-    void drop(HeldLease lease) {
+    void remove(GrantedLease lease) {
         leases.remove(lease);
         demandChanged();
     }
@@ -268,14 +269,14 @@ final class Session {
         return acquiring() || !leases.isEmpty();
     }
 
-    /** The first keep-alive whose answer may extend what is held from now on. */
+    /** The first keep-alive whose reply may extend a lease that is added now. */
     long nextKeepAliveId() {
         SessionStream stream = connection.live();
         return stream == null ? Long.MAX_VALUE : stream.nextKeepAliveId();
     }
 
-    /** The wall clock may have ended leases whose timers go by the monotonic clock. */
-    void dropExpired(ClockReading now) {
+    /** Checks all leases by both clocks: timers use the monotonic clock only. */
+    void checkDeadlines(ClockReading now) {
         leases.all().forEach(lease -> lease.checkDeadline(now));
     }
 
@@ -286,27 +287,27 @@ final class Session {
         }
     }
 
-    // ---- giving back
+    // ---- cleanup at the server
 
-    /** Leaves the queue; undoes a grant or an offer that raced it. */
+    /** Leaves the queue, and undoes a concurrent grant or offer. */
     void leave(String lock, long requestId) {
         cleanupCalls.leave(lock, requestId);
     }
 
-    /** Frees a grant that nobody here wants. */
-    void giveBack(Granted granted) {
+    /** Releases a grant that no acquire waits for. */
+    void release(Granted granted) {
         cleanupCalls.release(granted);
     }
 
     /**
-     * Drops the stream, because the server would renew a grant on it that is lost or forgotten here. What is not
-     * resumed on the next stream is abandoned, with its lock-delay.
+     * Replaces the stream, because the server would renew a grant on it that this client has lost. The server abandons
+     * leases that are not resumed on the next stream, with their lock-delay.
      */
     void renewConnection(String why) {
         connection.renew(why);
     }
 
-    /** Nobody answered, as a value. */
+    /** The rejection that stands for a missing reply. */
     Rejection unreachable() {
         return new Rejection(
                 Reason.STORE_UNAVAILABLE,
@@ -314,7 +315,7 @@ final class Session {
                         + "); check that it runs and can be reached");
     }
 
-    /** The stream is open, and nothing was replied on it for so long. */
+    /** The rejection that stands for an open stream without replies for {@code nanos}. */
     Rejection silent(long nanos) {
         return new Rejection(
                 Reason.STORE_UNAVAILABLE,
@@ -322,13 +323,13 @@ final class Session {
                         + " ms; check that it runs and can be reached");
     }
 
-    /** A server said that no lock is granted to anyone for so long; 0: its store is not recovering. */
+    /** Records the rest of the recovery of the store, as a server reported it; 0: no recovery. */
     void recovers(long millis) {
         recoveredAtNanos = loop.now().nanos()
                 + TimeUnit.MILLISECONDS.toNanos(Math.max(0, Math.min(RECOVERING_MILLIS_MAX, millis)));
     }
 
-    /** Why no lock is granted to anyone now; empty when the store is not known to recover. */
+    /** The rejection that stands for a recovering store; empty if none is known. */
     Optional<Rejection> recovering() {
         long leftMillis =
                 TimeUnit.NANOSECONDS.toMillis(recoveredAtNanos - loop.now().nanos());
@@ -341,7 +342,7 @@ final class Session {
                         Map.of(Rejection.RETRY_AFTER_MILLIS, Long.toString(leftMillis), Rejection.APPLIED, "no")));
     }
 
-    /** For how long a reply has been due while nothing was replied; 0 while there is no stream. */
+    /** How long a reply has been due without any reply; 0 without a stream. */
     long silentNanos() {
         SessionStream stream = connection.live();
         return stream == null ? 0 : stream.silentNanos();
@@ -365,7 +366,7 @@ final class Session {
                 .ifPresentOrElse(this::unusable, () -> connection.replace("the client met a bug: " + failure));
     }
 
-    /** Ends everything at once: all that is asked and held, and every later call, fails with the reason. */
+    /** Ends the client at once: all acquires, calls and leases, and every later call, fail with the reason. */
     void unusable(LinkageError error) {
         if (linkage != null) {
             return;
@@ -373,7 +374,7 @@ final class Session {
         linkage = error;
         LOG.log(Level.ERROR, LinkageErrors.exception(error).getMessage());
         end();
-        leases.all().forEach(lease -> lease.lostAtServer(LostReason.SERVER_UNREACHABLE, "the client has ended"));
+        leases.all().forEach(lease -> lease.markLost(LostReason.SERVER_UNREACHABLE, "the client has ended"));
         failPlaces(() -> LinkageErrors.exception(error));
         checkSettled();
     }
@@ -393,10 +394,10 @@ final class Session {
         }
     }
 
-    // ---- what the connection and its stream report
+    // ---- notifications of the connection and its stream
 
     void connected(SessionStream stream) {
-        recovers(0); // The server says so in its replies.
+        recovers(0); // The replies of this server report a recovery.
         resumptions.begin(stream.resumeManyMax());
         pendingCalls.forEach(stream::enqueue);
     }
@@ -408,30 +409,30 @@ final class Session {
             }
         }
         resumptions.streamBroken();
-        leases.all().forEach(HeldLease::streamBroken);
+        leases.all().forEach(GrantedLease::streamBroken);
     }
 
-    /** A server refuses the session itself. */
+    /** Handles a server that refuses the session. */
     void refused(Rejection rejection) {
         if (RejectionAction.of(rejection.reason()) == RejectionAction.THROW) {
             failPlaces(rejection::asException);
         }
     }
 
-    /** @param renewed keep-alive whose renewals are confirmed; null when there is none of ours */
+    /** @param renewed keep-alive whose renewals are confirmed; null if there is none */
     void keepAliveAnswered(KeepAliveReply reply, KeepAlive.@Nullable Sent renewed) {
         recovers(reply.getRecoveringMillis());
         reply.getLostList().forEach(this::lost);
         if (renewed != null) {
             ClockReading now = loop.now();
-            for (HeldLease lease : leases.all()) {
+            for (GrantedLease lease : leases.all()) {
                 lease.keptAlive(renewed.id(), renewed.at(), now);
             }
         }
     }
 
-    /** @param seen the moment the event certainly came after; null when that cannot be told */
-    void happened(Event event, @Nullable ClockReading seen) {
+    /** @param seen both clocks at a time before the event; null if unknown */
+    void onEvent(Event event, @Nullable ClockReading seen) {
         switch (event.getEventCase()) {
             case OFFERED -> offered(event.getOffered(), seen);
             case LOST -> lost(event.getLost());
@@ -443,30 +444,30 @@ final class Session {
             }
             case RELEASE_REQUESTED -> releaseRequested(event.getReleaseRequested());
             case EVENT_NOT_SET -> {
-                // Of a newer server.
+                // An event of a newer server.
             }
         }
     }
 
-    /** An answer nobody waits for. If it is a grant that nobody here has, it must not stay held. */
+    /** Handles a reply without a pending call. A grant in it that no lease has is released. */
     void strayReply(Reply reply) {
         if (reply.hasAcquire() && reply.getAcquire().hasGranted()) {
-            giveBackUnlessHeld(reply.getAcquire().getGranted());
+            releaseUnlessHeld(reply.getAcquire().getGranted());
         } else if (reply.hasAccept() && reply.getAccept().hasGranted()) {
-            giveBackUnlessHeld(reply.getAccept().getGranted());
+            releaseUnlessHeld(reply.getAccept().getGranted());
         }
     }
 
-    /** An offer may overtake the answer to a repeated acquire: then this is the lease it made. */
-    private void giveBackUnlessHeld(Granted granted) {
+    /** An offer may overtake the reply to a resent acquire. Then the grant is that of a lease. */
+    private void releaseUnlessHeld(Granted granted) {
         if (!held(granted)) {
-            giveBack(granted);
+            release(granted);
         }
     }
 
     private boolean held(Granted granted) {
         try {
-            HeldLease lease = leases.get(ProtoMapper.grantId(granted.getGrantId()));
+            GrantedLease lease = leases.get(ProtoMapper.grantId(granted.getGrantId()));
             return lease != null && lease.granted().token().value() == granted.getToken();
         } catch (RejectedException e) {
             return false;
@@ -478,14 +479,14 @@ final class Session {
         if (place != null) {
             place.offered(offer, seen);
         } else if (!held(
-                offer.getGranted())) { // Told twice, it is not declined: that would end the lease it has become.
+                offer.getGranted())) { // A duplicate of an accepted offer is not declined: that would end its lease.
             leave(offer.getGranted().getLock(), offer.getRequestId());
         }
     }
 
     private void releaseRequested(ReleaseRequestedEvent event) {
         try {
-            HeldLease lease = leases.get(ProtoMapper.grantId(event.getGrantId()));
+            GrantedLease lease = leases.get(ProtoMapper.grantId(event.getGrantId()));
             if (lease != null) {
                 lease.releaseRequested(new Lease.ReleaseRequest(event.getBy(), event.getWhy()));
             }
@@ -496,9 +497,9 @@ final class Session {
 
     private void lost(LostEvent event) {
         try {
-            HeldLease lease = leases.get(ProtoMapper.grantId(event.getGrantId()));
+            GrantedLease lease = leases.get(ProtoMapper.grantId(event.getGrantId()));
             if (lease != null) {
-                lease.lostAtServer(ProtoMapper.lostReason(event.getReason()), event.getDetail());
+                lease.markLost(ProtoMapper.lostReason(event.getReason()), event.getDetail());
             }
         } catch (RejectedException e) {
             LOG.log(Level.WARNING, "the server reported the loss of a malformed grant", e);

@@ -175,7 +175,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             replied(reply);
         }
         for (Event event : frame.getEventsList()) {
-            session.happened(event, sendTimes.at(frame.getSeenSentNanos()));
+            session.onEvent(event, sendTimes.at(frame.getSeenSentNanos()));
         }
         Optional<Rejection> standby = standby(frame.getRepliesList());
         if (standby.isPresent()) {
@@ -265,7 +265,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             return;
         }
         ClockReading now = loop.now();
-        session.dropExpired(now);
+        session.checkDeadlines(now);
         if (ended || !session.needsKeepAlive()) {
             return;
         }

@@ -46,7 +46,7 @@ class CallbackThreadTest {
         });
         // Silent, so that the future cannot be done by chance.
         server.script = call -> null;
-        ((LeaseHandle) lease).lease().lostAtServer(LostReason.EXPIRED, "");
+        ((LeaseHandle) lease).lease().markLost(LostReason.EXPIRED, "");
         return thrown.get(60, TimeUnit.SECONDS);
     }
 
@@ -81,7 +81,7 @@ class CallbackThreadTest {
                 read.completeExceptionally(e);
             }
         });
-        ((LeaseHandle) lease).lease().lostAtServer(LostReason.EXPIRED, "");
+        ((LeaseHandle) lease).lease().markLost(LostReason.EXPIRED, "");
         assertThat(read.get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireResult.Granted.class);
     }
 

@@ -283,7 +283,7 @@ class LossTest extends Fixture {
         held();
         Lease lease = leaseOf(client.acquireAsync("other", TRY));
         server.script = ScriptedServer.silentOn(Call::hasRelease, server::grantAll);
-        ((LeaseHandle) lease).lease().giveBack();
+        ((LeaseHandle) lease).lease().releaseInLoop();
         time.advanceMillis(8_999);
         assertThat(server.links).hasSize(1);
         time.advanceMillis(100);

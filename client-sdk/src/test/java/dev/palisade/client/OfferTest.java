@@ -141,7 +141,7 @@ class OfferTest extends Fixture {
         CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
         Granted granted = offerFresh();
         time.advanceMillis(2);
-        ((LeaseHandle) leaseOf(result)).lease().giveBack();
+        ((LeaseHandle) leaseOf(result)).lease().releaseInLoop();
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
         server.script = server::queueAll;
         server.link().answer(last(CallCase.ACCEPT), ScriptedServer.accepted(granted));

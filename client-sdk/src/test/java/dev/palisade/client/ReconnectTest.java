@@ -362,7 +362,7 @@ class ReconnectTest extends Fixture {
     void aReleaseInFlightIsSaidAgainUntilAnswered() {
         Lease lease = held();
         server.script = ScriptedServer.silentOn(Call::hasRelease, server::grantAll);
-        ((LeaseHandle) lease).lease().giveBack();
+        ((LeaseHandle) lease).lease().releaseInLoop();
         server.script = server::grantAll;
         server.link().breakOff();
         time.advanceMillis(100);
@@ -400,7 +400,7 @@ class ReconnectTest extends Fixture {
         server.script = call -> null;
         server.link().breakOff();
         time.advanceMillis(50);
-        ((LeaseHandle) lease).lease().giveBack();
+        ((LeaseHandle) lease).lease().releaseInLoop();
         server.script = server::grantAll;
         server.link().breakOff();
         time.advanceMillis(100);
@@ -418,7 +418,7 @@ class ReconnectTest extends Fixture {
                 : call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.grantAll(call);
         server.link().breakOff();
         time.advanceMillis(100);
-        ((LeaseHandle) lease).lease().giveBack();
+        ((LeaseHandle) lease).lease().releaseInLoop();
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
         server.script = server::grantAll;
         server.link().answer(last(CallCase.RESUME), server.grantAll(last(CallCase.RESUME)));
@@ -433,7 +433,7 @@ class ReconnectTest extends Fixture {
         server.script = call -> call.hasResume() ? null : ScriptedServer.rejected("NOT_HOLDER");
         server.link().breakOff();
         time.advanceMillis(100);
-        ((LeaseHandle) lease).lease().giveBack();
+        ((LeaseHandle) lease).lease().releaseInLoop();
         server.link().answer(last(CallCase.RESUME), ScriptedServer.rejected("NOT_HOLDER"));
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
@@ -445,7 +445,7 @@ class ReconnectTest extends Fixture {
         server.script = call -> call.hasResume() ? null : ScriptedServer.rejected("NOT_HOLDER");
         server.link().breakOff();
         time.advanceMillis(100);
-        ((LeaseHandle) lease).lease().giveBack();
+        ((LeaseHandle) lease).lease().releaseInLoop();
         server.link().breakOff();
         time.advanceMillis(100);
         assertThat(count(CallCase.RESUME)).isZero();

@@ -109,7 +109,7 @@ class ReenterTest extends Fixture {
     @Test
     void aGrantWhoseLastHandleIsClosedTakesNoMore() {
         Lease first = held();
-        HeldLease grant = ((LeaseHandle) first).lease();
+        GrantedLease grant = ((LeaseHandle) first).lease();
         Lease second = first.reenter();
         first.close();
         second.close();

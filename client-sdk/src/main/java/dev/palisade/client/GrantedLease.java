@@ -15,13 +15,16 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One grant, or one turn of a grant, as this client sees it: held, then released or lost, never back. When others of
- * this client wait for their turn, its release passes the lease on to the next of them, and nobody else is asked. Its
- * holders have {@link LeaseHandle}s of it, and the last of them that closes gives it back. Changes only in the loop,
- * but for the count of handles; any thread may look. What is said to the server about it is {@link Upkeep}'s.
+ * The state machine of one granted lease in this client: held, then released or lost, never held again. A release hands
+ * the lease off to the next local waiter, if there is one, without the server. Its holders have {@link LeaseHandle}s;
+ * closing the last one releases it. State changes in the loop only, except for the count of handles; any thread may
+ * read it. {@link LeaseProtocol} makes its calls to the server.
  */
-final class HeldLease {
-    /** What has less left is not handed over; it might be lost before it can be used. */
+final class GrantedLease {
+    /**
+     * Least remaining time for a hand-off or for the use of an offer: with less, the lease might be lost before its
+     * use.
+     */
     static final long LEFT_MIN_NANOS = 250_000_000;
 
     private enum State {
@@ -32,7 +35,7 @@ final class HeldLease {
 
     private final Session session;
     private final Grant grant;
-    private final Upkeep upkeep;
+    private final LeaseProtocol protocol;
     private final int turn;
     /** Who holds the lease after this. */
     private final Deque<Acquire> next;
@@ -40,7 +43,7 @@ final class HeldLease {
     private volatile boolean followed;
 
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
-    /** Open ones; the first is the acquirer's. */
+    /** Open handles; the first is that of the acquire. */
     private final AtomicInteger handles = new AtomicInteger(1);
 
     private final List<Listener<LostReason>> lossListeners = new ArrayList<>();
@@ -59,43 +62,43 @@ final class HeldLease {
     private AcquireObserver observer = Observers.NONE;
     private long observedSinceNanos;
 
-    private HeldLease(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
+    private GrantedLease(Session session, Grant grant, Grant.RequestParams asked, LeaseView view) {
         this.session = session;
         this.grant = grant;
         this.view = view;
-        this.upkeep = new Upkeep(session, this, grant, asked);
+        this.protocol = new LeaseProtocol(session, this, grant, asked);
         this.turn = 0;
         this.next = new ArrayDeque<>(0);
     }
 
     /** The turn after that of {@code before}. */
-    private HeldLease(HeldLease before) {
+    private GrantedLease(GrantedLease before) {
         this.session = before.session;
-        this.upkeep = before.upkeep;
+        this.protocol = before.protocol;
         this.turn = before.turn + 1;
-        this.grant = upkeep.grant().turn(turn);
+        this.grant = protocol.grant().turn(turn);
         this.view = before.view;
         this.next = before.next;
     }
 
-    /** In the loop: a lease the server has confirmed on the present stream. */
-    static HeldLease ofGrant(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
-        HeldLease lease = new HeldLease(session, grant, asked, view);
-        lease.upkeep.confirmedHere();
+    /** A lease that the server has confirmed on the present stream. In the loop. */
+    static GrantedLease ofGrant(Session session, Grant grant, Grant.RequestParams asked, LeaseView view) {
+        GrantedLease lease = new GrantedLease(session, grant, asked, view);
+        lease.protocol.confirmedOnThisStream();
         lease.begin();
         return lease;
     }
 
-    /** In the loop: an offer with enough left to be used before its accept, sent in a moment, is answered. */
-    static HeldLease ofOffer(Session session, Grant grant, Grant.Asked asked, LeaseView view) {
-        HeldLease lease = new HeldLease(session, grant, asked, view);
+    /** A lease of an offer. It is used before its accept has a reply; the accept is sent after 2 ms. In the loop. */
+    static GrantedLease ofOffer(Session session, Grant grant, Grant.RequestParams asked, LeaseView view) {
+        GrantedLease lease = new GrantedLease(session, grant, asked, view);
         lease.begin();
-        lease.upkeep.accept();
+        lease.protocol.accept();
         return lease;
     }
 
     private void begin() {
-        session.hold(this);
+        session.add(this);
         deadline = session.loop().scheduleAt(view.deadlineNanos(), this::deadlineDue);
     }
 
@@ -111,8 +114,8 @@ final class HeldLease {
         acquires.get(0).granted(this);
     }
 
-    /** In the loop: its end is reported to the observer of the acquire that it is for. */
-    void observedBy(AcquireObserver ofAcquire) {
+    /** Sets the observer that is notified of the end. In the loop. */
+    void observe(AcquireObserver ofAcquire) {
         if (ofAcquire != Observers.NONE) {
             observer = ofAcquire;
             observedSinceNanos = session.loop().now().nanos();
@@ -126,30 +129,30 @@ final class HeldLease {
         }
     }
 
-    // ---- the holders' side, any thread
+    // ---- for holders, on any thread
 
-    /** What the holder has. */
+    /** The grant of this holder, with its own token and sequencer. */
     Grant grant() {
         return grant;
     }
 
-    /** What the server knows. */
+    /** The grant that the server knows, which all its local holders share. */
     Grant granted() {
-        return upkeep.grant();
+        return protocol.grant();
     }
 
-    /** Counts another handle; false when the last one is closed already. */
+    /** Adds a handle; false if the last one is closed. */
     boolean addHandle() {
         return handles.getAndUpdate(count -> count == 0 ? 0 : count + 1) > 0;
     }
 
-    /** One handle less; true for the last. */
+    /** Removes a handle; true for the last one. */
     boolean dropHandle() {
         return handles.decrementAndGet() == 0;
     }
 
-    /** The handle is closed, and nothing is told to it any more. */
-    void forget(LeaseHandle closed) {
+    /** Removes the listeners of a closed handle. */
+    void removeListeners(LeaseHandle closed) {
         session.loop().execute(() -> {
             lossListeners.removeIf(listener -> listener.isOf(closed));
             requestListeners.removeIf(listener -> listener.isOf(closed));
@@ -178,7 +181,7 @@ final class HeldLease {
             return;
         }
         if (left > 0) {
-            upkeep.renewNow(Math.min(left, session.settings().callTimeout().toNanos()));
+            protocol.renewNow(Math.min(left, session.settings().callTimeout().toNanos()));
         }
         left = leftNanos();
         if (left == 0 || left < atLeast.toNanos()) {
@@ -186,12 +189,12 @@ final class HeldLease {
         }
     }
 
-    /** That it does not hold for as long as somebody counted on. */
+    /** The exception for a lease that does not last as long as required. */
     LeaseLostException lostException() {
         return LeaseLostException.notHeld(grant.lock(), grant.token(), lossReason());
     }
 
-    /** Why it was lost; of one that is not known to be lost, that nobody confirmed it. */
+    /** Why it was lost; SERVER_UNREACHABLE if it is not known to be lost. */
     LostReason lossReason() {
         LostReason reason = lost;
         return reason == null ? LostReason.SERVER_UNREACHABLE : reason;
@@ -201,7 +204,7 @@ final class HeldLease {
     private void beginRelease() {
         Acquire taker = followed ? session.loop().tryRun(this::passOn) : null;
         if (taker == null) {
-            session.loop().execute(this::giveBack);
+            session.loop().execute(this::releaseInLoop);
         } else {
             taker.tell();
         }
@@ -221,7 +224,7 @@ final class HeldLease {
     }
 
     /**
-     * @param where it is told: the callbacks, or at once in the loop for a listener of the client's own that is brief
+     * @param where the executor of callbacks; for a brief listener of the client itself, a direct executor in the loop
      */
     Registration onLost(LeaseHandle handle, Executor where, Consumer<LostReason> notified) {
         Listener<LostReason> listener = new Listener<>(handle, where, notified);
@@ -243,7 +246,7 @@ final class HeldLease {
         };
     }
 
-    /** Where the user's code runs. */
+    /** The executor of user code. */
     Executor callbacks() {
         return session.callbacks()::run;
     }
@@ -275,21 +278,21 @@ final class HeldLease {
         return "Lease(" + grant.lock() + " " + grant.mode() + " token " + grant.token() + " " + state + ")";
     }
 
-    // ---- the client's side, in the loop
+    // ---- for the client, in the loop
 
     boolean held() {
         return state == State.HELD;
     }
 
-    /** Releases without waiting for the answer, or passes the lease on. */
-    void giveBack() {
+    /** Releases the lease without waiting for the reply, or hands it off. */
+    void releaseInLoop() {
         checkDeadline(session.loop().now());
         Acquire taker = passOn();
         if (taker != null) {
             taker.tell();
         } else if (held()) {
             end(State.RELEASED);
-            upkeep.release();
+            protocol.release();
         }
     }
 
@@ -303,22 +306,22 @@ final class HeldLease {
             next.remove();
         }
         ClockReading now = session.loop().now();
-        if (!held() || next.isEmpty() || !upkeep.isCertain() || view.leftNanos(now) < LEFT_MIN_NANOS) {
+        if (!held() || next.isEmpty() || !protocol.isCertain() || view.leftNanos(now) < LEFT_MIN_NANOS) {
             return null;
         }
-        HeldLease successor = new HeldLease(this);
+        GrantedLease successor = new GrantedLease(this);
         Acquire taker = next.remove();
         state = State.RELEASED;
         session.loop().cancel(deadline);
         successor.followed = !next.isEmpty();
         successor.begin();
-        upkeep.passedOn(this, successor);
+        protocol.passedOn(this, successor);
         reportEnd();
         taker.takes(successor);
         return taker;
     }
 
-    void releaseEnded(ReleaseOutcome outcome) {
+    void completeRelease(ReleaseOutcome outcome) {
         released.complete(outcome);
     }
 
@@ -326,12 +329,12 @@ final class HeldLease {
         if (held()) {
             lost = LostReason.CLIENT_CLOSED;
             end(State.LOST);
-            tellLost(LostReason.CLIENT_CLOSED);
-            upkeep.release();
+            notifyLost(LostReason.CLIENT_CLOSED);
+            protocol.release();
         }
     }
 
-    /** Somebody asked the server, which only passes it on. */
+    /** Handles a request for release, which the server forwards. */
     void releaseRequested(Lease.ReleaseRequest request) {
         if (held()) {
             lastRequest = request;
@@ -339,18 +342,18 @@ final class HeldLease {
         }
     }
 
-    /** The server said so, and renews it no more. */
-    void lostAtServer(LostReason reason, String detail) {
+    /** Ends the lease as lost: the server reported it, or the local deadline has passed. */
+    void markLost(LostReason reason, String detail) {
         if (held()) {
             lostDetail = detail;
             lost = reason;
             end(State.LOST);
-            upkeep.stop(reason);
-            tellLost(reason);
+            protocol.stop(reason);
+            notifyLost(reason);
         }
     }
 
-    /** Confirmed by a call other than a keep-alive. Never revives: expired is final. */
+    /** Extends the lease after a call other than a keep-alive confirmed it. An expired lease stays expired. */
     void extend(LeaseView newer) {
         ClockReading now = session.loop().now();
         checkDeadline(now);
@@ -359,21 +362,21 @@ final class HeldLease {
         }
     }
 
-    /** A keep-alive was answered and this lease was not among the lost. */
+    /** Extends the lease after a reply to a keep-alive that did not report it as lost. */
     void keptAlive(long keepAliveId, ClockReading sent, ClockReading now) {
         checkDeadline(now);
-        if (held() && upkeep.confirmedBefore(keepAliveId)) {
+        if (held() && protocol.confirmedBefore(keepAliveId)) {
             view = view.later(new LeaseView(sent, grant.ttlMillis()));
         }
     }
 
     void streamBroken() {
-        upkeep.streamBroken();
+        protocol.streamBroken();
     }
 
     void checkDeadline(ClockReading now) {
         if (held() && view.expired(now)) {
-            lostAtServer(LostReason.SERVER_UNREACHABLE, session.whyNotConnected());
+            markLost(LostReason.SERVER_UNREACHABLE, session.whyNotConnected());
             session.renewConnection("the lease of " + grant.lock() + " passed its local deadline");
         }
     }
@@ -389,7 +392,7 @@ final class HeldLease {
     private void end(State last) {
         state = last;
         session.loop().cancel(deadline);
-        session.drop(this);
+        session.remove(this);
         reportEnd();
         session.lines().rejoin(List.copyOf(next));
         next.clear();
@@ -398,7 +401,7 @@ final class HeldLease {
         }
     }
 
-    private void tellLost(LostReason reason) {
+    private void notifyLost(LostReason reason) {
         lossListeners.forEach(listener -> listener.notify(reason));
         lossListeners.clear();
     }

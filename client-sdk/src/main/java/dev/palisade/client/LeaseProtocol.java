@@ -14,31 +14,31 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is said to the server about one lease: accept an offer, resume on a new stream, renew at once, release. In the
- * loop only. It reports to {@link HeldLease}, which alone decides what the lease is.
+ * The client side of the lease protocol for one grant: its calls to accept an offer, resume on a new stream, renew and
+ * release. In the loop only. It never decides the state of the lease: it reports replies to {@link GrantedLease}.
  */
-final class Upkeep {
+final class LeaseProtocol {
     private static final long NANOS_PER_MILLI = 1_000_000;
-    /** Far below what is left of an offer that was handed over. */
+    /** Delay before an offer is accepted. It is far shorter than the rest of an offer that is used. */
     private static final long ACCEPT_WITHIN_NANOS = 2 * NANOS_PER_MILLI;
 
     private final Session session;
     private final Grant grant;
-    private final Grant.Asked asked;
+    private final Grant.RequestParams params;
     private final RetryDelay retryDelay = new RetryDelay();
     /** Whose turn it is. */
-    private HeldLease lease;
+    private GrantedLease lease;
 
     /** The first keep-alive of the present stream that renews this lease. */
     private long confirmedFrom = Long.MAX_VALUE;
 
-    private long acceptedOn;
+    private long acceptGeneration;
 
     @Nullable
     private PendingCall accept;
 
-    /** Whether {@link Resumptions} is to resume it: on the next stream, or by a call that is sent. */
-    private boolean isDue;
+    /** Whether {@link Resumptions} resumes it: on the next stream, or by a call that is in flight. */
+    private boolean isResumeDue;
 
     @Nullable
     private PendingCall resume;
@@ -50,39 +50,41 @@ final class Upkeep {
     @Nullable
     private PendingCall confirm;
 
-    private final List<HeldLease> confirming = new ArrayList<>(0);
-    /** Since that was asked. */
-    private final List<HeldLease> over = new ArrayList<>(0);
+    private final List<GrantedLease> confirming = new ArrayList<>(0);
+    /** Since that was params. */
+    private final List<GrantedLease> over = new ArrayList<>(0);
 
-    /** While the accept has not been sent. */
+    /** Set until the accept is sent. */
     private TimerQueue.@Nullable ScheduledTask acceptTimer;
 
     private TimerQueue.@Nullable ScheduledTask releaseLimit;
-    /** Sendings of the release that may have been applied, as far as answers tell. */
+    /** Number of sent releases that may have been applied, as far as replies show. */
     private int releasesInDoubt;
 
-    /** What the release came to unless the lease is found after all; null while it is not refused. */
+    /**
+     * Outcome of a refused release, unless an accept or resume finds the lease after all; null if it is not refused.
+     */
     @Nullable
-    private ReleaseOutcome refusedAs;
+    private ReleaseOutcome refusedOutcome;
 
     private boolean releasesOffer;
 
-    Upkeep(Session session, HeldLease lease, Grant grant, Grant.Asked asked) {
+    LeaseProtocol(Session session, GrantedLease lease, Grant grant, Grant.RequestParams params) {
         this.session = session;
         this.lease = lease;
         this.grant = grant;
-        this.asked = asked;
+        this.params = params;
     }
 
     Grant grant() {
         return grant;
     }
 
-    /** The turn before is confirmed as a release is: by an answer to what was asked when it was over. */
-    void passedOn(HeldLease before, HeldLease next) {
+    /** The turn before is confirmed as a release is: by an answer to what was params when it was over. */
+    void passedOn(GrantedLease before, GrantedLease next) {
         lease = next;
         over.add(before);
-        acceptNow(); // An offer is nothing to renew.
+        acceptNow(); // Offers are not renewed.
         if (confirm == null || confirm.done()) {
             confirm();
         }
@@ -97,7 +99,7 @@ final class Upkeep {
     }
 
     private void confirmAnswered(Reply reply, ClockReading sent) {
-        if (reply.hasRejected() && repeat(confirm, reply)) {
+        if (reply.hasRejected() && retryIfTransient(confirm, reply)) {
             return;
         }
         if (!reply.hasRenew() && accept != null && confirm != null) {
@@ -121,7 +123,7 @@ final class Upkeep {
             return;
         }
         lease.extend(new LeaseView(sent, confirmed(reply.getRenew().getTtlMillis())));
-        confirming.forEach(turn -> turn.releaseEnded(ReleaseOutcome.RELEASED));
+        confirming.forEach(turn -> turn.completeRelease(ReleaseOutcome.RELEASED));
         confirming.clear();
         if (!over.isEmpty()) {
             confirm();
@@ -132,16 +134,16 @@ final class Upkeep {
         session.finish(confirm);
         confirming.addAll(over);
         over.clear();
-        confirming.forEach(turn -> turn.releaseEnded(outcome));
+        confirming.forEach(turn -> turn.completeRelease(outcome));
         confirming.clear();
     }
 
-    /** Whether nothing says that the server may see it otherwise. */
+    /** Whether the server certainly sees the lease as held by this client. */
     boolean isCertain() {
-        return session.connected() && !resuming() && (accept == null || acceptedOn == session.generation());
+        return session.connected() && !resuming() && (accept == null || acceptGeneration == session.generation());
     }
 
-    void confirmedHere() {
+    void confirmedOnThisStream() {
         confirmedFrom = session.nextKeepAliveId();
     }
 
@@ -150,29 +152,29 @@ final class Upkeep {
         return confirmedFrom <= keepAliveId;
     }
 
-    /** Until confirmed on the next stream, the old deadline counts. */
+    /** Keeps the old deadline until the lease is confirmed on the next stream. */
     void streamBroken() {
         confirmedFrom = Long.MAX_VALUE;
-        // The resume confirms as much. A renewal would overtake it, and be refused where the resume gives the lease
-        // back.
+        // The resume confirms the hand-offs as well. A renewal would overtake it: a store that lost the grant would
+        // refuse it.
         session.finish(confirm);
         acceptNow();
         if (accept == null && !resuming()) {
-            isDue = true;
+            isResumeDue = true;
             session.resumptions().add(this);
         }
     }
 
-    /** Lost. What still asks for it is heard no more; an accept that comes too late is given back as a stray reply. */
+    /** Ends the calls of a lost lease. The grant of a late accept is released as that of a stray reply. */
     void stop(LostReason reason) {
         // A turn that is over was passed on with time left, so what time has ended since is no word about it.
         boolean bySomebody = reason == LostReason.FORCE_RELEASED || reason == LostReason.UNKNOWN_TO_SERVER;
         turnsEnded(bySomebody ? ReleaseOutcome.ALREADY_LOST : ReleaseOutcome.UNKNOWN);
         session.loop().cancel(acceptTimer);
-        acceptTimer = null; // Else an ensure that comes late would begin the accept anew, and nothing would end it.
+        acceptTimer = null; // Else a late ensureValidFor would send the accept, and no call would end it.
         session.finish(accept);
         if (resuming()) {
-            isDue = false;
+            isResumeDue = false;
             session.finish(resume);
             session.renewConnection("the server may yet resume the lost lease of " + grant.lock());
         }
@@ -180,9 +182,9 @@ final class Upkeep {
 
     // ---- accept
 
-    /** In a moment: who holds it for less than that releases the offer itself, and need not accept it. */
+    /** Accepts the offer after 2 ms. A holder that releases before declines the offer instead, which saves a call. */
     void accept() {
-        acceptedOn = session.generation();
+        acceptGeneration = session.generation();
         accept = CallbackCall.acrossStreams(() -> GrantCalls.accept(grant, session.id()), this::acceptAnswered);
         acceptTimer = session.loop().schedule(ACCEPT_WITHIN_NANOS, this::sendAccept);
     }
@@ -208,25 +210,25 @@ final class Upkeep {
             accepted(sent);
             return;
         }
-        if (reply.hasRejected() && repeat(accept, reply)) {
+        if (reply.hasRejected() && retryIfTransient(accept, reply)) {
             return;
         }
         session.finish(accept);
         accept = null;
-        // Lapsed: the waiter is back in the queue, with nobody behind it.
-        session.leave(grant.lock().value(), asked.requestId());
+        // The offer lapsed: the request is back in the queue, and no acquire waits for it.
+        session.leave(grant.lock().value(), params.requestId());
         lost(reply, LostReason.EXPIRED);
-        nothingToRelease();
+        endRefusedRelease();
     }
 
     private void accepted(ClockReading sent) {
-        if (refusedAs != null) {
-            releaseAfterAll();
-        } else if (acceptedOn == session.generation()) {
+        if (refusedOutcome != null) {
+            releaseAgain();
+        } else if (acceptGeneration == session.generation()) {
             lease.extend(new LeaseView(sent, grant.ttlMillis()));
-            confirmedHere();
+            confirmedOnThisStream();
         } else if (lease.held()) {
-            // The answer may be an earlier sending's, given to an earlier stream.
+            // The reply may be to an earlier sending, on an earlier stream.
             resume();
         }
     }
@@ -234,23 +236,23 @@ final class Upkeep {
     // ---- resume and renew
 
     private boolean resuming() {
-        return isDue || (resume != null && !resume.done());
+        return isResumeDue || (resume != null && !resume.done());
     }
 
-    /** Whether a call of {@link Resumptions} is to resume it. */
-    boolean isDue() {
-        return isDue;
+    /** Whether a call of {@link Resumptions} resumes it. */
+    boolean isResumeDue() {
+        return isResumeDue;
     }
 
-    /** The call of {@link Resumptions} gets no reply. */
-    void dropDue() {
-        isDue = false;
+    /** Drops the resume by {@link Resumptions}: its call gets no reply. */
+    void dropResume() {
+        isResumeDue = false;
     }
 
     /** Resumes it by a call of its own. */
     void resumeAlone() {
-        if (isDue) {
-            isDue = false;
+        if (isResumeDue) {
+            isResumeDue = false;
             resume();
         }
     }
@@ -258,45 +260,47 @@ final class Upkeep {
     private void resume() {
         if (!resuming()) {
             resume = CallbackCall.onThisStream(
-                    () -> GrantCalls.resume(grant, asked, session.id(), session.generation()), this::resumeAnswered);
+                    () -> GrantCalls.resume(grant, params, session.id(), session.generation()), this::resumeAnswered);
             session.start(resume);
         }
     }
 
     private void resumeAnswered(Reply reply, ClockReading sent) {
-        if (lease.held() && reply.hasRejected() && repeat(resume, reply)) {
+        if (lease.held() && reply.hasRejected() && retryIfTransient(resume, reply)) {
             return;
         }
         session.finish(resume);
         if (!reply.hasResume()) {
             lost(reply, LostReason.UNKNOWN_TO_SERVER);
-            nothingToRelease();
+            endRefusedRelease();
         } else {
             resumed(sent, confirmed(reply.getResume().getTtlMillis()));
         }
     }
 
-    /** A call of {@link Resumptions} resumed it. */
+    /** Handles a resume by a call of {@link Resumptions}. */
     void resumed(ClockReading sent) {
-        if (isDue) {
-            isDue = false;
+        if (isResumeDue) {
+            isResumeDue = false;
             resumed(sent, grant.ttlMillis());
         }
     }
 
     private void resumed(ClockReading sent, long ttlMillis) {
-        if (refusedAs != null) {
-            releaseAfterAll();
+        if (refusedOutcome != null) {
+            releaseAgain();
             return;
         }
         lease.extend(new LeaseView(sent, ttlMillis));
-        confirmedHere();
+        confirmedOnThisStream();
         turnsEnded(ReleaseOutcome.RELEASED); // While a lease is resumed, it is not passed on.
     }
 
-    /** From any thread; blocks until answered, refused or late. What came of it shows in the lease. */
+    /**
+     * Renews the lease. Blocks until the reply, a refusal or the timeout; the lease shows the outcome. For any thread.
+     */
     void renewNow(long timeoutNanos) throws InterruptedException {
-        session.loop().execute(this::acceptNow); // An offer is nothing to renew.
+        session.loop().execute(this::acceptNow); // Offers are not renewed.
         DeadlineCall<Boolean> renewal = new DeadlineCall<>(
                 session,
                 GrantCalls.renew(grant).build(),
@@ -324,32 +328,34 @@ final class Upkeep {
         if (reply.hasRejected()) {
             lost(ProtoMapper.rejection(reply.getRejected()));
         } else {
-            lease.lostAtServer(otherwise, "");
+            lease.markLost(otherwise, "");
         }
     }
 
     private void lost(Rejection rejection) {
-        lease.lostAtServer(ProtoMapper.lostReason(rejection), ProtoMapper.lostDetail(rejection));
+        lease.markLost(ProtoMapper.lostReason(rejection), ProtoMapper.lostDetail(rejection));
     }
 
-    /** What the server says it renewed for, if that is less than it granted. */
+    /** The ttl that the server confirmed, if it is shorter than the granted one. */
     private long confirmed(long ttlMillis) {
         return ttlMillis > 0 ? Math.min(ttlMillis, grant.ttlMillis()) : grant.ttlMillis();
     }
 
-    private boolean repeat(@Nullable PendingCall errand, Reply reply) {
+    private boolean retryIfTransient(@Nullable PendingCall call, Reply reply) {
         Rejection rejection = ProtoMapper.rejection(reply.getRejected());
         RejectionAction action = RejectionAction.of(rejection.reason());
-        if (errand == null || (action != RejectionAction.RETRY && action != RejectionAction.RESEND)) {
+        if (call == null || (action != RejectionAction.RETRY && action != RejectionAction.RESEND)) {
             return false;
         }
-        session.retry(errand, retryDelay.nextNanos(rejection));
+        session.retry(call, retryDelay.nextNanos(rejection));
         return true;
     }
 
     // ---- release
 
-    /** A resume on its way is waited for: a store that had forgotten the lease knows it again once that is answered. */
+    /**
+     * Releases the lease. It waits for a resume in flight: after it, a store that had lost the grant knows it again.
+     */
     void release() {
         if (acceptTimer != null) {
             session.loop().cancel(acceptTimer);
@@ -360,7 +366,7 @@ final class Upkeep {
         release = CallbackCall.acrossStreams(
                 this::releaseCall, this::releaseAnswered, () -> releaseEnded(ReleaseOutcome.UNKNOWN));
         releaseLimit = session.loop()
-                .schedule(grant.ttlMillis() * NANOS_PER_MILLI, () -> unsettled("no answer to the release of "));
+                .schedule(grant.ttlMillis() * NANOS_PER_MILLI, () -> releaseUnknown("no answer to the release of "));
         session.start(release);
     }
 
@@ -373,52 +379,52 @@ final class Upkeep {
         if (reply.hasRelease()) {
             releaseEnded(ReleaseOutcome.RELEASED);
         } else if (!reply.hasRejected()) {
-            unsettled("a garbled answer to the release of ");
+            releaseUnknown("a garbled answer to the release of ");
         } else {
             Rejection rejection = ProtoMapper.rejection(reply.getRejected());
             switch (RejectionAction.of(rejection.reason())) {
                 case RETRY -> {
                     releasesInDoubt--;
-                    repeatRelease(retryDelay.nextNanos(rejection));
+                    retryRelease(retryDelay.nextNanos(rejection));
                 }
-                case RESEND -> repeatRelease(retryDelay.nextNanos(rejection));
+                case RESEND -> retryRelease(retryDelay.nextNanos(rejection));
                 case LEASE_LOST -> {
                     releasesInDoubt--;
                     if (releasesOffer) {
-                        // Lapsed: the waiter is back in the queue, with nobody behind it.
-                        session.leave(grant.lock().value(), asked.requestId());
+                        // The offer lapsed: the request is back in the queue, and no acquire waits for it.
+                        session.leave(grant.lock().value(), params.requestId());
                     }
-                    // An earlier sending may have released it, and the server may have forgotten that end.
+                    // An earlier sending may have released it, and the server may have forgotten that.
                     boolean forgotten = releasesInDoubt > 0 && rejection.reason() == Reason.NOT_HOLDER;
-                    refusedAs = forgotten ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.ALREADY_LOST;
+                    refusedOutcome = forgotten ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.ALREADY_LOST;
                     if (accept == null && !resuming()) {
-                        nothingToRelease();
+                        endRefusedRelease();
                     }
                 }
-                case REPORT, THROW -> unsettled("a refused release of ");
+                case REPORT, THROW -> releaseUnknown("a refused release of ");
             }
         }
     }
 
-    /** The release overtook what was to keep the lease. Now there is something to release. */
-    private void releaseAfterAll() {
-        refusedAs = null;
-        repeatRelease(0);
+    /** Sends the release again: it had overtaken the accept or the resume, which found the lease. */
+    private void releaseAgain() {
+        refusedOutcome = null;
+        retryRelease(0);
     }
 
-    private void nothingToRelease() {
-        if (refusedAs != null) {
-            releaseEnded(refusedAs);
+    private void endRefusedRelease() {
+        if (refusedOutcome != null) {
+            releaseEnded(refusedOutcome);
         }
     }
 
-    private void repeatRelease(long delayNanos) {
+    private void retryRelease(long delayNanos) {
         if (release != null) {
             session.retry(release, delayNanos);
         }
     }
 
-    private void unsettled(String what) {
+    private void releaseUnknown(String what) {
         releaseEnded(ReleaseOutcome.UNKNOWN);
         session.renewConnection(what + grant.lock());
     }
@@ -426,9 +432,9 @@ final class Upkeep {
     private void releaseEnded(ReleaseOutcome outcome) {
         session.loop().cancel(releaseLimit);
         session.finish(release);
-        isDue = false;
+        isResumeDue = false;
         session.finish(resume);
         turnsEnded(outcome);
-        lease.releaseEnded(outcome);
+        lease.completeRelease(outcome);
     }
 }
