@@ -9,8 +9,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One acquire from its call to its result, over at its deadline whatever happens: it waits in a {@link Place}, in this
- * client's {@link Line} behind one, or for its turn of a lease. In the loop only, but for the result.
+ * One acquire of a caller, from its call to its result, at its deadline at the latest. It waits in a
+ * {@link PendingAcquire} at the server, in a {@link LocalWaitQueue}, or for the local hand-off of a lease. In the loop
+ * only, except for the result.
  */
 final class Acquire {
     private final Session session;
@@ -20,9 +21,9 @@ final class Acquire {
     private final AcquireObserver observer;
     private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
 
-    /** Which the wait depends on; null before it is asked, and when it waits for its turn. */
+    /** The request that it waits for; null before there is one, and while it waits for a hand-off. */
     @Nullable
-    private Place place;
+    private PendingAcquire pending;
 
     @Nullable
     private GrantedLease lease;
@@ -32,7 +33,7 @@ final class Acquire {
 
     private TimerQueue.@Nullable ScheduledTask deadline;
     private boolean queued;
-    /** Whether the server has replied to an earlier request that this one depended on. */
+    /** Whether the server has replied to an earlier request that it waited for. */
     private boolean hasEarlierReply;
 
     Acquire(Session session, LockName lock, AcquireOptions options, AcquireObserver observer) {
@@ -44,7 +45,7 @@ final class Acquire {
         this.deadlineNanos = session.loop().now().nanos() + limit.toNanos();
     }
 
-    /** Done exactly once, by a result, or by an exception for a bug or a closed client. */
+    /** Completed exactly once: with a result, or with an exception for a bug or a closed client. */
     CompletableFuture<AcquireResult> result() {
         return result;
     }
@@ -66,17 +67,17 @@ final class Acquire {
     }
 
     /**
-     * Whether it may hold a lease of another's asking. A try wants an answer now, what is claimed is claimed for one
-     * grant, and a minimum hold time lies between two holders of this client, too.
+     * Whether it may share a lease by local hand-offs. A try needs a reply at once, a claim is for one grant, and a
+     * minimum hold time also separates two holders of this client.
      */
-    boolean takesTurns() {
+    boolean allowsHandoff() {
         return options.mode() == Mode.EXCLUSIVE
                 && !isTry()
                 && options.claims().isEmpty()
                 && options.lockAtLeastFor().isZero();
     }
 
-    /** Nothing to wait for any more. */
+    /** Whether it has a lease or a result. */
     boolean isOver() {
         return lease != null || result.isDone();
     }
@@ -90,23 +91,23 @@ final class Acquire {
         if (options.waitTime().compareTo(AcquireOptions.WAIT_ENDLESS) < 0) {
             deadline = session.loop().scheduleAt(deadlineNanos, this::deadlinePassed);
         }
-        session.lines().join(this);
+        session.waitQueues().add(this);
     }
 
-    void waitsAt(Place where) {
-        if (place != null && place != where) {
-            hasEarlierReply |= place.isReplied();
+    void dependOn(PendingAcquire request) {
+        if (pending != null && pending != request) {
+            hasEarlierReply |= pending.isReplied();
         }
-        place = where;
+        pending = request;
     }
 
-    void waitsForItsTurn() {
-        place = null;
+    void waitForHandoff() {
+        pending = null;
         hasEarlierReply = true;
         queued();
     }
 
-    /** It has to wait, at the server or behind another of this client. */
+    /** Records that it waits, in the server's queue or in the local one. */
     void queued() {
         if (!queued) {
             queued = true;
@@ -122,7 +123,7 @@ final class Acquire {
         return observer.traceparent();
     }
 
-    /** Nobody wants the result any more: leaves the queue, or releases what was granted. */
+    /** Ends an acquire whose caller gave up: leaves the queue, or releases the lease. */
     void abandon() {
         if (lease != null) {
             lease.releaseInLoop();
@@ -170,25 +171,25 @@ final class Acquire {
     }
 
     private void deadlinePassed() {
-        end(place == null ? new AcquireResult.TimedOut() : place.resultAtDeadline(hasEarlierReply));
+        end(pending == null ? new AcquireResult.TimedOut() : pending.resultAtDeadline(hasEarlierReply));
     }
 
     private void close() {
         session.loop().cancel(deadline);
-        Place waited = place;
-        place = null;
+        PendingAcquire waited = pending;
+        pending = null;
         if (waited != null) {
-            waited.left(this);
-            session.lines().left(this);
+            waited.remove(this);
+            session.waitQueues().remove(this);
         }
     }
 
     // ---- being granted
 
     void granted(GrantedLease granted) {
-        takes(granted);
+        receive(granted);
         if (options.claims().isEmpty()) {
-            tell();
+            completeGranted();
             return;
         }
         LeaseHandle handle = new LeaseHandle(granted);
@@ -196,16 +197,18 @@ final class Acquire {
         claiming.begin(deadlineNanos - session.loop().now().nanos());
     }
 
-    /** Has it from now on; {@link #tell} is next. */
-    void takes(GrantedLease granted) {
+    /** Takes the lease; {@link #completeGranted} follows. */
+    void receive(GrantedLease granted) {
         lease = granted;
-        place = null;
+        pending = null;
         granted.observe(observer);
         session.loop().cancel(deadline);
     }
 
-    /** That it has what it took. Not between two tasks of the loop: who is told may run the user's code at once. */
-    void tell() {
+    /**
+     * Completes the result with its lease. Not under the task lock of the loop, because that may run user code at once.
+     */
+    void completeGranted() {
         if (lease != null) {
             complete(new AcquireResult.Granted(new LeaseHandle(lease)));
         }

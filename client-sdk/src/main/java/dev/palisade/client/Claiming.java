@@ -15,15 +15,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims between a grant and its holder: all guards are asked at once, and the first that does not claim ends it.
- * The lease is kept alive meanwhile; what becomes of it afterwards is decided by the acquire. In the loop only.
+ * A fan-out of the claims of one acquire, between its grant and its result. Calls to all guards run at once, and the
+ * first failure ends them. The lease is kept alive meanwhile; {@link Acquire} decides what follows. In the loop only.
  */
 final class Claiming {
     private final Session session;
     private final LeaseHandle lease;
     private final List<Claim> claims;
     private final Consumer<@Nullable Rejection> whenDone;
-    /** Of no call of the user's: the end of that one must not end the claims. */
+    /** A root context: the end of a gRPC call of the user must not end the claims. */
     private final Context.CancellableContext context = Context.ROOT.withCancellation();
 
     private int open;
@@ -31,7 +31,7 @@ final class Claiming {
 
     private TimerQueue.@Nullable ScheduledTask deadline;
 
-    /** @param whenDone told once why it failed; null: all is claimed */
+    /** @param whenDone called once, with the failure; null if all guards have claimed */
     Claiming(Session session, LeaseHandle lease, List<Claim> claims, Consumer<@Nullable Rejection> whenDone) {
         this.session = session;
         this.lease = lease;
@@ -42,11 +42,11 @@ final class Claiming {
     void begin(long limitNanos) {
         open = claims.size();
         deadline = session.loop().schedule(limitNanos, this::late);
-        // Not by way of the callbacks: another callback that takes its time must not hold it up.
+        // Runs in the loop, because a slow callback of the user would delay it.
         Registration unused = lease.lease()
                 .onLost(lease, Runnable::run, reason -> session.loop().execute(() -> end(lost(reason))));
         for (Claim claim : claims) {
-            Answer answer = new Answer(claim);
+            ClaimObserver observer = new ClaimObserver(claim);
             try {
                 context.run(() -> GuardGrpc.newStub(claim.guard())
                         .withInterceptors(lease.interceptor())
@@ -55,14 +55,14 @@ final class Claiming {
                                 ClaimRequest.newBuilder()
                                         .setResource(resource(claim))
                                         .build(),
-                                answer));
+                                observer));
             } catch (RuntimeException e) {
-                answer.onError(e);
+                observer.onError(e);
             }
         }
     }
 
-    /** Nobody wants the answers any more. */
+    /** Cancels the calls. */
     void stop() {
         done = true;
         session.loop().cancel(deadline);
@@ -110,11 +110,11 @@ final class Claiming {
         }
     }
 
-    /** One guard's. */
-    private final class Answer implements StreamObserver<ClaimReply> {
+    /** The reply of one guard. */
+    private final class ClaimObserver implements StreamObserver<ClaimReply> {
         private final Claim claim;
 
-        private Answer(Claim claim) {
+        private ClaimObserver(Claim claim) {
             this.claim = claim;
         }
 

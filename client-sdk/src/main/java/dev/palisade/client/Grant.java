@@ -16,7 +16,7 @@ import java.util.List;
  * @param id the grant
  * @param ttlMillis above 0
  * @param sequencer sent with guarded calls
- * @param turns the same for each turn after the first
+ * @param handoffSequencers one for each local hand-off
  */
 record Grant(
         LockName lock,
@@ -25,10 +25,17 @@ record Grant(
         GrantId id,
         long ttlMillis,
         SignedSequencer sequencer,
-        List<SignedSequencer> turns) {
-    /** What the holder of a later turn has: 1 is the second. */
-    Grant turn(int turn) {
-        return new Grant(lock, mode, token.turn(turn), id.turn(turn), ttlMillis, turns.get(turn - 1), List.of());
+        List<SignedSequencer> handoffSequencers) {
+    /** The grant of the holder after local hand-off number {@code handoff}, from 1. */
+    Grant afterHandoff(int handoff) {
+        return new Grant(
+                lock,
+                mode,
+                token.turn(handoff),
+                id.turn(handoff),
+                ttlMillis,
+                handoffSequencers.get(handoff - 1),
+                List.of());
     }
 
     /** The parameters of the acquire. A server needs them again if its store has lost the grant. */

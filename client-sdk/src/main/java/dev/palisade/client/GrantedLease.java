@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state machine of one granted lease in this client: held, then released or lost, never held again. A release hands
- * the lease off to the next local waiter, if there is one, without the server. Its holders have {@link LeaseHandle}s;
- * closing the last one releases it. State changes in the loop only, except for the count of handles; any thread may
- * read it. {@link LeaseProtocol} makes its calls to the server.
+ * the lease off to the next local waiter, if there is one, without the server. Its holders have
+ * {@link LeaseHandle}s; closing the last one releases it. State changes in the loop only, except for the count of
+ * handles; any thread may read it. {@link LeaseProtocol} makes its calls to the server.
  */
 final class GrantedLease {
     /**
@@ -36,11 +36,12 @@ final class GrantedLease {
     private final Session session;
     private final Grant grant;
     private final LeaseProtocol protocol;
-    private final int turn;
-    /** Who holds the lease after this. */
-    private final Deque<Acquire> next;
-    /** Whether there is likely to be somebody. */
-    private volatile boolean followed;
+    /** Number of hand-offs of the grant before this holder. */
+    private final int handoff;
+    /** The local waiters that the lease is handed off to, in order. */
+    private final Deque<Acquire> successors;
+    /** Whether there probably is a successor; for any thread. */
+    private volatile boolean hasSuccessors;
 
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
     /** Open handles; the first is that of the acquire. */
@@ -67,18 +68,18 @@ final class GrantedLease {
         this.grant = grant;
         this.view = view;
         this.protocol = new LeaseProtocol(session, this, grant, asked);
-        this.turn = 0;
-        this.next = new ArrayDeque<>(0);
+        this.handoff = 0;
+        this.successors = new ArrayDeque<>(0);
     }
 
-    /** The turn after that of {@code before}. */
+    /** The state after a local hand-off from {@code before}. */
     private GrantedLease(GrantedLease before) {
         this.session = before.session;
         this.protocol = before.protocol;
-        this.turn = before.turn + 1;
-        this.grant = protocol.grant().turn(turn);
+        this.handoff = before.handoff + 1;
+        this.grant = protocol.grant().afterHandoff(handoff);
         this.view = before.view;
-        this.next = before.next;
+        this.successors = before.successors;
     }
 
     /** A lease that the server has confirmed on the present stream. In the loop. */
@@ -102,15 +103,15 @@ final class GrantedLease {
         deadline = session.loop().scheduleAt(view.deadlineNanos(), this::deadlineDue);
     }
 
-    /** In the loop, once: the first of {@code acquires} has it, and the others after him. */
-    void holdInTurns(List<Acquire> acquires) {
-        int turns = Math.min(acquires.size(), grant.turns().size() + 1);
-        for (Acquire later : acquires.subList(1, turns)) {
-            later.waitsForItsTurn();
-            next.add(later);
+    /** Grants the lease to the first of {@code acquires}; the others are its successors. In the loop, once. */
+    void grantTo(List<Acquire> acquires) {
+        int holders = Math.min(acquires.size(), grant.handoffSequencers().size() + 1);
+        for (Acquire later : acquires.subList(1, holders)) {
+            later.waitForHandoff();
+            successors.add(later);
         }
-        followed = turns > 1;
-        session.lines().rejoin(acquires.subList(turns, acquires.size()));
+        hasSuccessors = holders > 1;
+        session.waitQueues().putBack(acquires.subList(holders, acquires.size()));
         acquires.get(0).granted(this);
     }
 
@@ -200,13 +201,13 @@ final class GrantedLease {
         return reason == null ? LostReason.SERVER_UNREACHABLE : reason;
     }
 
-    /** On this thread, if it is the next one's turn: then he is woken from here. */
+    /** Hands the lease off on this thread, which completes the next acquire; else the loop releases it. */
     private void beginRelease() {
-        Acquire taker = followed ? session.loop().tryRun(this::passOn) : null;
-        if (taker == null) {
+        Acquire successor = hasSuccessors ? session.loop().tryRun(this::handOff) : null;
+        if (successor == null) {
             session.loop().execute(this::releaseInLoop);
         } else {
-            taker.tell();
+            successor.completeGranted();
         }
     }
 
@@ -287,9 +288,9 @@ final class GrantedLease {
     /** Releases the lease without waiting for the reply, or hands it off. */
     void releaseInLoop() {
         checkDeadline(session.loop().now());
-        Acquire taker = passOn();
-        if (taker != null) {
-            taker.tell();
+        Acquire successor = handOff();
+        if (successor != null) {
+            successor.completeGranted();
         } else if (held()) {
             end(State.RELEASED);
             protocol.release();
@@ -297,28 +298,30 @@ final class GrantedLease {
     }
 
     /**
-     * To the next, who is to be told, if the lease is certain to be held; else to nobody. He need not wait for the
-     * server: it has signed every turn.
+     * Hands the lease off to the next acquire, if it is certainly held. It needs no call to the server, which has
+     * signed a sequencer for each hand-off.
+     *
+     * @return the acquire, whose result the caller completes; null if the lease was not handed off
      */
     @Nullable
-    private Acquire passOn() {
-        while (!next.isEmpty() && next.element().isOver()) {
-            next.remove();
+    private Acquire handOff() {
+        while (!successors.isEmpty() && successors.element().isOver()) {
+            successors.remove();
         }
         ClockReading now = session.loop().now();
-        if (!held() || next.isEmpty() || !protocol.isCertain() || view.leftNanos(now) < LEFT_MIN_NANOS) {
+        if (!held() || successors.isEmpty() || !protocol.isCertain() || view.leftNanos(now) < LEFT_MIN_NANOS) {
             return null;
         }
-        GrantedLease successor = new GrantedLease(this);
-        Acquire taker = next.remove();
+        GrantedLease handedOff = new GrantedLease(this);
+        Acquire successor = successors.remove();
         state = State.RELEASED;
         session.loop().cancel(deadline);
-        successor.followed = !next.isEmpty();
-        successor.begin();
-        protocol.passedOn(this, successor);
+        handedOff.hasSuccessors = !successors.isEmpty();
+        handedOff.begin();
+        protocol.handedOff(this, handedOff);
         reportEnd();
-        taker.takes(successor);
-        return taker;
+        successor.receive(handedOff);
+        return successor;
     }
 
     void completeRelease(ReleaseOutcome outcome) {
@@ -394,8 +397,8 @@ final class GrantedLease {
         session.loop().cancel(deadline);
         session.remove(this);
         reportEnd();
-        session.lines().rejoin(List.copyOf(next));
-        next.clear();
+        session.waitQueues().putBack(List.copyOf(successors));
+        successors.clear();
         if (last == State.LOST) {
             released.complete(ReleaseOutcome.ALREADY_LOST);
         }

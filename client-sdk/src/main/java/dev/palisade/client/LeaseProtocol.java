@@ -26,7 +26,7 @@ final class LeaseProtocol {
     private final Grant grant;
     private final Grant.RequestParams params;
     private final RetryDelay retryDelay = new RetryDelay();
-    /** Whose turn it is. */
+    /** The present local holder. */
     private GrantedLease lease;
 
     /** The first keep-alive of the present stream that renews this lease. */
@@ -46,13 +46,14 @@ final class LeaseProtocol {
     @Nullable
     private PendingCall release;
 
-    /** Asks on behalf of turns that are over. */
+    /** The renewal that confirms hand-offs. */
     @Nullable
     private PendingCall confirm;
 
+    /** Holders whose hand-off that renewal confirms. */
     private final List<GrantedLease> confirming = new ArrayList<>(0);
-    /** Since that was params. */
-    private final List<GrantedLease> over = new ArrayList<>(0);
+    /** Holders that handed the lease off after that renewal was sent. */
+    private final List<GrantedLease> unconfirmed = new ArrayList<>(0);
 
     /** Set until the accept is sent. */
     private TimerQueue.@Nullable ScheduledTask acceptTimer;
@@ -80,10 +81,10 @@ final class LeaseProtocol {
         return grant;
     }
 
-    /** The turn before is confirmed as a release is: by an answer to what was params when it was over. */
-    void passedOn(GrantedLease before, GrantedLease next) {
-        lease = next;
-        over.add(before);
+    /** Records a hand-off. Like a release it is confirmed by a reply: to a renewal that is sent after the hand-off. */
+    void handedOff(GrantedLease before, GrantedLease successor) {
+        lease = successor;
+        unconfirmed.add(before);
         acceptNow(); // Offers are not renewed.
         if (confirm == null || confirm.done()) {
             confirm();
@@ -91,10 +92,10 @@ final class LeaseProtocol {
     }
 
     private void confirm() {
-        confirming.addAll(over);
-        over.clear();
+        confirming.addAll(unconfirmed);
+        unconfirmed.clear();
         confirm = CallbackCall.acrossStreams(
-                () -> GrantCalls.renew(grant), this::confirmAnswered, () -> turnsEnded(ReleaseOutcome.UNKNOWN));
+                () -> GrantCalls.renew(grant), this::confirmAnswered, () -> endHandoffs(ReleaseOutcome.UNKNOWN));
         session.start(confirm);
     }
 
@@ -103,16 +104,16 @@ final class LeaseProtocol {
             return;
         }
         if (!reply.hasRenew() && accept != null && confirm != null) {
-            // The accept before it is to be repeated, so there was nothing to renew yet.
+            // The accept is sent again first: offers are not renewed.
             session.retry(confirm, retryDelay.nextNanos());
             return;
         }
         session.finish(confirm);
         if (!reply.hasRenew() && release != null) {
-            return; // The release may have ended the lease before. Its own answer also counts for the turns before it.
+            return; // The release may have ended the lease before. Its reply also confirms the hand-offs.
         }
         if (!reply.hasRenew()) {
-            turnsEnded(ReleaseOutcome.ALREADY_LOST);
+            endHandoffs(ReleaseOutcome.ALREADY_LOST);
             lost(reply, LostReason.UNKNOWN_TO_SERVER);
             if (!reply.hasRejected()
                     || RejectionAction.of(
@@ -123,18 +124,18 @@ final class LeaseProtocol {
             return;
         }
         lease.extend(new LeaseView(sent, confirmed(reply.getRenew().getTtlMillis())));
-        confirming.forEach(turn -> turn.completeRelease(ReleaseOutcome.RELEASED));
+        confirming.forEach(holder -> holder.completeRelease(ReleaseOutcome.RELEASED));
         confirming.clear();
-        if (!over.isEmpty()) {
+        if (!unconfirmed.isEmpty()) {
             confirm();
         }
     }
 
-    private void turnsEnded(ReleaseOutcome outcome) {
+    private void endHandoffs(ReleaseOutcome outcome) {
         session.finish(confirm);
-        confirming.addAll(over);
-        over.clear();
-        confirming.forEach(turn -> turn.completeRelease(outcome));
+        confirming.addAll(unconfirmed);
+        unconfirmed.clear();
+        confirming.forEach(holder -> holder.completeRelease(outcome));
         confirming.clear();
     }
 
@@ -167,9 +168,9 @@ final class LeaseProtocol {
 
     /** Ends the calls of a lost lease. The grant of a late accept is released as that of a stray reply. */
     void stop(LostReason reason) {
-        // A turn that is over was passed on with time left, so what time has ended since is no word about it.
-        boolean bySomebody = reason == LostReason.FORCE_RELEASED || reason == LostReason.UNKNOWN_TO_SERVER;
-        turnsEnded(bySomebody ? ReleaseOutcome.ALREADY_LOST : ReleaseOutcome.UNKNOWN);
+        // The lease was handed off with time left. Its expiry since then does not show that it was lost before.
+        boolean endedAtServer = reason == LostReason.FORCE_RELEASED || reason == LostReason.UNKNOWN_TO_SERVER;
+        endHandoffs(endedAtServer ? ReleaseOutcome.ALREADY_LOST : ReleaseOutcome.UNKNOWN);
         session.loop().cancel(acceptTimer);
         acceptTimer = null; // Else a late ensureValidFor would send the accept, and no call would end it.
         session.finish(accept);
@@ -293,7 +294,7 @@ final class LeaseProtocol {
         }
         lease.extend(new LeaseView(sent, ttlMillis));
         confirmedOnThisStream();
-        turnsEnded(ReleaseOutcome.RELEASED); // While a lease is resumed, it is not passed on.
+        endHandoffs(ReleaseOutcome.RELEASED); // There is no hand-off during a resume.
     }
 
     /**
@@ -434,7 +435,7 @@ final class LeaseProtocol {
         session.finish(release);
         isResumeDue = false;
         session.finish(resume);
-        turnsEnded(outcome);
+        endHandoffs(outcome);
         lease.completeRelease(outcome);
     }
 }

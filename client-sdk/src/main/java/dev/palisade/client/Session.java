@@ -49,8 +49,8 @@ final class Session {
     private final Connection connection;
     private final Leases leases = new Leases();
     private final CleanupCalls cleanupCalls = new CleanupCalls(this);
-    private final Map<Long, Place> places = new HashMap<>();
-    private final Lines lines = new Lines(this);
+    private final Map<Long, PendingAcquire> pendingAcquires = new HashMap<>();
+    private final LocalWaitQueues waitQueues = new LocalWaitQueues(this);
     private final Resumptions resumptions = new Resumptions(this);
     private final Set<PendingCall> pendingCalls = new LinkedHashSet<>();
     private final Observers observers = new Observers();
@@ -151,7 +151,7 @@ final class Session {
         loop.execute(() -> {
             closing = true;
             closed.complete(null);
-            List.copyOf(places.values()).forEach(Place::clientClosed);
+            List.copyOf(pendingAcquires.values()).forEach(PendingAcquire::clientClosed);
             leases.all().forEach(GrantedLease::clientClosed);
             for (PendingCall pending : List.copyOf(pendingCalls)) {
                 if (pending instanceof DeadlineCall<?> call) {
@@ -226,19 +226,19 @@ final class Session {
 
     // ---- acquires and leases
 
-    Lines lines() {
-        return lines;
+    LocalWaitQueues waitQueues() {
+        return waitQueues;
     }
 
-    long register(Place place) {
+    long register(PendingAcquire pending) {
         long requestId = ++lastRequestId;
-        places.put(requestId, place);
+        pendingAcquires.put(requestId, pending);
         demandChanged();
         return requestId;
     }
 
     void unregister(long requestId) {
-        places.remove(requestId);
+        pendingAcquires.remove(requestId);
         demandChanged();
     }
 
@@ -262,7 +262,7 @@ final class Session {
     }
 
     boolean acquiring() {
-        return !places.isEmpty();
+        return !pendingAcquires.isEmpty();
     }
 
     boolean needsKeepAlive() {
@@ -375,7 +375,7 @@ final class Session {
         LOG.log(Level.ERROR, LinkageErrors.exception(error).getMessage());
         end();
         leases.all().forEach(lease -> lease.markLost(LostReason.SERVER_UNREACHABLE, "the client has ended"));
-        failPlaces(() -> LinkageErrors.exception(error));
+        failAcquires(() -> LinkageErrors.exception(error));
         checkSettled();
     }
 
@@ -387,10 +387,10 @@ final class Session {
         }
     }
 
-    private void failPlaces(Supplier<RuntimeException> failure) {
-        // Behind a place that fails the next is asked for.
-        while (!places.isEmpty()) {
-            List.copyOf(places.values()).forEach(place -> place.fail(failure.get()));
+    private void failAcquires(Supplier<RuntimeException> failure) {
+        // When a request fails, its wait queue sends the next one.
+        while (!pendingAcquires.isEmpty()) {
+            List.copyOf(pendingAcquires.values()).forEach(pending -> pending.fail(failure.get()));
         }
     }
 
@@ -415,7 +415,7 @@ final class Session {
     /** Handles a server that refuses the session. */
     void refused(Rejection rejection) {
         if (RejectionAction.of(rejection.reason()) == RejectionAction.THROW) {
-            failPlaces(rejection::asException);
+            failAcquires(rejection::asException);
         }
     }
 
@@ -437,9 +437,10 @@ final class Session {
             case OFFERED -> offered(event.getOffered(), seen);
             case LOST -> lost(event.getLost());
             case WAIT_ENDED -> {
-                Place place = places.get(event.getWaitEnded().getRequestId());
-                if (place != null) {
-                    place.waitEnded(event.getWaitEnded().getEnd());
+                PendingAcquire pending =
+                        pendingAcquires.get(event.getWaitEnded().getRequestId());
+                if (pending != null) {
+                    pending.waitEnded(event.getWaitEnded().getEnd());
                 }
             }
             case RELEASE_REQUESTED -> releaseRequested(event.getReleaseRequested());
@@ -475,9 +476,9 @@ final class Session {
     }
 
     private void offered(OfferedEvent offer, @Nullable ClockReading seen) {
-        Place place = places.get(offer.getRequestId());
-        if (place != null) {
-            place.offered(offer, seen);
+        PendingAcquire pending = pendingAcquires.get(offer.getRequestId());
+        if (pending != null) {
+            pending.offered(offer, seen);
         } else if (!held(
                 offer.getGranted())) { // A duplicate of an accepted offer is not declined: that would end its lease.
             leave(offer.getGranted().getLock(), offer.getRequestId());

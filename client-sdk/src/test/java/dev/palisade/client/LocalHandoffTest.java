@@ -28,32 +28,32 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What several of one client ask for together, they hold one after another without asking. */
-class TurnsTest extends Fixture {
-    /** Of a grant that has turns. */
+/** Acquires of one client that are requested together hold one grant one after another, without the server. */
+class LocalHandoffTest extends Fixture {
+    /** Changes that make a grant with hand-off sequencers malformed. */
     private static final List<UnaryOperator<Granted.Builder>> MALFORMED = List.of(
             granted -> granted.addAllTurns(Collections.nCopies(FencingToken.PER_GRANT, ByteString.EMPTY)),
             granted -> granted.setGrantId(ProtoMapper.bytes(new GrantId(1, FencingToken.PER_GRANT + 1))),
             granted -> granted.setToken(FencingToken.MAX));
 
     @BeforeEach
-    void everybodyWaits() {
+    void queueAllAcquires() {
         server.script = server::queueAll;
     }
 
     @Test
-    void whoComesLaterGathersBehindWhoeverIsInTheQueueAndIsAskedForWhenThatOneHasIt() {
+    void laterAcquiresAreRequestedTogetherAfterTheFirstGrant() {
         CompletableFuture<AcquireResult> first = ask(WAIT_MINUTE);
         var unused = List.of(ask(WAIT_MINUTE), ask(WAIT_MINUTE), ask(WAIT_MINUTE));
-        assertThat(turnsAsked()).containsExactly(1);
+        assertThat(requestedHandoffs()).containsExactly(1);
 
         offerFresh();
         assertThat(leaseOf(first).isValid()).isTrue();
-        assertThat(turnsAsked()).containsExactly(1, 3);
+        assertThat(requestedHandoffs()).containsExactly(1, 3);
     }
 
     @Test
-    void theNextHasTheLeaseWithTokenGrantAndSequencerOfItsOwnAndTheServerHearsOfTheLastOnly() {
+    void eachHolderHasItsOwnTokenAndOnlyTheLastReleases() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(3);
         offerFresh();
         time.advanceMillis(2);
@@ -78,7 +78,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void aKeepAliveKeepsWhoeverHasIt() {
+    void keepAliveRenewsThePresentHolder() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         time.advanceMillis(2);
@@ -88,7 +88,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void whatTheServerSaysOfTheGrantIsToldToWhoeverHasItAndTheOthersAskAnew() {
+    void lossReachesThePresentHolderAndTheOthersRequestAnew() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(4);
         offerFresh();
         Lease first = leaseOf(all.get(0));
@@ -99,7 +99,7 @@ class TurnsTest extends Fixture {
         server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(first))));
 
         assertThat(lost).containsExactly(LostReason.FORCE_RELEASED);
-        // Of the two places that wait the later one's was there first; he does not lose it.
+        // The request of the later acquire was queued first, and stays first.
         offerFresh();
         leaseOf(later).close();
         offerFresh();
@@ -108,7 +108,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void nothingIsPassedOnWhileTheServerMayThinkOtherwise() {
+    void noHandoffWhileTheServerMayNotSeeTheLeaseAsHeld() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         time.advanceMillis(2);
@@ -124,7 +124,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void whatHasExpiredIsNotPassedOn() {
+    void expiredLeaseIsNotHandedOff() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         Lease first = leaseOf(all.get(0));
@@ -135,7 +135,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void whoGivesUpIsPassedOver() {
+    void endedAcquireIsSkippedInAHandoff() {
         List<CompletableFuture<AcquireResult>> all =
                 askedTogether(WAIT_MINUTE, AcquireOptions.waiting(Duration.ofSeconds(1)), WAIT_MINUTE, WAIT_MINUTE);
         offerFresh();
@@ -149,7 +149,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void thePlaceStaysWhileOneOfThemWaitsThereAndIsLeftWithTheLast() {
+    void requestLeavesTheQueueWithItsLastAcquire() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(3);
         int before = count(CallCase.LEAVE);
         all.get(0).cancel(false);
@@ -165,14 +165,14 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void theServerIsAskedToWaitForTheMostPatient() {
+    void requestWaitsAsLongAsItsMostPatientAcquire() {
         var unused = askedTogether(
                 AcquireOptions.waiting(Duration.ofSeconds(1)), AcquireOptions.waiting(Duration.ofSeconds(30)));
         assertThat(last(CallCase.ACQUIRE).getAcquire().getWaitMillis()).isEqualTo(30_000);
     }
 
     @Test
-    void whoAsksOtherwiseHasAPlaceOfHisOwn() {
+    void acquireWithOtherOptionsHasItsOwnRequest() {
         var unused = List.of(
                 ask(WAIT_MINUTE),
                 ask(TRY),
@@ -182,17 +182,17 @@ class TurnsTest extends Fixture {
                 ask(WAIT_MINUTE.purpose("else")),
                 ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))),
                 ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))));
-        assertThat(turnsAsked()).containsExactly(1, 1, 1, 1, 1, 1, 1, 1);
+        assertThat(requestedHandoffs()).containsExactly(1, 1, 1, 1, 1, 1, 1, 1);
     }
 
     @Test
-    void aServerThatKnowsNoTurnsIsAskedForTheOthersAgainBeforeWhoCameLater() {
+    void withoutHandoffSequencersTheOthersPrecedeLaterAcquires() {
         server.turnsMax = 1;
         List<CompletableFuture<AcquireResult>> all = askedTogether(3);
         CompletableFuture<AcquireResult> later = ask(WAIT_MINUTE);
         offerFresh();
         leaseOf(all.get(0)).close();
-        assertThat(turnsAsked()).endsWith(3);
+        assertThat(requestedHandoffs()).endsWith(3);
         offerFresh();
         leaseOf(all.get(1)).close();
         offerFresh();
@@ -202,25 +202,25 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void moreThanAGrantHasTurnsForAreAskedForInTwoPlaces() {
+    void moreAcquiresThanTokensOfAGrantTakeTwoRequests() {
         var unused = askedTogether(33);
         offerFresh();
-        assertThat(turnsAsked()).endsWith(32, 1);
+        assertThat(requestedHandoffs()).endsWith(32, 1);
     }
 
     @Test
-    void aClientThatIsClosedLeavesNobodyWaiting() {
+    void closeEndsAllWaitingAcquires() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(3);
         offerFresh();
         List<CompletableFuture<AcquireResult>> later = List.of(ask(WAIT_MINUTE), ask(WAIT_MINUTE), ask(WAIT_MINUTE));
         client.close();
-        assertThat(all.subList(1, 3)).allSatisfy(TurnsTest::isUnavailable);
-        assertThat(later).allSatisfy(TurnsTest::isUnavailable);
+        assertThat(all.subList(1, 3)).allSatisfy(LocalHandoffTest::isUnavailable);
+        assertThat(later).allSatisfy(LocalHandoffTest::isUnavailable);
         assertThat(leaseOf(all.get(0)).lostReason()).contains(LostReason.CLIENT_CLOSED);
     }
 
     @Test
-    void whatTheServerNoLongerKnewWhenItWasPassedOnWasLost() {
+    void refusedConfirmationOfAHandoffIsALoss() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         time.advanceMillis(2);
@@ -236,7 +236,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void whatNobodyConfirmsUpToTheDeadlineIsUnknown() {
+    void handoffWithoutConfirmationByTheDeadlineIsUnknown() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         time.advanceMillis(2);
@@ -250,9 +250,9 @@ class TurnsTest extends Fixture {
         assertThat(leaseOf(all.get(1)).lostReason()).contains(LostReason.SERVER_UNREACHABLE);
     }
 
-    /** A server whose store has forgotten the lease knows it again from the resume on, and not before. */
+    /** A server whose store has lost the lease knows it again from the resume on, and not before. */
     @Test
-    void whatTheEndOfTheStreamLeavesUnconfirmedIsConfirmedByTheResume() {
+    void resumeConfirmsAHandoffOfTheBrokenStream() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         time.advanceMillis(2);
@@ -265,9 +265,9 @@ class TurnsTest extends Fixture {
         assertThat(leaseOf(all.get(1)).isValid()).isTrue();
     }
 
-    /** Repeated on a new stream, the renewal comes before the release that has ended the lease. */
+    /** On a new stream the renewal is sent again before the release, which has ended the lease. */
     @Test
-    void aReleaseConfirmsTheTurnsBeforeItAlsoIfTheirRenewalComesTooLate() {
+    void releaseConfirmsHandoffsWhoseRenewalIsTooLate() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         time.advanceMillis(2);
@@ -282,7 +282,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void theAcceptIsSentBeforeWhatConfirmsThatItWasPassedOn() {
+    void acceptIsSentBeforeTheRenewalThatConfirmsAHandoff() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         assertThat(leaseOf(all.get(0)).release()).isEqualTo(ReleaseOutcome.RELEASED);
@@ -293,7 +293,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void whatIsAboutToExpireIsNotPassedOn() {
+    void leaseCloseToItsDeadlineIsNotHandedOff() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(2);
         offerFresh();
         time.advanceMillis(2);
@@ -305,9 +305,9 @@ class TurnsTest extends Fixture {
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
     }
 
-    /** As in production: what is executed waits for the loop, and what is done here does not. */
+    /** As in production: submitted tasks wait for the loop, and tryRun does not. */
     @Test
-    void whatHasExpiredIsNotPassedOnThoughTheLoopHasYetToSeeIt() {
+    void expiredLeaseIsNotHandedOffBeforeTheLoopSeesIt() {
         Deque<Runnable> tasks = new ArrayDeque<>();
         try (PalisadeClient queueing = PalisadeClient.builder()
                 .servers("scripted:1")
@@ -326,7 +326,7 @@ class TurnsTest extends Fixture {
             CompletableFuture<AcquireResult> first = queueing.acquireAsync(LOCK, WAIT_MINUTE);
             CompletableFuture<AcquireResult> second = queueing.acquireAsync(LOCK, WAIT_MINUTE);
             drain(tasks);
-            assertThat(turnsAsked()).containsExactly(2);
+            assertThat(requestedHandoffs()).containsExactly(2);
             offerFresh();
             drain(tasks);
             time.advanceMillis(2);
@@ -339,25 +339,25 @@ class TurnsTest extends Fixture {
             time.advanceMillis(100);
             drain(tasks);
             assertThat(second).isNotDone();
-            assertThat(turnsAsked()).containsExactly(1); // On a new stream.
+            assertThat(requestedHandoffs()).containsExactly(1); // On a new stream.
         }
     }
 
     @Test
-    void anOfferWithMalformedTurnsIsDeclinedAndEverybodyTold() {
+    void offerWithMalformedSequencersIsDeclined() {
         for (UnaryOperator<Granted.Builder> malformed : MALFORMED) {
             List<CompletableFuture<AcquireResult>> all = askedTogether(2);
             AcquireRequest asked = last(CallCase.ACQUIRE).getAcquire();
             Granted granted = malformed.apply(server.grant(asked).toBuilder()).build();
             server.link()
                     .offer(asked.getRequestId(), granted, 2_000, server.link().newestSentNanos());
-            assertThat(all).allSatisfy(TurnsTest::isUnavailable);
+            assertThat(all).allSatisfy(LocalHandoffTest::isUnavailable);
             assertThat(last(CallCase.LEAVE).getLeave().getRequestId()).isEqualTo(asked.getRequestId());
         }
     }
 
     @Test
-    void aGrantWithMalformedTurnsIsGivenBackAndEverybodyTold() {
+    void grantWithMalformedSequencersIsReleased() {
         for (UnaryOperator<Granted.Builder> malformed : MALFORMED) {
             List<Granted> granted = new ArrayList<>();
             server.script = call -> {
@@ -369,7 +369,7 @@ class TurnsTest extends Fixture {
                         .build());
                 return ScriptedServer.granted(granted.get(0));
             };
-            assertThat(askedTogether(2)).allSatisfy(TurnsTest::isUnavailable);
+            assertThat(askedTogether(2)).allSatisfy(LocalHandoffTest::isUnavailable);
             assertThat(granted).hasSize(1);
             assertThat(last(CallCase.RELEASE).getRelease().getGrantId())
                     .isEqualTo(granted.get(0).getGrantId());
@@ -377,7 +377,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void aRefusedSessionIsToldToEverybodyAlsoToWhoGathersBehind() {
+    void refusedSessionFailsAllAcquiresAlsoUnsentOnes() {
         server.welcoming = false;
         server.link().breakOff();
         time.advanceMillis(1_000);
@@ -390,7 +390,7 @@ class TurnsTest extends Fixture {
     }
 
     @Test
-    void aTurnIsConfirmedOnlyByWhatWasAskedWhenItWasOver() {
+    void handoffIsConfirmedOnlyByARenewalThatIsSentAfterIt() {
         server.script = ScriptedServer.silentOn(Call::hasRenew, server::queueAll);
         List<CompletableFuture<AcquireResult>> all = askedTogether(3);
         offerFresh();
@@ -404,9 +404,9 @@ class TurnsTest extends Fixture {
         assertThat(second).isCompletedWithValue(ReleaseOutcome.RELEASED);
     }
 
-    /** The store was away for the accept and back for the renewal behind it. */
+    /** The store is out of reach for the accept, and back for the renewal after it. */
     @Test
-    void aRenewalThatOvertookTheAcceptIsAskedAgain() {
+    void renewalThatOvertookTheAcceptIsSentAgain() {
         server.script = call -> call.hasAccept()
                 ? ScriptedServer.rejected("STORE_UNAVAILABLE")
                 : call.hasRenew() ? ScriptedServer.rejected("NOT_HOLDER") : server.queueAll(call);
@@ -420,7 +420,7 @@ class TurnsTest extends Fixture {
         assertThat(first).isCompletedWithValue(ReleaseOutcome.RELEASED);
     }
 
-    /** So many that are asked for by one place, behind somebody who was there before them and is gone. */
+    /** Acquires of one request. An earlier acquire holds them back in the local queue until it is cancelled. */
     private List<CompletableFuture<AcquireResult>> askedTogether(int count) {
         AcquireOptions[] options = new AcquireOptions[count];
         Arrays.fill(options, WAIT_MINUTE);
@@ -443,7 +443,7 @@ class TurnsTest extends Fixture {
         }
     }
 
-    private List<Integer> turnsAsked() {
+    private List<Integer> requestedHandoffs() {
         return server.link().calls(CallCase.ACQUIRE).stream()
                 .map(call -> call.getAcquire().getTurns())
                 .toList();

@@ -20,29 +20,29 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in the server's queue for one acquire, or for several that then hold the lease in turns: asked, perhaps
- * queued, perhaps offered, accepted, and left when nobody wants it any more. Whatever it leaves behind at the server is
- * given back: no path ends with a grant that nobody has. In the loop only.
+ * A pending acquire request at the server, for one acquire or for several that then hold the lease one after another.
+ * It is sent, perhaps queued, perhaps offered a grant, and leaves the queue when no acquire needs it any more. It
+ * cleans up at the server: no path ends with a grant without a holder. In the loop only.
  */
-final class Place extends PendingCall {
+final class PendingAcquire extends PendingCall {
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long WAIT_MILLIS_MAX = Duration.ofHours(24).toMillis();
-    /** The server refuses what is older than 30 s and unknown to it; then it is asked anew. */
+    /** Largest age of a request that is sent again. The server refuses unknown requests that are older than 30 s. */
     private static final long AGE_NANOS_MAX = 25_000 * NANOS_PER_MILLI;
 
     private final Session session;
     private final LockName lock;
     private final AcquireOptions options;
-    private final boolean aTry;
-    private final Runnable whenLeft;
-    /** In the order in which they are to hold the lease; never empty before the end. */
+    private final boolean isTry;
+    private final Runnable onClosed;
+    /** The acquires, in the order in which they will hold the lease; empty only after the end. */
     private final Deque<Acquire> members = new ArrayDeque<>(1);
 
     private final RetryDelay retryDelay = new RetryDelay();
     private long requestId;
     private long firstSentNanos;
     private int sendings;
-    /** Since when the request has no reply; counts again from the first sending on a new stream. */
+    /** Time since which the request has no reply. It restarts with the first sending on a new stream. */
     private long unrepliedSinceNanos;
 
     private boolean replied;
@@ -50,30 +50,30 @@ final class Place extends PendingCall {
     @Nullable
     private Rejection lastRejection;
 
-    /** The accept or resume that decides about a grant; one at a time. */
+    /** The accept or resume that confirms a grant; one at a time. */
     @Nullable
-    private PendingCall step;
+    private PendingCall grantCall;
 
     /**
-     * @param options how all of them acquire, but for the wait
-     * @param whenLeft run once, when it waits for nothing any more
+     * @param options of all its acquires, except for the wait
+     * @param onClosed runs once, at the end
      */
-    Place(Session session, LockName lock, AcquireOptions options, Runnable whenLeft) {
+    PendingAcquire(Session session, LockName lock, AcquireOptions options, Runnable onClosed) {
         this.session = session;
         this.lock = lock;
         this.options = options;
-        this.aTry = options.waitTime().isZero();
-        this.whenLeft = whenLeft;
+        this.isTry = options.waitTime().isZero();
+        this.onClosed = onClosed;
     }
 
-    /** Whether one more can still be part of what is asked. */
+    /** Whether an acquire can be added: the request is not sent yet, and has fewer acquires than a grant has tokens. */
     boolean hasRoom() {
         return sendings == 0 && members.size() < FencingToken.PER_GRANT;
     }
 
     void add(Acquire acquire) {
         members.add(acquire);
-        acquire.waitsAt(this);
+        acquire.dependOn(this);
     }
 
     void begin() {
@@ -82,8 +82,8 @@ final class Place extends PendingCall {
         session.start(this);
     }
 
-    /** It has its result. */
-    void left(Acquire acquire) {
+    /** Removes an acquire that has its result. Without acquires the request ends. */
+    void remove(Acquire acquire) {
         if (members.remove(acquire) && members.isEmpty()) {
             leaveQueue();
             close();
@@ -96,7 +96,7 @@ final class Place extends PendingCall {
     }
 
     /**
-     * Result of an acquire at its deadline. It timed out only if the server, as far as is known, has it in its queue.
+     * The result of an acquire at its deadline. It has timed out only if the server is known to have it in its queue.
      * Else the client does not know whether another holder has the lock.
      *
      * @param hasEarlierReply whether the server replied to an earlier request, so that this one may be recent
@@ -111,7 +111,7 @@ final class Place extends PendingCall {
             return new AcquireResult.Unavailable(session.silent(silentNanos));
         }
         boolean isRecent = hasEarlierReply && nowNanos - unrepliedSinceNanos < KeepAlive.WAITING_INTERVAL_NANOS;
-        if (aTry || !session.connected() || (!replied && !isRecent)) {
+        if (isTry || !session.connected() || (!replied && !isRecent)) {
             return new AcquireResult.Unavailable(session.unreachable());
         }
         return resultOfWait();
@@ -133,7 +133,7 @@ final class Place extends PendingCall {
         end(member -> member.fail(failure));
     }
 
-    // ---- asking
+    // ---- the request
 
     @Override
     Call.Builder call(ClockReading now) {
@@ -152,7 +152,7 @@ final class Place extends PendingCall {
                         .setLock(lock.value())
                         .setMode(ProtoMapper.mode(options.mode()))
                         .setTtlMillis(ttl.toMillis())
-                        .setWaitMillis(aTry ? 0 : Math.min(WAIT_MILLIS_MAX, leftMillis))
+                        .setWaitMillis(isTry ? 0 : Math.min(WAIT_MILLIS_MAX, leftMillis))
                         .setLockDelayMillis(options.lockDelay().toMillis())
                         .setLockAtLeastForMillis(options.lockAtLeastFor().toMillis())
                         .setRequestId(requestId)
@@ -161,7 +161,7 @@ final class Place extends PendingCall {
                         .setTurns(members.size()));
     }
 
-    /** Until the last of them gives up. */
+    /** Time until the last deadline of its acquires. */
     private long leftMillis(ClockReading now) {
         long longest = 0;
         for (Acquire member : members) {
@@ -181,7 +181,7 @@ final class Place extends PendingCall {
         switch (reply.getReplyCase()) {
             case ACQUIRE -> outcome(reply.getAcquire(), sent);
             case REJECTED -> rejected(ProtoMapper.rejection(reply.getRejected()));
-            default -> garbled("an acquire was answered with " + reply.getReplyCase());
+            default -> endMalformed("an acquire was answered with " + reply.getReplyCase());
         }
     }
 
@@ -194,9 +194,9 @@ final class Place extends PendingCall {
                 members.forEach(Acquire::queued);
             }
             case BUSY -> busy(reply);
-            // Asked again, it tells of the end of an earlier sending's wait: given up, perhaps, while we were away.
+            // The reply to a resent request may be about the wait of an earlier sending, which the server has dropped.
             case TIMED_OUT -> waitEnded(sendings > 1 ? WaitEnd.WAIT_DROPPED : WaitEnd.WAIT_TIMED_OUT);
-            case OUTCOME_NOT_SET -> garbled("an acquire was answered without an outcome");
+            case OUTCOME_NOT_SET -> endMalformed("an acquire was answered without an outcome");
         }
     }
 
@@ -204,7 +204,7 @@ final class Place extends PendingCall {
         try {
             end(ProtoMapper.busy(reply.getBusy()));
         } catch (RejectedException e) {
-            garbled(e.rejection().message());
+            endMalformed(e.rejection().message());
         }
     }
 
@@ -214,23 +214,23 @@ final class Place extends PendingCall {
         switch (RejectionAction.of(rejection.reason())) {
             case THROW -> {
                 if (old) {
-                    askAnew();
+                    requestAnew();
                 } else {
                     fail(rejection.asException());
                 }
             }
             case REPORT -> end(new AcquireResult.Unavailable(rejection));
-            case LEASE_LOST -> askAnew();
+            case LEASE_LOST -> requestAnew();
             case RETRY -> {
-                if (aTry) {
+                if (isTry) {
                     end(new AcquireResult.Unavailable(rejection));
                 } else {
-                    askAnew();
+                    requestAnew();
                 }
             }
             case RESEND -> {
                 if (old) {
-                    askAnew();
+                    requestAnew();
                 } else {
                     session.retry(this, retryDelay.nextNanos(rejection));
                 }
@@ -238,7 +238,7 @@ final class Place extends PendingCall {
         }
     }
 
-    // ---- being granted
+    // ---- grants
 
     private void granted(Granted granted, ClockReading sent) {
         Grant grant = checked(granted);
@@ -247,25 +247,25 @@ final class Place extends PendingCall {
         } else if (sendings == 1) {
             take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
         } else {
-            // The answer may be an earlier sending's, and the lease as old. Only a resume says that it holds from now
+            // The reply may be to an earlier sending, and the lease as old. A resume confirms that it is held from now
             // on.
             confirm(grant, granted);
         }
     }
 
     private void confirm(Grant grant, Granted granted) {
-        step(CallbackCall.onThisStream(
-                () -> GrantCalls.resume(grant, asked(), session.id(), session.generation()), (reply, sent) -> {
+        startGrantCall(CallbackCall.onThisStream(
+                () -> GrantCalls.resume(grant, requestParams(), session.id(), session.generation()), (reply, sent) -> {
                     if (reply.hasResume()) {
                         take(grant, granted, new LeaseView(sent, grant.ttlMillis()));
-                    } else if (!passing(reply)) {
+                    } else if (!retryIfTransient(reply)) {
                         session.release(granted);
-                        askAnew();
+                        requestAnew();
                     }
                 }));
     }
 
-    /** The wait is over. */
+    /** Handles an offer. */
     void offered(OfferedEvent offer, @Nullable ClockReading seen) {
         Grant grant = checked(offer.getGranted());
         if (grant == null) {
@@ -277,24 +277,25 @@ final class Place extends PendingCall {
         if (seen != null && mayBeUsedBeforeItsAccept()) {
             LeaseView offered = new LeaseView(seen, Math.min(offer.getOfferMillis(), grant.ttlMillis()));
             if (offered.leftNanos(session.loop().now()) >= GrantedLease.LEFT_MIN_NANOS) {
-                hold(GrantedLease.ofOffer(session, grant, asked(), offered));
+                hold(GrantedLease.ofOffer(session, grant, requestParams(), offered));
                 return;
             }
         }
-        step(CallbackCall.onThisStream(() -> GrantCalls.accept(grant, session.id()), (reply, sent) -> {
+        startGrantCall(CallbackCall.onThisStream(() -> GrantCalls.accept(grant, session.id()), (reply, sent) -> {
             if (reply.hasAccept() && reply.getAccept().hasGranted()) {
                 take(grant, reply.getAccept().getGranted(), new LeaseView(sent, grant.ttlMillis()));
             } else if (reply.hasAccept() && reply.getAccept().hasQueued()) {
-                session.finish(step);
-            } else if (!passing(reply)) {
-                askAnew();
+                session.finish(grantCall);
+            } else if (!retryIfTransient(reply)) {
+                requestAnew();
             }
         }));
     }
 
     /**
-     * To the server an offer is no lease: it begins no minimum hold time, its end is followed by no lock-delay, and it
-     * ends with its stream. A request for one of these therefore waits for the answer to its accept.
+     * Whether an offer may be used before its accept has a reply. To the server an offer is no lease: it has no minimum
+     * hold time and no lock-delay, and ends with its stream. A request for one of these waits for the reply to its
+     * accept.
      */
     private boolean mayBeUsedBeforeItsAccept() {
         return options.lockDelay().isZero()
@@ -302,7 +303,7 @@ final class Place extends PendingCall {
                 && !session.settings().keepLeasesOnDisconnect();
     }
 
-    private Grant.RequestParams asked() {
+    private Grant.RequestParams requestParams() {
         return new Grant.RequestParams(
                 requestId,
                 options.lockDelay().toMillis(),
@@ -310,16 +311,16 @@ final class Place extends PendingCall {
                 options.purpose());
     }
 
-    private void step(PendingCall next) {
-        if (step == null || step.done()) {
-            step = next;
+    private void startGrantCall(PendingCall next) {
+        if (grantCall == null || grantCall.done()) {
+            grantCall = next;
             session.start(next);
         }
     }
 
-    /** Whether the step was refused for a reason that may pass; it is then repeated. */
-    private boolean passing(Reply reply) {
-        if (step == null || !reply.hasRejected()) {
+    /** Retries the grant call if it was refused for a reason that may pass; else returns false. */
+    private boolean retryIfTransient(Reply reply) {
+        if (grantCall == null || !reply.hasRejected()) {
             return false;
         }
         Rejection rejection = ProtoMapper.rejection(reply.getRejected());
@@ -327,24 +328,24 @@ final class Place extends PendingCall {
         if (action != RejectionAction.RETRY && action != RejectionAction.RESEND) {
             return false;
         }
-        session.retry(step, retryDelay.nextNanos(rejection));
+        session.retry(grantCall, retryDelay.nextNanos(rejection));
         return true;
     }
 
     private void take(Grant grant, Granted granted, LeaseView view) {
         if (view.expired(session.loop().now())) {
             session.release(granted);
-            askAnew();
+            requestAnew();
             return;
         }
-        hold(GrantedLease.ofGrant(session, grant, asked(), view));
+        hold(GrantedLease.ofGrant(session, grant, requestParams(), view));
     }
 
-    /** The first has it now, and as many others as there are turns hold it after him; nobody else is left. */
+    /** Grants the lease to the acquires, one after another. */
     private void hold(GrantedLease granted) {
         List<Acquire> all = List.copyOf(members);
         members.clear();
-        granted.holdInTurns(all);
+        granted.grantTo(all);
         close();
     }
 
@@ -353,29 +354,29 @@ final class Place extends PendingCall {
         try {
             return ProtoMapper.grant(granted, lock, options.mode(), options.lockAtLeastFor());
         } catch (RejectedException e) {
-            garbled(e.rejection().message());
+            endMalformed(e.rejection().message());
             return null;
         }
     }
 
-    // ---- not being granted
+    // ---- ends without a grant
 
     void waitEnded(WaitEnd end) {
         long leftMillis = leftMillis(session.loop().now());
-        // Dropped is the server's view of a client that is alive after all; a timeout before our own end is the
-        // server's limit.
+        // The server drops waits of clients that it takes for dead. A timeout before the deadline is the limit of the
+        // server.
         if (leftMillis > 0 && (end == WaitEnd.WAIT_DROPPED || leftMillis > WAIT_MILLIS_MAX / 2)) {
-            askAnew();
+            requestAnew();
         } else {
             leaveQueue();
             end(resultOfWait());
         }
     }
 
-    /** A new request, in a moment; what the old one may have left behind is undone. */
-    private void askAnew() {
+    /** Sends a new request after a delay, and leaves the queue of the old one. */
+    private void requestAnew() {
         leaveQueue();
-        session.finish(step);
+        session.finish(grantCall);
         session.unregister(requestId);
         requestId = session.register(this);
         sendings = 0;
@@ -383,7 +384,7 @@ final class Place extends PendingCall {
         session.retry(this, lastRejection == null ? retryDelay.nextNanos() : retryDelay.nextNanos(lastRejection));
     }
 
-    private void garbled(String what) {
+    private void endMalformed(String what) {
         leaveQueue();
         end(new AcquireResult.Unavailable(new Rejection(
                 Reason.OUTCOME_UNKNOWN, what + "; nothing is held; check that client and server are of one release")));
@@ -407,9 +408,9 @@ final class Place extends PendingCall {
     }
 
     private void close() {
-        session.finish(step);
+        session.finish(grantCall);
         session.unregister(requestId);
         session.finish(this);
-        whenLeft.run();
+        onClosed.run();
     }
 }

@@ -25,17 +25,16 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A walk of one client before a model of one lock: callers, network and server do what they may, in an order that the
- * seed gives.
+ * A random simulation of one client and a model of one lock. The seed decides what callers, network and server do next.
  */
-final class TurnsWalk implements AutoCloseable {
+final class LocalHandoffSimulation implements AutoCloseable {
     private static final Granted NOBODY = Granted.getDefaultInstance();
     private static final long[] WAITS_MILLIS = {0, 50, 300, 2_000, 2_000, 20_000, 20_000};
 
     private final Random random;
     private final FakeTime time = new FakeTime();
     private final ScriptedServer server = new ScriptedServer();
-    /** Of the loop: every other walk has it run behind whoever brings it, as in production. */
+    /** Queued tasks of the loop. In every other simulation they run later than they are submitted, as in production. */
     private final Deque<Runnable> tasks = new ArrayDeque<>();
 
     private final PalisadeClient client;
@@ -51,13 +50,13 @@ final class TurnsWalk implements AutoCloseable {
     private String wrong = "";
     int handedOver;
     int lost;
-    int cancelledBeforeTheirTurn;
+    int cancelledBeforeHandoff;
 
     // ---- the server
     private final Map<Long, AcquireRequest> queue = new LinkedHashMap<>();
-    /** How many had asked when a request was first sent. */
+    /** Number of acquires when a request was first sent. */
     private final Map<Long, Integer> askedBefore = new HashMap<>();
-    /** The last answer that said of a grant that it was held until then, by its token. */
+    /** The last reply that confirmed a grant as held until then, by its token. */
     private final Map<Long, Integer> affirmed = new HashMap<>();
     /** Calls are served in the order in which they were sent. */
     private final Deque<Call> underWay = new ArrayDeque<>();
@@ -71,7 +70,7 @@ final class TurnsWalk implements AutoCloseable {
     private boolean kept;
     private long heldUntilNanos;
 
-    TurnsWalk(int seed) {
+    LocalHandoffSimulation(int seed) {
         random = new Random(seed);
         log.add("seed " + seed);
         server.script = this::arrives;
@@ -79,7 +78,7 @@ final class TurnsWalk implements AutoCloseable {
         server.knowsRenewsNothing = seed % 5 != 0;
         client = PalisadeClient.builder()
                 .servers("scripted:1")
-                .owner("walk")
+                .owner("simulation")
                 .callTimeout(Duration.ofSeconds(5))
                 .channelFactory(server::channel)
                 .time(time.clocks(), time)
@@ -100,13 +99,14 @@ final class TurnsWalk implements AutoCloseable {
         if (chance(20)) {
             log.add("close");
             client.close();
-            queue.clear(); // With the session goes what had lapsed and would have been declined at the next offer.
+            queue.clear(); // A request whose offer had lapsed ends with the session. It would be declined at its
+            // next offer.
         }
         for (int i = 0; i < 300 && !isOver(); i++) {
             List.copyOf(open).forEach(this::release);
             offerNext();
             pass(200);
-            // Not only when the lease itself ends, which would answer for all of its turns.
+            // Not only when the lease ends, which would confirm all of its hand-offs.
             require(releases.stream().allMatch(CompletableFuture::isDone), "a release is not confirmed");
         }
         require(
@@ -136,7 +136,7 @@ final class TurnsWalk implements AutoCloseable {
         } else if (what < 74 && !open.isEmpty()) {
             release(open.get(random.nextInt(open.size())));
         } else if (what < 77 && !closed.isEmpty()) {
-            closed.get(random.nextInt(closed.size())).close(); // Once more: it is nobody's business now.
+            closed.get(random.nextInt(closed.size())).close(); // Closing again has no effect.
         } else if (what < 83 && linked) {
             serveWhatIsUnderWay();
         } else if (what < 92) {
@@ -144,7 +144,7 @@ final class TurnsWalk implements AutoCloseable {
         } else if (what < 94) {
             breakOff();
         } else if (what < 96 && linked && held()) {
-            // Not while the client cannot be told: until it is, it is right to believe in its lease.
+            // Only while the client is connected: without a connection it may believe in its lease.
             push(Event.newBuilder()
                     .setLost(LostEvent.newBuilder()
                             .setLock(Fixture.LOCK)
@@ -191,7 +191,7 @@ final class TurnsWalk implements AutoCloseable {
             handedOver++;
             boolean certain =
                     first(lease) == holder.getToken() && stream == server.links.size() && !server.link().cancelled;
-            require(certain, "passed on, but the server may see it otherwise");
+            require(certain, "handed off, but the server may see it otherwise");
         }
         open.add(lease);
         if (brief) {
@@ -213,16 +213,16 @@ final class TurnsWalk implements AutoCloseable {
 
     private void cancel(int number) {
         log.add("cancel " + number);
-        boolean waitsForItsTurn = !asked.get(number).isDone()
+        boolean waitsForHandoff = !asked.get(number).isDone()
                 && lastToken >= holder.getToken()
                 && held()
                 && number < askedBefore.getOrDefault(heldFor.getRequestId(), 0)
                 && heldFor.getTurns() == holder.getTurnsCount() + 1;
-        cancelledBeforeTheirTurn += waitsForItsTurn ? 1 : 0;
+        cancelledBeforeHandoff += waitsForHandoff ? 1 : 0;
         asked.get(number).cancel(false);
     }
 
-    /** The token of the grant that this is a turn of. */
+    /** The first token of the lease's grant. */
     private static long first(Lease lease) {
         long token = lease.token().value();
         return token - (token - 1) % FencingToken.PER_GRANT;
@@ -270,7 +270,7 @@ final class TurnsWalk implements AutoCloseable {
         server.link().push(ServerFrame.newBuilder().addEvents(event));
     }
 
-    /** What the loop has left to do, and what the server does by its clock; then both are compared. */
+    /** Runs the tasks of the loop and the timers of the server, then compares both. */
     private void settle() {
         runTasks();
         if (server.link().cancelled) {
