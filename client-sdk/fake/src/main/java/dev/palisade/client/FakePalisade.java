@@ -12,70 +12,70 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
 /**
- * A lock service for tests: real {@link PalisadeClient}s before the real lock machine, without a network, a process, a
- * disk or a moment's sleep. It lives in the package of the SDK because it gives clients a clock and a connection that
- * nobody else may.
+ * A fake lock service for tests: real {@link PalisadeClient}s and the real lock machine, without a network, a process,
+ * a disk or a sleep. It is in the package of the SDK because only there it can give clients a clock and a connection.
  *
- * <p><b>Time stands</b> until the test moves it, by {@link #advance} or by waiting: when the thread that made the fake
- * waits in the SDK, for a lock or for an answer, time runs on to whatever is due next until the wait is over. A wait
- * that nothing can end throws IllegalStateException. Other threads wait in earnest until somebody lets happen what they
- * wait for.
+ * <p><b>Time stands</b> until the test advances it, by {@link #advance} or by waiting. While the thread that created
+ * the fake waits in the SDK, for a lock or a reply, time advances from one due task to the next. A wait that nothing
+ * can end throws IllegalStateException. Other threads block until the event that they wait for.
  *
  * <p><b>Callbacks run</b> on the thread that causes them, before the call that causes them returns: after
- * {@code advance} every {@code onLost} has been told. A callback that blocks the client blocks the test.
+ * {@code advance} every {@code onLost} listener has been notified. A callback that blocks the client blocks the test.
  *
- * <p>Not as in a real service: {@link PalisadeClient#operations()} waits by the real clock when the server is stopped;
- * a claim at a guard of yours too. Safe for use by many threads.
+ * <p>Unlike in a real service, {@link PalisadeClient#operations()} waits by the real clock while the server is stopped,
+ * and so do claims at your guards. Safe for use by many threads.
  */
 public final class FakePalisade implements AutoCloseable {
-    /** Of a wait without a limit: hours of keep-alives, and nothing has ended it. */
+    /** Most steps of a wait without a limit: hours of keep-alives that have not ended it. */
     private static final int STEPS_PER_WAIT_MAX = 20_000;
 
     private final ManualTime time = new ManualTime();
-    private final Turns turns = new Turns();
-    private final FakeServer server = new FakeServer(time, turns);
+    private final DirectExecutor executor = new DirectExecutor();
+    private final FakeServer server = new FakeServer(time, executor);
     private final Thread driver = Thread.currentThread();
-    private final Map<PalisadeClient, FakeLine> lines = new ConcurrentHashMap<>();
-    private final List<PalisadeClient> inOrder = new ArrayList<>();
-    private final PalisadeClient stranger;
+    private final Map<PalisadeClient, FakeLink> links = new ConcurrentHashMap<>();
+    private final List<PalisadeClient> clients = new ArrayList<>();
+    private final PalisadeClient otherClient;
 
     private FakePalisade() {
         server.start();
-        stranger = client("stranger");
+        otherClient = client("stranger");
     }
 
-    /** A service that runs, with locks that nobody has used. Close it. */
+    /** A running service with unused locks. Close it. */
     public static FakePalisade start() {
         return new FakePalisade();
     }
 
-    /** A client that is connected and calls itself {@code owner}. The fake closes it in the end. */
+    /** A connected client with {@code owner} as its name. The fake closes it. */
     public PalisadeClient client(String owner) {
         return client(owner, settings -> settings);
     }
 
     /**
-     * A client with settings of its own; times among them are the fake's, and so is the executor of callbacks unless it
-     * is set here.
+     * A client with the given settings. Durations among them are in the time of the fake. The fake also runs callbacks,
+     * unless an executor is set.
      *
      * @param settings changes and returns the builder it is given
      */
     public PalisadeClient client(String owner, UnaryOperator<PalisadeClient.Builder> settings) {
-        FakeLine line = new FakeLine();
-        PalisadeClient.Builder builder = settings.apply(
-                        PalisadeClient.builder().servers("fake:1").owner(owner).callbackExecutor(turns::afterwards))
-                .channelFactory(address -> server.channel(line))
+        FakeLink link = new FakeLink();
+        PalisadeClient.Builder builder = settings.apply(PalisadeClient.builder()
+                        .servers("fake:1")
+                        .owner(owner)
+                        .callbackExecutor(executor::executeAfterwards))
+                .channelFactory(address -> server.channel(link))
                 .time(time.clocks(), time.new ClientWakeupTimer())
-                .execution(turns, this::advanceUntilDone, () -> 0.5);
+                .execution(executor, this::advanceUntilDone, () -> 0.5);
         PalisadeClient client = builder.build();
-        lines.put(client, line);
-        synchronized (inOrder) {
-            inOrder.add(client);
+        links.put(client, link);
+        synchronized (clients) {
+            clients.add(client);
         }
         return client;
     }
 
-    /** What a guard under test verifies sequencers of this fake's leases with. */
+    /** The verifier of the sequencers of this fake's leases, for a guard under test. */
     public SequencerVerifier verifier() {
         return server.verifier();
     }
@@ -86,7 +86,7 @@ public final class FakePalisade implements AutoCloseable {
     }
 
     /**
-     * Lets time pass: leases are renewed, or expire, waits end.
+     * Advances time: leases are renewed or expire, waits end.
      *
      * @param by zero or more
      */
@@ -105,21 +105,21 @@ public final class FakePalisade implements AutoCloseable {
         server.expire(Arguments.lock(lock));
     }
 
-    /** Somebody else takes {@code lock}, which must be free, and keeps it until the lease is closed. */
+    /** Takes {@code lock} for another client. It must be free; it is held until the lease is closed. */
     public Lease hold(String lock) throws InterruptedException {
-        return stranger.acquire(lock, Duration.ZERO);
+        return otherClient.acquire(lock, Duration.ZERO);
     }
 
-    /** Who holds {@code lock} and who waits for it. */
+    /** The holders of {@code lock} and its waiters. */
     public LockDescription describe(String lock) throws InterruptedException {
         requireRunning();
-        return stranger.describe(lock);
+        return otherClient.describe(lock);
     }
 
-    /** What operators ask of the service: forced release, request of a release, history, list. */
+    /** The calls of operators: forced release, request of a release, history, list. */
     public Operations operations() {
         requireRunning();
-        return stranger.operations();
+        return otherClient.operations();
     }
 
     /** Records acquires at the server from its next {@link #startServer} on. */
@@ -129,28 +129,26 @@ public final class FakePalisade implements AutoCloseable {
 
     /** Breaks the client's connection so that both sides notice: the server frees its locks after the grace of 1 s. */
     public void disconnect(PalisadeClient client) {
-        turn(client, FakeLine.State.CUT);
+        setLink(client, FakeLink.State.CUT);
     }
 
-    /**
-     * Loses everything between client and server from now on, and nobody notices but by the silence: leases run out.
-     */
+    /** Loses all messages between client and server from now on. Both detect it only by the silence: leases expire. */
     public void silence(PalisadeClient client) {
-        turn(client, FakeLine.State.SILENT);
+        setLink(client, FakeLink.State.SILENT);
     }
 
     /** Lets the client connect again; it does so within the next seconds. */
     public void reconnect(PalisadeClient client) {
-        turn(client, FakeLine.State.UP);
+        setLink(client, FakeLink.State.UP);
     }
 
-    /** As by {@code kill -9}: no client gets an answer until {@link #startServer}. */
+    /** Kills the server, as {@code kill -9} does: no client gets a reply until {@link #startServer}. */
     public void stopServer() {
         server.stop();
     }
 
     /**
-     * Starts a stopped server: it knows every lease and waiter, leases last their full ttl anew, later tokens are
+     * Starts a stopped server. It knows all leases and waiters; leases last their full ttl again; later tokens are
      * larger.
      */
     public void startServer() {
@@ -163,19 +161,19 @@ public final class FakePalisade implements AutoCloseable {
     @Override
     public void close() {
         List<PalisadeClient> all;
-        synchronized (inOrder) {
-            all = List.copyOf(inOrder);
+        synchronized (clients) {
+            all = List.copyOf(clients);
         }
         all.forEach(PalisadeClient::close);
         server.stop();
     }
 
-    private void turn(PalisadeClient client, FakeLine.State state) {
-        FakeLine line = lines.get(client);
-        if (line == null) {
+    private void setLink(PalisadeClient client, FakeLink.State state) {
+        FakeLink link = links.get(client);
+        if (link == null) {
             throw new IllegalArgumentException("not a client of this fake; make it by client(name)");
         }
-        turns.execute(() -> line.turn(state));
+        executor.execute(() -> link.setState(state));
     }
 
     private void requireRunning() {

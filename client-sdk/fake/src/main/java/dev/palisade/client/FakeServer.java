@@ -22,11 +22,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The real lock server without its disk and its network, from start to stop and start. It never uses a thread of its
- * own.
+ * A fake server process: the real lock server without disk and network, which can be stopped and started. It has no
+ * thread.
  */
 final class FakeServer {
-    /** What a server calls itself that is told nothing else. */
+    /** The default issuer of a server. */
     private static final String ISSUER = "palisade";
 
     private static final long GRACE_MILLIS = 1_000;
@@ -38,7 +38,7 @@ final class FakeServer {
     private final String name = "palisade-fake-" + UUID.randomUUID();
     private final SequencerKeys keys = SequencerKeys.generate();
     private final ManualTime time;
-    private final Turns turns;
+    private final DirectExecutor executor;
     private FakeStore store;
     private int starts;
 
@@ -50,9 +50,9 @@ final class FakeServer {
 
     private AtomicBoolean running = new AtomicBoolean();
 
-    FakeServer(ManualTime time, Turns turns) {
+    FakeServer(ManualTime time, DirectExecutor executor) {
         this.time = time;
-        this.turns = turns;
+        this.executor = executor;
         this.store = new FakeStore(time);
     }
 
@@ -71,7 +71,7 @@ final class FakeServer {
         Timer timer = (millis, task) -> {
             var unused = time.schedule(millis * 1_000_000, () -> {
                 if (alive.get()) {
-                    turns.execute(() -> run(task, ours));
+                    executor.execute(() -> run(task, ours));
                 }
             });
         };
@@ -91,7 +91,7 @@ final class FakeServer {
         }
         try {
             server = InProcessServerBuilder.forName(name)
-                    .executor(task -> turns.execute(() -> run(task, ours)))
+                    .executor(task -> executor.execute(() -> run(task, ours)))
                     .addService(locks.service())
                     .build()
                     .start();
@@ -101,33 +101,33 @@ final class FakeServer {
         running = alive;
     }
 
-    /** From the next start on. */
+    /** Sets the tracer from the next start on. */
     void trace(AcquireTracer recorder) {
         tracer = recorder;
     }
 
-    /** As by a kill: nobody is abandoned, what was asked is not answered. */
+    /** Stops as a kill does: no session is abandoned, and pending calls get no reply. */
     void stop() {
         running.set(false);
         store.close();
         Server stopping = server;
         if (stopping != null) {
-            turns.execute(stopping::shutdownNow);
+            executor.execute(stopping::shutdownNow);
         }
     }
 
     void expire(LockName lock) {
-        turns.execute(() -> run(() -> store.expire(lock), store));
+        executor.execute(() -> run(() -> store.expire(lock), store));
     }
 
     SequencerVerifier verifier() {
         return keys.verifier(ISSUER);
     }
 
-    ManagedChannel channel(FakeLine line) {
+    ManagedChannel channel(FakeLink link) {
         return InProcessChannelBuilder.forName(name)
                 .directExecutor()
-                .intercept(line)
+                .intercept(link)
                 .build();
     }
 

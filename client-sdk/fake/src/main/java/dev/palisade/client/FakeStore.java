@@ -27,13 +27,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The real lock machine over a map. What is asked is decided when somebody {@link #drain}s: the one who asked must have
- * left word of what to do with the answer before it comes. Nothing is forgotten and nothing survives the fake. Safe for
- * use by many threads.
+ * A fake lock store: the real lock machine over a map in memory. Commands are decided in {@link #drain}, after the
+ * caller has attached its handler of the answer. It drops no record. Safe for use by many threads.
  */
 final class FakeStore implements LockStore {
     private static final System.Logger LOG = System.getLogger(FakeStore.class.getName());
-    /** 2024-01-01T00:00Z, as everywhere. */
+    /** 2024-01-01T00:00Z, as in all stores. */
     private static final long ERA_MILLIS = 1_704_067_200_000L;
 
     private final ManualTime time;
@@ -64,7 +63,7 @@ final class FakeStore implements LockStore {
         lastToken = baseToken;
     }
 
-    /** What a server finds that starts again, as after a kill: nobody lost time, tokens begin above all before. */
+    /** The store of a restarted server, as after a kill: leases lose no time, and tokens are above all earlier ones. */
     FakeStore restarted() {
         FakeStore next = new FakeStore(time);
         long now = time.wallMillis();
@@ -74,7 +73,7 @@ final class FakeStore implements LockStore {
         return next;
     }
 
-    /** Decides what was asked; at once, unless this or another thread is at it already. */
+    /** Decides the queued commands, unless this or another thread already does. */
     void drain() {
         writer.drain();
     }
@@ -83,11 +82,11 @@ final class FakeStore implements LockStore {
     public CompletionStage<Answer> execute(Command command) {
         return later(() -> {
             Decision decision = decide(state(command.lock()), command);
-            return new Told<>(decision.answer(), List.of(decision));
+            return new StepResult<>(decision.answer(), List.of(decision));
         });
     }
 
-    /** The leases of {@code lock} end now, as if their time were over. */
+    /** Expires the leases of {@code lock} now. */
     void expire(LockName lock) {
         var unused = later(() -> {
             LockState known = state(lock);
@@ -104,7 +103,7 @@ final class FakeStore implements LockStore {
                     known.lockDelayUntilMillis(),
                     known.minimumHoldUntilMillis(),
                     known.forgottenUntilMillis());
-            return new Told<>(ended.size(), List.of(decide(over, new Expire(lock))));
+            return new StepResult<>(ended.size(), List.of(decide(over, new Expire(lock))));
         });
     }
 
@@ -112,7 +111,7 @@ final class FakeStore implements LockStore {
     public CompletionStage<List<HistoryEntry>> history(LockName lock) {
         return later(() -> {
             List<HistoryEntry> all = histories.getOrDefault(lock, List.of());
-            return new Told<>(
+            return new StepResult<>(
                     List.copyOf(all.subList(Math.max(0, all.size() - HistoryEntry.LISTED_MAX), all.size())), List.of());
         });
     }
@@ -129,7 +128,7 @@ final class FakeStore implements LockStore {
             String next = found.size() < locksMax
                     ? ""
                     : found.get(found.size() - 1).name().value();
-            return new Told<>(new LockPage(found, next, nowMillis()), List.of());
+            return new StepResult<>(new LockPage(found, next, nowMillis()), List.of());
         });
     }
 
@@ -167,20 +166,20 @@ final class FakeStore implements LockStore {
         });
     }
 
-    // ---- the writer's turns
+    // ---- steps of the writer
 
-    private record Told<T>(T answer, List<Decision> decisions) {}
+    private record StepResult<T>(T answer, List<Decision> decisions) {}
 
-    private <T> CompletionStage<T> later(Supplier<Told<T>> work) {
+    private <T> CompletionStage<T> later(Supplier<StepResult<T>> work) {
         CompletableFuture<T> future = new CompletableFuture<>();
         writer.executeLater(() -> {
             if (closed) {
-                return; // A killed server answers nobody.
+                return; // A killed server sends no reply.
             }
-            Told<T> told = work.get();
+            StepResult<T> result = work.get();
             schedule();
-            future.complete(told.answer());
-            tell(told.decisions());
+            future.complete(result.answer());
+            notifyListener(result.decisions());
         });
         return future;
     }
@@ -206,15 +205,15 @@ final class FakeStore implements LockStore {
         return decision;
     }
 
-    private void tell(List<Decision> decisions) {
-        Listener hears = listener;
-        if (hears != null) {
-            decisions.forEach(decision -> hears.changed(decision.next(), decision.events(), nowMillis()));
-            hears.told();
+    private void notifyListener(List<Decision> decisions) {
+        Listener target = listener;
+        if (target != null) {
+            decisions.forEach(decision -> target.changed(decision.next(), decision.events(), nowMillis()));
+            target.told();
         }
     }
 
-    /** Wakes up for whatever time changes next. */
+    /** Schedules the next deadline of a lock. */
     private void schedule() {
         long now = nowMillis();
         long next = locks.values().stream()
@@ -230,13 +229,13 @@ final class FakeStore implements LockStore {
         if (closed) {
             return;
         }
-        // Seen from just before: what comes to its end now is due, and no deadline any more.
+        // Compares with the time just before: a deadline that is due now is not the next deadline any more.
         List<LockState> due = locks.values().stream()
                 .filter(state -> state.nextDeadlineMillis(nowMillis() - 1) <= nowMillis())
                 .toList();
         List<Decision> decisions = new ArrayList<>();
         due.forEach(state -> decisions.add(decide(state, new Expire(state.name()))));
         schedule();
-        tell(decisions);
+        notifyListener(decisions);
     }
 }

@@ -14,36 +14,41 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The line between one client and the fake's server: up, cut so that both sides notice, or dead so that neither does. */
-final class FakeLine implements ClientInterceptor {
+/**
+ * An interceptor that simulates the network link of one client: up, cut so that both ends notice, or silent so that
+ * neither does.
+ */
+final class FakeLink implements ClientInterceptor {
     enum State {
         UP,
         CUT,
         SILENT
     }
 
-    private final Set<Line<?, ?>> calls = ConcurrentHashMap.newKeySet();
+    private final Set<LinkCall<?, ?>> calls = ConcurrentHashMap.newKeySet();
     private volatile State state = State.UP;
 
-    /** Calls of before do not live on: messages of theirs may be missing. */
-    void turn(State next) {
+    /**
+     * Changes the state. A cut ends all calls, and so does the end of a silence, because their messages may be lost.
+     */
+    void setState(State next) {
         State before = state;
         state = next;
         if (next == State.CUT || before == State.SILENT) {
-            List.copyOf(calls).forEach(Line::breakOff);
+            List.copyOf(calls).forEach(LinkCall::breakOff);
         }
     }
 
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
-        return new Line<>(next.newCall(method, options));
+        return new LinkCall<>(next.newCall(method, options));
     }
 
-    private final class Line<Q, A> extends SimpleForwardingClientCall<Q, A> {
+    private final class LinkCall<Q, A> extends SimpleForwardingClientCall<Q, A> {
         private ClientCall.@Nullable Listener<A> caller;
         private boolean started;
 
-        Line(ClientCall<Q, A> call) {
+        LinkCall(ClientCall<Q, A> call) {
             super(call);
         }
 
@@ -54,11 +59,11 @@ final class FakeLine implements ClientInterceptor {
             switch (state) {
                 case UP -> {
                     started = true;
-                    super.start(new Heard(listener), headers);
+                    super.start(new FilteringListener(listener), headers);
                 }
                 case CUT -> breakOff();
                 case SILENT -> {
-                    // Nobody ever answers.
+                    // The call never gets a reply.
                 }
             }
         }
@@ -73,13 +78,13 @@ final class FakeLine implements ClientInterceptor {
             }
         }
 
-        private boolean through() {
+        private boolean isForwarded() {
             return started && state != State.SILENT;
         }
 
         @Override
         public void sendMessage(Q message) {
-            if (through()) {
+            if (isForwarded()) {
                 super.sendMessage(message);
             }
         }
@@ -93,14 +98,14 @@ final class FakeLine implements ClientInterceptor {
 
         @Override
         public void halfClose() {
-            if (through()) {
+            if (isForwarded()) {
                 super.halfClose();
             }
         }
 
         @Override
         public void cancel(@Nullable String message, @Nullable Throwable cause) {
-            if (through()) {
+            if (isForwarded()) {
                 super.cancel(message, cause);
             }
         }
@@ -110,8 +115,8 @@ final class FakeLine implements ClientInterceptor {
             return !started || super.isReady();
         }
 
-        private final class Heard extends SimpleForwardingClientCallListener<A> {
-            Heard(Listener<A> listener) {
+        private final class FilteringListener extends SimpleForwardingClientCallListener<A> {
+            FilteringListener(Listener<A> listener) {
                 super(listener);
             }
 
@@ -124,7 +129,7 @@ final class FakeLine implements ClientInterceptor {
 
             @Override
             public void onClose(Status status, Metadata trailers) {
-                if (state != State.SILENT && calls.remove(Line.this)) {
+                if (state != State.SILENT && calls.remove(LinkCall.this)) {
                     super.onClose(status, trailers);
                 }
             }

@@ -5,17 +5,18 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.Executor;
 
 /**
- * Everything of a fake runs on the thread that causes it, server and clients inside one another; the user's callbacks run when that
- * thread has come out of all of them, so that a callback finds nothing locked and may block. Safe for use by many threads.
+ * A direct executor of a fake's server and clients: a task runs at once, on the thread that submits it, also inside
+ * another task. User callbacks run on that thread after its outermost task, so that no lock is held and they may block.
+ * Safe for use by many threads.
  */
-final class Turns implements Executor {
-    private static final System.Logger LOG = System.getLogger(Turns.class.getName());
+final class DirectExecutor implements Executor {
+    private static final System.Logger LOG = System.getLogger(DirectExecutor.class.getName());
 
     private final ThreadLocal<Integer> depth = ThreadLocal.withInitial(() -> 0);
     private final SynchronizationContext callbacks = new SynchronizationContext(
             (thread, failure) -> LOG.log(Level.WARNING, "a callback of a fake's client threw", failure));
 
-    /** Runs at once. */
+    /** Runs {@code task} at once. */
     @Override
     public void execute(Runnable task) {
         int outer = depth.get();
@@ -30,8 +31,8 @@ final class Turns implements Executor {
         }
     }
 
-    /** Runs when this thread has come out; one callback at a time. */
-    void afterwards(Runnable callback) {
+    /** Runs {@code callback} after the outermost task of this thread; one callback at a time. */
+    void executeAfterwards(Runnable callback) {
         callbacks.executeLater(callback);
         if (depth.get() == 0) {
             callbacks.drain();
