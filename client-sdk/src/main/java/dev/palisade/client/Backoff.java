@@ -3,8 +3,8 @@ package dev.palisade.client;
 import java.util.function.DoubleSupplier;
 
 /**
- * How long to wait before the next attempt to connect. Pure: at once, then 20 ms doubling to 1 s, less up to half. While a standby
- * takes over, which it does within seconds, at most 100 ms, and no wait before each server was tried once.
+ * An exponential backoff with jitter between attempts to connect: none at first, then 20 ms doubling to 1 s, less up to
+ * half. While a standby takes over, it is at most 100 ms, and none until each server was tried once. Pure.
  */
 final class Backoff {
     private static final long FIRST_NANOS = 20_000_000;
@@ -14,7 +14,7 @@ final class Backoff {
 
     private final DoubleSupplier jitter;
     private long nextNanos;
-    /** Standbys in a row, and when the first of them refused. */
+    /** Number of refusals by standbys in a row. */
     private int standbys;
 
     private long standbySinceNanos;

@@ -9,8 +9,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the user's code runs: the executor that was given, else one daemon thread made on demand, to which also go the
- * callbacks that the given executor rejects. What a callback throws ends there; it never reaches the loop.
+ * The executor of user callbacks: the given one, else one daemon thread made on demand, which also runs the callbacks
+ * that the given executor rejects. It logs what a callback throws; no failure reaches the loop.
  */
 final class Callbacks {
     private static final System.Logger LOG = System.getLogger(Callbacks.class.getName());
@@ -49,7 +49,7 @@ final class Callbacks {
         own.execute(guarded);
     }
 
-    /** Whether this is the one thread that all of the client's futures would be completed on. */
+    /** Whether this is the daemon thread, the only one that completes the futures of the client. */
     boolean onOwnThread() {
         return Thread.currentThread() == thread;
     }
@@ -60,7 +60,7 @@ final class Callbacks {
         return made;
     }
 
-    /** Few callbacks will come now; the thread need not stay for them. */
+    /** Ends the daemon thread soon after its last callback. */
     void close() {
         own.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
     }

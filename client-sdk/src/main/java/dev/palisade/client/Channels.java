@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** The servers a client may talk to, tried in turn, and one channel to each. */
+/** A round-robin list of the servers of one client, with one channel to each. */
 final class Channels {
     private static final int PORT_MAX = 65_535;
     private static final long SHUTDOWN_MILLIS = 200;
@@ -36,7 +36,7 @@ final class Channels {
         try {
             port = Integer.parseInt(text.substring(colon + 1));
         } catch (NumberFormatException e) {
-            // refused below
+            // The port stays invalid.
         }
         if (colon < 1 || port < 1 || port > PORT_MAX || text.indexOf(',') >= 0) {
             throw new IllegalArgumentException("server address \"" + text
@@ -81,14 +81,14 @@ final class Channels {
     /**
      * The next attempt goes to {@code server}, if it is one of these: a client trusts no address that it was not given.
      *
-     * @param speaker the server that named it; a server that names itself is not preferred
-     * @param speakerIsBusy whether the speaker asked for a pause
+     * @param referrer the server that named it; a server that names itself is not preferred
+     * @param referrerIsBusy whether the referrer requested a pause
      */
-    void prefer(String server, Target speaker, boolean speakerIsBusy) {
+    void prefer(String server, Target referrer, boolean referrerIsBusy) {
         for (int i = 0; i < targets.size(); i++) {
-            if (targets.get(i) != speaker && targets.get(i).address().equals(server)) {
+            if (targets.get(i) != referrer && targets.get(i).address().equals(server)) {
                 next = i;
-                targets.get(i).named(speakerIsBusy);
+                targets.get(i).referred(referrerIsBusy);
             }
         }
     }
@@ -116,8 +116,8 @@ final class Channels {
     }
 
     /**
-     * Blocks for a moment, so that the servers hear of the end, also when interrupted: the thread that the channels run
-     * on is ended next. The flag is kept.
+     * Closes the channels. Blocks up to 200 ms for each, also when interrupted, because the thread of the channels
+     * ends next, and the servers should see the end of the connections. The flag is kept.
      */
     void close() {
         List<ManagedChannel> ready =

@@ -121,7 +121,7 @@ final class Connection {
     }
 
     /** Extends the timeout for a server that signals, again and again, that it is taking over. */
-    void signReceived(SessionStream which) {
+    void takeoverSignalReceived(SessionStream which) {
         boolean isDue = loop.now().nanos() - attemptedNanos < TAKEOVER_MAX_NANOS;
         if (which == stream && target != null && isDue) {
             loop.cancel(connectTimer);
@@ -168,7 +168,7 @@ final class Connection {
             sessions.incrementAndGet();
             welcomedNanos = loop.now().nanos();
             outages.connected(welcomedNanos, authority());
-            spares.sessionIsWith(target);
+            spares.setActive(target);
             session.connected(which);
         }
     }
@@ -206,7 +206,7 @@ final class Connection {
         long delay = backoff.nextDelayNanos(isStandby, channels.count(), now);
         loop.schedule(Math.max(delay, channels.pauseNanos(now)), this::connect);
         if (worked) {
-            spares.sessionIsWith(null);
+            spares.setActive(null);
             session.disconnected();
         } else {
             outages.failed(now, lastFailure);
@@ -228,7 +228,7 @@ final class Connection {
 
     private void renew(SessionStream which, String why) {
         if (which == stream && target != null) {
-            if (which.answered()) {
+            if (which.hasReplied()) {
                 channels.stay(target);
             }
             replace(why);

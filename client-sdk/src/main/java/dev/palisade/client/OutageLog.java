@@ -5,8 +5,9 @@ import java.util.Locale;
 import java.util.function.BiConsumer;
 
 /**
- * Log of the outages of all lock servers together: one line when an outage has begun and one when it is over, however many attempts
- * fail meanwhile. A stream that breaks is no outage while another server, or the same one, takes the next. In the loop only.
+ * A log of the outages of all lock servers together: one line when an outage has begun and one when it is over, however
+ * many attempts fail meanwhile. A stream that breaks is no outage while another server, or the same one, takes the
+ * next. In the loop only.
  */
 final class OutageLog {
     private static final System.Logger LOG = System.getLogger(OutageLog.class.getName());
@@ -14,7 +15,7 @@ final class OutageLog {
     private final String servers;
     private final int attemptsOfAll;
     private final BiConsumer<Level, String> lines;
-    /** Failed attempts since a server last took a stream. */
+    /** Failed attempts since a server last accepted a stream. */
     private int failures;
 
     private long firstFailureNanos;
@@ -34,7 +35,7 @@ final class OutageLog {
         this.lines = lines;
     }
 
-    /** An attempt to open a stream failed. */
+    /** Records a failed attempt to open a stream. */
     void failed(long nowNanos, String why) {
         if (failures == 0) {
             firstFailureNanos = nowNanos;
@@ -49,7 +50,7 @@ final class OutageLog {
         }
     }
 
-    /** A server took a stream. */
+    /** Records that a server accepted a stream. */
     void connected(long nowNanos, String server) {
         if (open) {
             lines.accept(

@@ -11,8 +11,8 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 
 /**
- * Fails a call with UNAVAILABLE that starts while {@link Connection} makes its channel idle. gRPC itself throws an
- * {@link IllegalStateException} then ("Resolution is pending").
+ * An interceptor that fails a call with UNAVAILABLE if it starts while {@link Connection} makes its channel idle. gRPC
+ * itself throws an {@link IllegalStateException} then ("Resolution is pending").
  */
 final class ReplacedTransport implements ClientInterceptor {
     @Override

@@ -10,7 +10,10 @@ import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 
-/** Sends one lease's sequencer with every call. It never looks at the lease: a hint is not a fence. */
+/**
+ * An interceptor that sends the sequencer of one lease with every call. It never checks the lease: a hint is not a
+ * fence.
+ */
 record SequencerInterceptor(SignedSequencer sequencer) implements ClientInterceptor {
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {

@@ -420,7 +420,7 @@ final class Session {
     }
 
     /** @param renewed keep-alive whose renewals are confirmed; null if there is none */
-    void keepAliveAnswered(KeepAliveReply reply, KeepAlive.@Nullable Sent renewed) {
+    void keepAliveReplied(KeepAliveReply reply, KeepAlive.@Nullable Sent renewed) {
         recovers(reply.getRecoveringMillis());
         reply.getLostList().forEach(this::lost);
         if (renewed != null) {

@@ -43,7 +43,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     private TimerQueue.@Nullable ScheduledTask keepAliveTimer;
     private TimerQueue.@Nullable ScheduledTask livenessTimer;
     private int resumeManyMax;
-    private boolean answered;
+    private boolean replied;
     private boolean flushPosted;
     private boolean active;
     private boolean ended;
@@ -96,11 +96,11 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     }
 
     /** Whether the server sent a reply after the welcome. */
-    boolean answered() {
-        return answered;
+    boolean hasReplied() {
+        return replied;
     }
 
-    /** A confirmation of this keep-alive or a later one extends what is held now. */
+    /** A reply to this keep-alive or a later one extends the leases that are held now. */
     long nextKeepAliveId() {
         return keepAlive.nextId();
     }
@@ -153,8 +153,8 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             return;
         }
         if (!welcomed()) {
-            if (isSignOfLife(frame)) {
-                connection.signReceived(this);
+            if (isTakeoverSignal(frame)) {
+                connection.takeoverSignalReceived(this);
                 return;
             }
             if (!frame.hasWelcome()) {
@@ -164,12 +164,12 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
             welcome(frame.getWelcome());
         }
         if (frame.getRepliesCount() > 0 || frame.hasKeepAlive()) {
-            answered = true;
+            replied = true;
             liveness.replied(loop.now().nanos());
         }
         if (frame.hasKeepAlive()) {
             KeepAliveReply reply = frame.getKeepAlive();
-            session.keepAliveAnswered(reply, keepAlive.answered(reply.getKeepAliveId(), reply.getRenewedId()));
+            session.keepAliveReplied(reply, keepAlive.replied(reply.getKeepAliveId(), reply.getRenewedId()));
         }
         for (Reply reply : frame.getRepliesList()) {
             replied(reply);
@@ -185,7 +185,7 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
         }
     }
 
-    private static boolean isSignOfLife(ServerFrame frame) {
+    private static boolean isTakeoverSignal(ServerFrame frame) {
         return !frame.hasWelcome()
                 && !frame.hasKeepAlive()
                 && frame.getRepliesCount() == 0
@@ -310,14 +310,13 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
     }
 
     private OptionalLong livenessDeadlineNanos() {
-        return liveness.deadlineNanos(
-                keepAlive.oldestUnansweredNanos(), oldestCallNanos(), session.smallestTtlMillis());
+        return liveness.deadlineNanos(keepAlive.oldestUnrepliedNanos(), oldestCallNanos(), session.smallestTtlMillis());
     }
 
     /** How long a reply has been due without any reply. */
     long silentNanos() {
         return liveness.silentNanos(
-                keepAlive.oldestUnansweredNanos(), oldestCallNanos(), loop.now().nanos());
+                keepAlive.oldestUnrepliedNanos(), oldestCallNanos(), loop.now().nanos());
     }
 
     private OptionalLong oldestCallNanos() {

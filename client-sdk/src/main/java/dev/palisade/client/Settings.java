@@ -3,9 +3,9 @@ package dev.palisade.client;
 import java.time.Duration;
 
 /**
- * What a client was built with.
+ * The settings of a client.
  *
- * @param owner who this is, for people
+ * @param owner name of the client, for people
  * @param ttl of leases that name none; zero takes the server's default
  * @param connectTimeout from opening a stream to its welcome
  * @param callTimeout for one call to the server

@@ -13,15 +13,15 @@ import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections to the servers that the session is not with. After a takeover no client needs a new one: those of a whole
- * fleet take longer than a lease lasts. A health check now and then makes such a connection, keeps it open, and shows
- * whether it still works. In the loop only.
+ * Warm standby connections to the servers without the session. After a takeover no client has to open one: those of a
+ * whole fleet take longer than a lease lasts. Periodic health checks open each connection, keep it open, and show
+ * whether it works. In the loop only.
  */
 final class SpareConnections {
-    /** A client that ends before needs none. */
+    /** Delay before the first check. A client that ends earlier needs no spare connection. */
     private static final long FIRST_NANOS = 1_000_000_000;
     /** Lock servers close a connection that has no calls for a minute. */
-    private static final long ANSWERED_NANOS = 20_000_000_000L;
+    private static final long REPLIED_NANOS = 20_000_000_000L;
     /** Longest time without a connection to a server that is back. */
     private static final long FAILED_NANOS = 5_000_000_000L;
 
@@ -45,7 +45,7 @@ final class SpareConnections {
 
     /**
      * @param jitter 0.0 (inclusive) to 1.0: spreads the checks of a fleet
-     * @param timeoutNanos for the answer to one check
+     * @param timeoutNanos for the reply to one check
      */
     SpareConnections(Loop loop, Channels channels, DoubleSupplier jitter, long timeoutNanos) {
         this.loop = loop;
@@ -54,8 +54,10 @@ final class SpareConnections {
         this.timeoutNanos = timeoutNanos;
     }
 
-    /** The session is with this server now; null: with none, and attempts have all channels to themselves. */
-    void sessionIsWith(@Nullable Target server) {
+    /**
+     * Sets the server of the session. With null there is none, and checks pause: attempts to connect use the channels.
+     */
+    void setActive(@Nullable Target server) {
         used = server;
         if (server != null && !begun && channels.several()) {
             begun = true;
@@ -86,12 +88,12 @@ final class SpareConnections {
         ClientCalls.asyncUnaryCall(call, Empty.getDefaultInstance(), new StreamObserver<>() {
             @Override
             public void onNext(Empty health) {
-                // Whether it is active is not asked for.
+                // Any reply will do, also that of a standby.
             }
 
             @Override
             public void onError(Throwable failure) {
-                done(isAnswer(Status.fromThrowable(failure)));
+                done(isReply(Status.fromThrowable(failure)));
             }
 
             @Override
@@ -99,28 +101,28 @@ final class SpareConnections {
                 done(true);
             }
 
-            private void done(boolean answered) {
+            private void done(boolean replied) {
                 loop.execute(() -> {
                     loop.cancel(timeout);
-                    checked(target, answered);
+                    checked(target, replied);
                 });
             }
         });
     }
 
-    private void checked(Target target, boolean answered) {
+    private void checked(Target target, boolean replied) {
         if (isSpare(target)) {
-            target.spareChecked(answered, loop.now().nanos());
+            target.spareChecked(replied, loop.now().nanos());
         }
-        checkIn(answered ? ANSWERED_NANOS : FAILED_NANOS, target);
+        checkIn(replied ? REPLIED_NANOS : FAILED_NANOS, target);
     }
 
     private boolean isSpare(Target target) {
         return used != null && target != used;
     }
 
-    /** Whether a server said that, and not gRPC because there is no connection. */
-    private static boolean isAnswer(Status status) {
+    /** Whether the status is that of a server, and not of gRPC without a connection. */
+    private static boolean isReply(Status status) {
         return switch (status.getCode()) {
             case UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED -> false;
             default -> true;

@@ -5,35 +5,42 @@ import io.grpc.ManagedChannel;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of the servers of a client: its channel, and for how long it is not tried. A stream that worked and broke is followed by one on a
- * fresh transport, because the old one may be frozen. Later attempts keep that transport for a while: a new one costs a server that takes
- * over far more, and would wait behind the others of the fleet once more. In the loop only, except for the channel.
+ * A server endpoint of one client: its channel, and the pause until its next attempt. After a stream broke, the next
+ * one gets a new transport, because the old one may be frozen. Later attempts keep that transport for a while: a new
+ * one costs a server that takes over far more, and would wait behind those of the fleet again. In the loop only, except
+ * for the channel.
  */
 final class Target {
-    /** Age in connect timeouts at which the transport of a standby is replaced: a proxy may lead to another server by then. */
+    /**
+     * Age in connect timeouts at which the transport of a standby is replaced: a proxy may lead to another server by
+     * then.
+     */
     private static final int STANDBY_KEPT = 4;
-    /** Age in connect timeouts at which a silent transport is replaced: that of a server that answers late, or a frozen one. */
+    /** Age in connect timeouts at which a silent transport is replaced: that of a late server or a frozen one. */
     private static final int SILENT_KEPT = 2;
     /** Age at which a spare connection counts as unknown: longer than from one check to the next. */
     private static final long SPARE_KEPT_NANOS = 30_000_000_000L;
-    /** The longest pause. */
+    /** Longest pause. */
     private static final long PAUSE_NANOS_MAX = 2_000_000_000;
-    /** After a failure, doubling with each that follows. */
+    /** Pause after a failure; it doubles with each further one. */
     private static final long FAILURE_PAUSE_NANOS = 250_000_000;
 
     private static final int DOUBLINGS_MAX = 2;
 
     private final ManagedChannel channel;
     private final String address;
-    private long bornNanos;
+    private long transportSinceNanos;
     /** Age at which the transport is replaced by the next attempt. */
     private long keptNanos;
-    /** Whether the transport has only had health checks. Its age is that of the last answer, and then of the first attempt. */
+    /**
+     * Whether the transport has only had health checks. Its age counts from the last reply, and later from the first
+     * attempt.
+     */
     private boolean isSpare;
 
     private boolean pauses;
-    /** Whether the server asked for the pause. */
-    private boolean isAsked;
+    /** Whether the server requested the pause. */
+    private boolean isRequested;
 
     private long pauseEndNanos;
     private int failures;
@@ -53,12 +60,12 @@ final class Target {
 
     /** Begins an attempt. gRPC's own backoff is too long: seconds after the server is back. */
     void attempt(long nowNanos) {
-        boolean isKept = nowNanos - bornNanos < keptNanos && isConnected();
+        boolean isKept = nowNanos - transportSinceNanos < keptNanos && isConnected();
         if (!isKept) {
             channel.enterIdle();
         }
         if (!isKept || isSpare) {
-            bornNanos = nowNanos;
+            transportSinceNanos = nowNanos;
         }
         keptNanos = 0;
         isSpare = false;
@@ -72,11 +79,11 @@ final class Target {
         }
     }
 
-    /** Only one that has just answered is used by the next attempt. */
-    void spareChecked(boolean answered, long nowNanos) {
-        isSpare = answered;
-        if (answered) {
-            bornNanos = nowNanos;
+    /** Records a health check. The next attempt uses the transport only after a recent reply. */
+    void spareChecked(boolean replied, long nowNanos) {
+        isSpare = replied;
+        if (replied) {
+            transportSinceNanos = nowNanos;
             keptNanos = SPARE_KEPT_NANOS;
         } else {
             keptNanos = 0;
@@ -88,12 +95,12 @@ final class Target {
         return isReady() || is(ConnectivityState.CONNECTING);
     }
 
-    /** Whether the server has taken the connection: a frozen process does not. */
+    /** Whether the server has accepted the connection: a frozen process does not. */
     boolean isReady() {
         return is(ConnectivityState.READY);
     }
 
-    /** Whether a server may have to hear of the end of the client. */
+    /** Whether the server may have a connection that it should see closed. */
     boolean mayBeReady() {
         ConnectivityState state = state();
         return state == null || state == ConnectivityState.READY;
@@ -107,20 +114,21 @@ final class Target {
         try {
             return channel.getState(false);
         } catch (UnsupportedOperationException e) {
-            return null; // A channel of the user's own.
+            return null; // A channel that the user made.
         }
     }
 
-    /** It took the client. */
+    /** Records a welcome. */
     void welcomed() {
         failures = 0;
     }
 
     /**
-     * It answered that it is a standby.
+     * Records the reply of a standby.
      *
-     * @param retryAfterNanos the pause that it asked for
-     * @param several whether there are other servers; a single address may be a load balancer's, so its transport is not kept
+     * @param retryAfterNanos the pause that it requested
+     * @param several whether there are other servers; a single address may be that of a load balancer, so its transport
+     *     is not kept
      */
     void isStandby(long nowNanos, long retryAfterNanos, boolean several, long connectTimeoutNanos) {
         failures = 0;
@@ -128,36 +136,36 @@ final class Target {
         pause(nowNanos, Math.min(PAUSE_NANOS_MAX, retryAfterNanos), true);
     }
 
-    /** It did not answer in time. */
+    /** Records a timeout. */
     void isSilent(long connectTimeoutNanos) {
         keptNanos = SILENT_KEPT * connectTimeoutNanos;
     }
 
     /**
-     * It did not take the client, and the others are tried first for a moment: while a standby takes over, attempts of a fleet at a dead
-     * server take time from it.
+     * Records a failed attempt. The other servers are tried first for a while: attempts of a fleet at a dead server
+     * delay the takeover by a standby.
      */
     void failed(long nowNanos) {
         if (!isConnected()) {
-            channel.enterIdle(); // Else gRPC dials it again and again by itself.
+            channel.enterIdle(); // Else gRPC reconnects by itself, again and again.
         }
         pause(nowNanos, FAILURE_PAUSE_NANOS << Math.min(DOUBLINGS_MAX, failures++), false);
     }
 
-    private void pause(long nowNanos, long nanos, boolean asked) {
+    private void pause(long nowNanos, long nanos, boolean requested) {
         pauses = true;
-        isAsked = asked;
+        isRequested = requested;
         pauseEndNanos = nowNanos + nanos;
     }
 
     /**
-     * Another server has named this one since: a pause that this one asked for is over. One after a failure is over only if few clients ask:
-     * a dead server, too, is named for as long as its claim lasts.
+     * Records a referral by another server: it ends a pause that this server requested. A pause after a failure ends
+     * only if the referrer is not busy: a dead server, too, is referred to for as long as its claim lasts.
      *
-     * @param speakerIsBusy whether the other server asked for a pause itself
+     * @param referrerIsBusy whether the other server requested a pause itself
      */
-    void named(boolean speakerIsBusy) {
-        pauses = pauses && speakerIsBusy && !isAsked;
+    void referred(boolean referrerIsBusy) {
+        pauses = pauses && referrerIsBusy && !isRequested;
     }
 
     /** The rest of the pause, nanoseconds; 0 if there is none. */

@@ -55,12 +55,12 @@ class KeepAliveTest {
         assertThat(keepAlive.sent(at(200), true)).isEqualTo(2);
         assertThat(keepAlive.sent(at(300), true)).isEqualTo(3);
         assertThat(keepAlive.nextId()).isEqualTo(4);
-        assertThat(keepAlive.answered(2, 0)).isEqualTo(sent(2, 200));
-        assertThat(keepAlive.answered(1, 0)).isNull();
-        assertThat(keepAlive.answered(2, 0)).isNull();
-        assertThat(keepAlive.oldestUnansweredNanos()).hasValue(300 * MS);
-        assertThat(keepAlive.answered(3, 0)).isEqualTo(sent(3, 300));
-        assertThat(keepAlive.oldestUnansweredNanos()).isEmpty();
+        assertThat(keepAlive.replied(2, 0)).isEqualTo(sent(2, 200));
+        assertThat(keepAlive.replied(1, 0)).isNull();
+        assertThat(keepAlive.replied(2, 0)).isNull();
+        assertThat(keepAlive.oldestUnrepliedNanos()).hasValue(300 * MS);
+        assertThat(keepAlive.replied(3, 0)).isEqualTo(sent(3, 300));
+        assertThat(keepAlive.oldestUnrepliedNanos()).isEmpty();
     }
 
     @Test
@@ -71,27 +71,27 @@ class KeepAliveTest {
         keepAlive.sent(at(300), false);
         keepAlive.sent(at(400), true);
         keepAlive.sent(at(500), false);
-        assertThat(keepAlive.answered(3, 0)).isNull();
-        assertThat(keepAlive.oldestUnansweredNanos())
+        assertThat(keepAlive.replied(3, 0)).isNull();
+        assertThat(keepAlive.oldestUnrepliedNanos())
                 .as("no renewal is confirmed, so the link counts as silent")
                 .hasValue(100 * MS);
-        assertThat(keepAlive.answered(5, 2)).isEqualTo(sent(2, 200));
-        assertThat(keepAlive.oldestUnansweredNanos()).hasValue(400 * MS);
-        assertThat(keepAlive.answered(5, 4)).isEqualTo(sent(4, 400));
-        assertThat(keepAlive.oldestUnansweredNanos()).isEmpty();
+        assertThat(keepAlive.replied(5, 2)).isEqualTo(sent(2, 200));
+        assertThat(keepAlive.oldestUnrepliedNanos()).hasValue(400 * MS);
+        assertThat(keepAlive.replied(5, 4)).isEqualTo(sent(4, 400));
+        assertThat(keepAlive.oldestUnrepliedNanos()).isEmpty();
     }
 
     @Test
     void answersToWhatWasNeverSentAreNone() {
-        assertThat(keepAlive.answered(1, 1)).isNull();
+        assertThat(keepAlive.replied(1, 1)).isNull();
         keepAlive.sent(at(100), true);
-        assertThat(keepAlive.answered(0, 0)).isNull();
-        assertThat(keepAlive.answered(-1, -1)).isNull();
-        assertThat(keepAlive.answered(2, 1)).isNull();
-        assertThat(keepAlive.answered(1, 1)).isEqualTo(sent(1, 100));
+        assertThat(keepAlive.replied(0, 0)).isNull();
+        assertThat(keepAlive.replied(-1, -1)).isNull();
+        assertThat(keepAlive.replied(2, 1)).isNull();
+        assertThat(keepAlive.replied(1, 1)).isEqualTo(sent(1, 100));
         keepAlive.welcomed(true);
         keepAlive.sent(at(200), true);
-        assertThat(keepAlive.answered(2, 3)).as("more than is answered").isEqualTo(sent(2, 200));
+        assertThat(keepAlive.replied(2, 3)).as("more than is answered").isEqualTo(sent(2, 200));
     }
 
     private static KeepAlive.Sent sent(long id, long millis) {

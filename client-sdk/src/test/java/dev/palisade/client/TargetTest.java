@@ -152,9 +152,9 @@ class TargetTest {
     @Test
     void thePauseAfterAFailureEndsWhenAServerOfFewClientsNamesThisOne() {
         target.failed(now);
-        target.named(true);
+        target.referred(true);
         assertThat(target.pauseNanos(now)).isEqualTo(250 * MS);
-        target.named(false);
+        target.referred(false);
         assertThat(target.pauseNanos(now)).isZero();
     }
 
@@ -174,7 +174,9 @@ class TargetTest {
         assertThat(transport.replaced).isEqualTo(3);
     }
 
-    /** Its age counts from the first attempt: a fleet would make its new connections after the first answer otherwise. */
+    /**
+     * Its age counts from the first attempt: a fleet would make its new connections after the first answer otherwise.
+     */
     @Test
     void aSpareTransportIsKeptForAsLongAsAFreshOne() {
         transport.state = ConnectivityState.READY;
@@ -211,7 +213,7 @@ class TargetTest {
         assertThat(target.pauseNanos(now + 800 * MS)).isZero();
         standbyAnswers(10_000, true);
         assertThat(target.pauseNanos(now)).isEqualTo(2_000 * MS);
-        target.named(true);
+        target.referred(true);
         assertThat(target.pauseNanos(now)).isZero();
     }
 }
