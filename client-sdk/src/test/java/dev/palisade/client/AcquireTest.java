@@ -42,7 +42,7 @@ class AcquireTest extends Fixture {
 
     @Test
     void theOptionsReachTheServer() {
-        var unused = ask(AcquireOptions.waiting(Duration.ofSeconds(3))
+        var unused = acquire(AcquireOptions.waiting(Duration.ofSeconds(3))
                 .shared()
                 .ttl(Duration.ofSeconds(7))
                 .lockDelay(Duration.ofSeconds(2))
@@ -75,7 +75,7 @@ class AcquireTest extends Fixture {
 
     @Test
     void aMinimumHoldTimeReachesTheServer() {
-        assertThat(leaseOf(ask(TRY.lockAtLeastFor(Duration.ofMinutes(5)))).isValid())
+        assertThat(leaseOf(acquire(TRY.lockAtLeastFor(Duration.ofMinutes(5)))).isValid())
                 .isTrue();
         assertThat(last(CallCase.ACQUIRE).getAcquire().getLockAtLeastForMillis())
                 .isEqualTo(300_000);
@@ -91,7 +91,8 @@ class AcquireTest extends Fixture {
             }
             return reply;
         };
-        AcquireResult result = ask(TRY.lockAtLeastFor(Duration.ofMinutes(5))).join();
+        AcquireResult result =
+                acquire(TRY.lockAtLeastFor(Duration.ofMinutes(5))).join();
         assertThat(result)
                 .isInstanceOfSatisfying(
                         AcquireResult.Unavailable.class,
@@ -120,7 +121,7 @@ class AcquireTest extends Fixture {
     @Test
     void aTryWithoutAnAnswerIsUnavailableAtTheCallTimeoutAndUndone() {
         server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
-        CompletableFuture<AcquireResult> result = ask(TRY);
+        CompletableFuture<AcquireResult> result = acquire(TRY);
         time.advanceMillis(4_999);
         assertThat(result).isNotDone();
         time.advanceMillis(1);
@@ -132,9 +133,9 @@ class AcquireTest extends Fixture {
     }
 
     @Test
-    void aWaitEndsAtItsDeadlineWhateverTheServerDoes() {
+    void waitEndsAtItsDeadlineWhateverTheServerDoes() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        CompletableFuture<AcquireResult> result = acquire(AcquireOptions.waiting(Duration.ofSeconds(3)));
         time.advanceMillis(2_999);
         assertThat(result).isNotDone();
         time.advanceMillis(1);
@@ -146,7 +147,7 @@ class AcquireTest extends Fixture {
     @Test
     void aQueuedWaitIsUnavailableIfTheServerFellSilent() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        CompletableFuture<AcquireResult> result = acquire(AcquireOptions.waiting(Duration.ofSeconds(3)));
         time.advanceMillis(100);
         server.answersKeepAlives = false;
         time.advanceMillis(2_900);
@@ -157,7 +158,7 @@ class AcquireTest extends Fixture {
 
     @Test
     void aWaitWithoutAnyReplyIsUnavailable() {
-        assertThat(leaseOf(ask(TRY)).isValid()).isTrue(); // The server has replied before.
+        assertThat(leaseOf(acquire(TRY)).isValid()).isTrue(); // The server has replied before.
         server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
         CompletableFuture<AcquireResult> alone =
                 client.acquireAsync("a/x", AcquireOptions.waiting(Duration.ofMillis(300)));
@@ -171,7 +172,7 @@ class AcquireTest extends Fixture {
     @Test
     void aWaitTimesOutIfTheServerFellSilentOnlyNow() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofMillis(2_900)));
+        CompletableFuture<AcquireResult> result = acquire(AcquireOptions.waiting(Duration.ofMillis(2_900)));
         time.advanceMillis(2_400);
         server.answersKeepAlives = false;
         time.advanceMillis(500);
@@ -180,10 +181,10 @@ class AcquireTest extends Fixture {
 
     /** A reply to a request that was sent 100 ms ago may still come. */
     @Test
-    void aWaiterBehindAnotherTimesOutThoughItsRequestIsNew() {
+    void waiterBehindAnotherTimesOutThoughItsRequestIsNew() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> first = ask(AcquireOptions.waiting(Duration.ofMillis(2_900)));
-        CompletableFuture<AcquireResult> behind = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        CompletableFuture<AcquireResult> first = acquire(AcquireOptions.waiting(Duration.ofMillis(2_900)));
+        CompletableFuture<AcquireResult> behind = acquire(AcquireOptions.waiting(Duration.ofSeconds(3)));
         server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
         time.advanceMillis(3_000);
         assertThat(first.join()).isEqualTo(new AcquireResult.TimedOut());
@@ -199,7 +200,7 @@ class AcquireTest extends Fixture {
             }
             return reply;
         };
-        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofMillis(300)));
+        CompletableFuture<AcquireResult> result = acquire(AcquireOptions.waiting(Duration.ofMillis(300)));
         time.advanceMillis(300);
         assertThat(result.join()).isInstanceOfSatisfying(AcquireResult.Unavailable.class, unavailable -> {
             assertThat(unavailable.rejection().reason()).isEqualTo(Reason.RECOVERING);
@@ -213,7 +214,7 @@ class AcquireTest extends Fixture {
     @Test
     void aWaitIsUnavailableIfTheStoreLosesDataMeanwhile() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        CompletableFuture<AcquireResult> result = acquire(AcquireOptions.waiting(Duration.ofSeconds(3)));
         CompletableFuture<AcquireResult> ended = client.acquireAsync("b/x", WAIT_MINUTE);
         server.recoveringMillis = 7_000;
         time.advanceMillis(2_900);
@@ -226,7 +227,7 @@ class AcquireTest extends Fixture {
     @Test
     void aWaitTimesOutAfterTheRecovery() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(AcquireOptions.waiting(Duration.ofSeconds(3)));
+        CompletableFuture<AcquireResult> result = acquire(AcquireOptions.waiting(Duration.ofSeconds(3)));
         server.recoveringMillis = 7_000;
         time.advanceMillis(2_000);
         server.recoveringMillis = 0;
@@ -245,7 +246,7 @@ class AcquireTest extends Fixture {
     @Test
     void aCancelledWaitLeavesTheQueue() {
         server.script = server::queueAll;
-        ask(WAIT_MINUTE).cancel(true);
+        acquire(WAIT_MINUTE).cancel(true);
         assertThat(last(CallCase.LEAVE).getLeave().getRequestId())
                 .isEqualTo(last(CallCase.ACQUIRE).getAcquire().getRequestId());
     }
@@ -253,7 +254,7 @@ class AcquireTest extends Fixture {
     @Test
     void aGrantThatRacedTheCancelIsReleased() {
         server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
-        ask(TRY).cancel(true);
+        acquire(TRY).cancel(true);
         Granted granted = server.grant(LOCK);
         server.link().answer(last(CallCase.ACQUIRE), ScriptedServer.granted(granted));
         assertThat(last(CallCase.RELEASE).getRelease().getGrantId()).isEqualTo(granted.getGrantId());
@@ -277,9 +278,9 @@ class AcquireTest extends Fixture {
     }
 
     @Test
-    void aWaiterDroppedByMistakeAsksAnew() {
+    void waiterDroppedByMistakeRequestsAnew() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long first = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         waitEnded(first, WaitEnd.WAIT_DROPPED);
         time.advanceMillis(1_000);
@@ -295,20 +296,20 @@ class AcquireTest extends Fixture {
     @Test
     void aWaitThatTheServerEndsIsTimedOut() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         waitEnded(last(CallCase.ACQUIRE).getAcquire().getRequestId(), WaitEnd.WAIT_TIMED_OUT);
         assertThat(result.join()).isEqualTo(new AcquireResult.TimedOut());
     }
 
     @Test
-    void aPassingRefusalIsToldToATryAndOutwaitedByAWait() {
+    void transientRejectionEndsATryAndNotAWait() {
         server.script = call -> ScriptedServer.rejected("RECOVERING");
-        assertThat(ask(TRY).join())
+        assertThat(acquire(TRY).join())
                 .isInstanceOfSatisfying(
                         AcquireResult.Unavailable.class,
                         unavailable ->
                                 assertThat(unavailable.rejection().reason()).isEqualTo(Reason.RECOVERING));
-        CompletableFuture<AcquireResult> waiting = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> waiting = acquire(WAIT_MINUTE);
         time.advanceMillis(500);
         assertThat(waiting).isNotDone();
         server.script = server::grantAll;
@@ -317,9 +318,9 @@ class AcquireTest extends Fixture {
     }
 
     @Test
-    void anUnknownOutcomeIsAskedAgainUnderTheSameIdAndConfirmed() {
+    void unknownOutcomeIsSentAgainUnderTheSameIdAndConfirmed() {
         server.script = call -> ScriptedServer.rejected("OUTCOME_UNKNOWN");
-        CompletableFuture<AcquireResult> result = ask(TRY);
+        CompletableFuture<AcquireResult> result = acquire(TRY);
         long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         server.script = server::grantAll;
         time.advanceMillis(1_000);
@@ -338,7 +339,7 @@ class AcquireTest extends Fixture {
     }
 
     @Test
-    void aFullQueueIsTold() {
+    void fullQueueIsReported() {
         server.script = call -> ScriptedServer.rejected("QUEUE_FULL");
         assertThatThrownBy(() -> client.acquire(LOCK, Duration.ofMinutes(1)))
                 .isInstanceOf(LockUnavailableException.class)
@@ -346,7 +347,7 @@ class AcquireTest extends Fixture {
     }
 
     @Test
-    void describeTellsHoldersAndWaiters() throws InterruptedException {
+    void describeReturnsHoldersAndWaiters() throws InterruptedException {
         assertThat(client.describe(LOCK).lock().value()).isEqualTo(LOCK);
     }
 

@@ -104,7 +104,7 @@ class AdvisoryLockTest extends Fixture {
     }
 
     @Test
-    void whoIsInterruptedBeforehandAsksForNothing() {
+    void interruptedThreadSendsNothing() {
         Thread.currentThread().interrupt();
         assertThatThrownBy(lock::lockInterruptibly).isInstanceOf(InterruptedException.class);
         Thread.currentThread().interrupt();
@@ -136,7 +136,7 @@ class AdvisoryLockTest extends Fixture {
     }
 
     @Test
-    void aLossIsToldByEachUnlockAndByLockingAgainAndIsOverThen() {
+    void lossIsThrownByLockAndEachUnlockUntilAllHoldsAreGone() {
         lock.lock();
         lock.lock();
         time.passUnnoticedMillis(9_000);
@@ -152,7 +152,7 @@ class AdvisoryLockTest extends Fixture {
     }
 
     @Test
-    void aLossThatOnlyTheServerKnowsOfIsToldByUnlock() {
+    void lossThatOnlyTheServerKnowsOfIsThrownByUnlock() {
         lock.lock();
         server.script = call -> call.hasRelease() ? ScriptedServer.rejected("LEASE_EXPIRED") : server.grantAll(call);
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);

@@ -28,14 +28,14 @@ class CallbackThreadTest {
         server.close();
     }
 
-    private CompletableFuture<AcquireResult> ask(String lock) {
+    private CompletableFuture<AcquireResult> acquire(String lock) {
         return client.acquireAsync(lock, AcquireOptions.trying());
     }
 
     /** Of a wait in a callback for a future that is not done. */
     private Throwable failureOf(Runnable wait) throws Exception {
         CompletableFuture<Throwable> thrown = new CompletableFuture<>();
-        Lease lease = Fixture.leaseOf(completed(ask("mine")));
+        Lease lease = Fixture.leaseOf(completed(acquire("mine")));
         lease.onLost(why -> {
             try {
                 wait.run();
@@ -56,24 +56,24 @@ class CallbackThreadTest {
     }
 
     @Test
-    void aCallbackThatWaitsForAnotherAcquireIsToldInsteadOfHanging() throws Exception {
-        assertThat(failureOf(() -> ask("other").join()))
+    void callbackThatWaitsForAnotherAcquireThrowsInsteadOfHanging() throws Exception {
+        assertThat(failureOf(() -> acquire("other").join()))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("callbackExecutor");
     }
 
     @Test
     void soIsOneThatWaitsForWhatIsDerivedFromIt() throws Exception {
-        assertThat(failureOf(() -> ask("other").thenApply(result -> 1).join()))
+        assertThat(failureOf(() -> acquire("other").thenApply(result -> 1).join()))
                 .isInstanceOf(IllegalStateException.class);
         server.script = server::grantAll;
     }
 
     @Test
     void aCallbackMayReadWhatIsDone() throws Exception {
-        CompletableFuture<AcquireResult> done = completed(ask("done"));
+        CompletableFuture<AcquireResult> done = completed(acquire("done"));
         CompletableFuture<AcquireResult> read = new CompletableFuture<>();
-        Lease lease = Fixture.leaseOf(completed(ask("mine")));
+        Lease lease = Fixture.leaseOf(completed(acquire("mine")));
         lease.onLost(why -> {
             try {
                 read.complete(done.join());
@@ -97,7 +97,7 @@ class CallbackThreadTest {
                         .containsExactlyInAnyOrder("late", "cancelled"));
     }
 
-    /** The server has the request: who gives up before has nothing to leave. */
+    /** The server has the request: an acquire that ends before leaves no queue. */
     private CompletableFuture<AcquireResult> queued(String lock) {
         CompletableFuture<AcquireResult> asked =
                 client.acquireAsync(lock, AcquireOptions.waiting(Duration.ofMinutes(1)));

@@ -138,7 +138,7 @@ class ChannelSetupTest {
     }
 
     @Test
-    void connectedIsToldByItsStream() throws Exception {
+    void connectionStateFollowsTheStream() throws Exception {
         int port = serve(InsecureServerCredentials.create());
         PalisadeClient client = quick().servers("127.0.0.1:" + port).build();
         await().until(client::isConnected);

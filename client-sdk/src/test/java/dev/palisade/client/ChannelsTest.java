@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class ChannelsTest {
     private final List<String> happened = new ArrayList<>();
 
-    /** Ends as soon as somebody waits for it. */
+    /** Ends as soon as a thread waits for it. */
     private class Recorded extends ManagedChannel {
         private final String name;
 

@@ -37,7 +37,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** An acquire that claims, before guards that answer when and what the test wants. */
+/** An acquire that claims, and guards whose replies the test decides. */
 class ClaimTest extends Fixture {
     private final FakeGuard one = new FakeGuard("one");
     private final FakeGuard two = new FakeGuard("two");
@@ -48,7 +48,7 @@ class ClaimTest extends Fixture {
         two.close();
     }
 
-    /** What is asked of it, and with which sequencer. */
+    /** The claims that it received, and their sequencers. */
     private static final class FakeGuard extends GuardGrpc.GuardImplBase implements ServerInterceptor, AutoCloseable {
         private final List<String> asked = new CopyOnWriteArrayList<>();
         private final List<StreamObserver<ClaimReply>> open = new ArrayList<>();
@@ -107,7 +107,7 @@ class ClaimTest extends Fixture {
     @Test
     void theLockIsGrantedWhenEveryGuardHasClaimedForIt() {
         CompletableFuture<AcquireResult> result =
-                ask(TRY.claiming(one.channel).claiming("orders/42/items", two.channel));
+                acquire(TRY.claiming(one.channel).claiming("orders/42/items", two.channel));
         assertThat(result).isNotDone();
         assertThat(one.asked).containsExactly(LOCK);
         assertThat(two.asked).containsExactly("orders/42/items");
@@ -122,7 +122,7 @@ class ClaimTest extends Fixture {
     @Test
     void anOfferIsClaimedTooBeforeItIsHandedOver() {
         server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.claiming(one.channel));
         var unused = offerFresh();
         assertThat(result).isNotDone();
         one.claims();
@@ -131,7 +131,7 @@ class ClaimTest extends Fixture {
 
     @Test
     void aGuardThatRefusesEndsTheAcquireByNameAndReleasesTheLock() {
-        CompletableFuture<AcquireResult> result = ask(TRY.claiming(one.channel, two.channel));
+        CompletableFuture<AcquireResult> result = acquire(TRY.claiming(one.channel, two.channel));
         two.refuses(Reason.DRAINING);
         assertThat(unavailable(result).reason()).isEqualTo(Reason.DRAINING);
         assertThat(unavailable(result).message()).isEqualTo("guard two, claim of 'orders/42': because");
@@ -140,7 +140,7 @@ class ClaimTest extends Fixture {
 
     @Test
     void aClaimThatCanNeverBeRightIsThrown() {
-        CompletableFuture<AcquireResult> result = ask(TRY.claiming(one.channel));
+        CompletableFuture<AcquireResult> result = acquire(TRY.claiming(one.channel));
         one.refuses(Reason.WRONG_RESOURCE);
         assertThatThrownBy(result::join)
                 .isInstanceOf(CompletionException.class)
@@ -153,7 +153,7 @@ class ClaimTest extends Fixture {
     @Test
     void aGuardThatIsNotThereEndsTheAcquireAndReleasesTheLock() {
         two.close();
-        CompletableFuture<AcquireResult> result = ask(TRY.claiming(one.channel, two.channel));
+        CompletableFuture<AcquireResult> result = acquire(TRY.claiming(one.channel, two.channel));
         assertThat(unavailable(result).reason()).isEqualTo(Reason.MARK_UNAVAILABLE);
         assertThat(unavailable(result).message()).startsWith("guard two, claim of 'orders/42': ");
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
@@ -162,7 +162,7 @@ class ClaimTest extends Fixture {
     @Test
     void claimsTakeNoLongerThanTheWait() {
         CompletableFuture<AcquireResult> result =
-                ask(AcquireOptions.waiting(Duration.ofSeconds(3)).claiming(one.channel, two.channel));
+                acquire(AcquireOptions.waiting(Duration.ofSeconds(3)).claiming(one.channel, two.channel));
         one.claims();
         time.advanceMillis(2_999);
         assertThat(result).isNotDone();
@@ -175,7 +175,7 @@ class ClaimTest extends Fixture {
     @Test
     void claimsAfterAnOfferHaveTheTimeOfTheAcquire() {
         server.script = ScriptedServer.silentOn(call -> call.hasAcquire(), server::grantAll);
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.claiming(one.channel));
         var unused = offerFresh();
         time.advanceMillis(30_000);
         assertThat(result).as("an offer is 2 s long").isNotDone();
@@ -185,7 +185,7 @@ class ClaimTest extends Fixture {
 
     @Test
     void aLossOfTheLeaseEndsTheClaimsHoweverLongTheWait() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.claiming(one.channel));
         server.fallSilent();
         time.advanceMillis(8_980);
         assertThat(unavailable(result).reason()).isEqualTo(Reason.LEASE_EXPIRED);
@@ -194,7 +194,7 @@ class ClaimTest extends Fixture {
 
     @Test
     void theLeaseIsKeptAliveMeanwhile() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.claiming(one.channel));
         time.advanceMillis(8_000);
         one.claims();
         assertThat(leaseOf(result).validFor()).isGreaterThan(Duration.ofSeconds(3));
@@ -202,7 +202,7 @@ class ClaimTest extends Fixture {
 
     @Test
     void anAcquireThatIsGivenUpMeanwhileReleasesTheLockAndTheClaims() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.claiming(one.channel));
         result.cancel(true);
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
         assertThat(((ServerCallStreamObserver<ClaimReply>) one.open.get(0)).isCancelled())
@@ -211,7 +211,7 @@ class ClaimTest extends Fixture {
 
     @Test
     void aClientThatIsClosedMeanwhileEndsTheAcquire() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.claiming(one.channel));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.claiming(one.channel));
         client.close();
         assertThat(unavailable(result).message()).contains("CLIENT_CLOSED");
     }

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** No clock that steps, and no process that stood still, makes a lease last longer or keeps its loss from being told (A9). */
+/** Neither a clock step nor a paused process extends a lease or suppresses the notification of its loss (A9). */
 class ClockStepTest extends Fixture {
     private static final long VALID_MILLIS = 8_971;
 
@@ -28,11 +28,11 @@ class ClockStepTest extends Fixture {
     }
 
     @Test
-    void aProcessThatStoodStillIsToldByItsFirstTimerAndBelievesNoReplyThatWaitedForIt() {
+    void pausedProcessLosesItsLeaseByTimerDespiteRepliesThatWait() {
         Lease lease = held();
         lease.onLost(lost::add);
         time.passUnnoticedMillis(60_000);
-        // Whatever is due fires late, one after the other; the keep-alives among it are answered at once.
+        // Due tasks run late, one after another; the keep-alives among them get their replies at once.
         time.advanceMillis(0);
         assertThat(lost).containsExactly(LostReason.SERVER_UNREACHABLE);
         assertThat(lease.validFor()).isEqualTo(Duration.ZERO);

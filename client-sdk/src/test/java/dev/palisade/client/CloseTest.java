@@ -23,7 +23,7 @@ class CloseTest extends Fixture {
         List<LostReason> lost = new ArrayList<>();
         lease.onLost(lost::add);
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> waiting = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> waiting = acquire(WAIT_MINUTE);
         client.close();
         assertThat(lost).containsExactly(LostReason.CLIENT_CLOSED);
         assertThat(count(CallCase.RELEASE)).isEqualTo(1);
@@ -61,7 +61,7 @@ class CloseTest extends Fixture {
 
     @Test
     @Timeout(60)
-    void aClientWhoseServerIsNowhereAnswersAndCloses() throws InterruptedException {
+    void clientWithoutAServerReturnsAndCloses() throws InterruptedException {
         PalisadeClient alone = PalisadeClient.builder()
                 .servers("127.0.0.1:1")
                 .callTimeout(Duration.ofSeconds(2))

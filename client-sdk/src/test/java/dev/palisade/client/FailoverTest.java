@@ -17,7 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A client that was told of two servers of one store, on the test's thread. */
+/** A client with two servers of one store, on the test's thread. */
 class FailoverTest {
     private static final AcquireOptions WAIT_MINUTE = Fixture.WAIT_MINUTE;
 
@@ -41,7 +41,7 @@ class FailoverTest {
     }
 
     @Test
-    void whenItsServerDiesLeasesAreResumedAndWaitsAskedAgainAtTheOtherOne() {
+    void leasesAndWaitsMoveToTheOtherServerWhenTheirsDies() {
         Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
         first.script = first::queueAll;
         second.script = second::queueAll;
@@ -66,7 +66,7 @@ class FailoverTest {
 
     /** The stream ends so that a lease which was lost here is renewed no more; with the server nothing is wrong. */
     @Test
-    void whoEndsItsOwnStreamStaysWithTheServer() {
+    void clientThatReplacesItsStreamStaysWithTheServer() {
         Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
         time.passUnnoticedMillis(9_000);
         assertThat(lease.isValid()).isFalse();
@@ -273,7 +273,7 @@ class FailoverTest {
 
     /** Retries of thousands of clients delay a takeover. */
     @Test
-    void aStandbyThatAsksForAPauseGetsItAndTheOtherServerIsTriedNowAndThenMeanwhile() {
+    void standbyGetsItsPauseWhileTheOtherServerIsTried() {
         second.refusal = standby("first:1").with(Rejection.RETRY_AFTER_MILLIS, "900");
         first.refusal = new Rejection(Reason.DRAINING, "scripted", Map.of());
         first.link().breakOff();
@@ -288,7 +288,7 @@ class FailoverTest {
     }
 
     @Test
-    void whereAllAskForAPauseTheFirstThatMayBeAskedIs() {
+    void firstServerWhosePauseEndsIsTriedWhenAllPause() {
         second.refusal = standby("").with(Rejection.RETRY_AFTER_MILLIS, "900");
         first.refusal = standby("").with(Rejection.RETRY_AFTER_MILLIS, "400");
         first.link().breakOff();

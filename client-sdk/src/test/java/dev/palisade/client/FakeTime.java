@@ -48,7 +48,7 @@ final class FakeTime implements WakeupTimer {
         advanceMillis(by.toMillis());
     }
 
-    /** Time passes and nobody notices: the process was stopped. */
+    /** Advances time without running due tasks, as for a stopped process. */
     void passUnnoticedMillis(long millis) {
         moveTo(nanos + millis * NANOS_PER_MILLI);
     }

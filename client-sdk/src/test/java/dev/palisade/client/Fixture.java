@@ -38,12 +38,12 @@ abstract class Fixture {
                 .build();
     }
 
-    CompletableFuture<AcquireResult> ask(AcquireOptions options) {
+    CompletableFuture<AcquireResult> acquire(AcquireOptions options) {
         return client.acquireAsync(LOCK, options);
     }
 
     Lease held() {
-        return leaseOf(ask(TRY));
+        return leaseOf(acquire(TRY));
     }
 
     static Lease leaseOf(CompletableFuture<AcquireResult> future) {

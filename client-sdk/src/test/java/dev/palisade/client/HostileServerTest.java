@@ -48,14 +48,14 @@ class HostileServerTest extends Fixture {
 
     @ParameterizedTest
     @EnumSource
-    void aBentGrantIsNotHandedOverButGivenBack(Bent bent) {
+    void malformedGrantIsReleased(Bent bent) {
         Lease before = leaseOf(client.acquireAsync("before", TRY));
         server.script = call -> call.hasAcquire()
                 ? ScriptedServer.granted(bent.bend
                         .apply(server.grant(call.getAcquire()).toBuilder())
                         .build())
                 : server.grantAll(call);
-        assertThat(ask(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
+        assertThat(acquire(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
         assertThat(count(CallCase.LEAVE)).isEqualTo(1);
         goesOn(before);
     }
@@ -65,7 +65,7 @@ class HostileServerTest extends Fixture {
     void aBentOfferIsDeclined(Bent bent) {
         Lease before = leaseOf(client.acquireAsync("before", TRY));
         server.script = server::queueAll;
-        var result = ask(WAIT_MINUTE);
+        var result = acquire(WAIT_MINUTE);
         long requestId = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         Granted granted = bent.bend.apply(server.grant(LOCK).toBuilder()).build();
         server.link().offer(requestId, granted, 2_000, server.link().newestSentNanos());
@@ -75,7 +75,7 @@ class HostileServerTest extends Fixture {
     }
 
     @Test
-    void repliesToNobodyAndWithoutContentChangeNothing() {
+    void strayAndEmptyRepliesChangeNothing() {
         Lease before = leaseOf(client.acquireAsync("before", TRY));
         push(ServerFrame.newBuilder());
         push(ServerFrame.newBuilder().addReplies(Reply.newBuilder().setCallId(123_456)));
@@ -93,7 +93,7 @@ class HostileServerTest extends Fixture {
     }
 
     @Test
-    void aKeepAliveAnswerThatWasNeverAskedForExtendsNothing() {
+    void replyToAnUnsentKeepAliveExtendsNothing() {
         Lease before = held();
         time.advanceMillis(2_000);
         push(ServerFrame.newBuilder().setKeepAlive(KeepAliveReply.newBuilder().setKeepAliveId(1)));
@@ -101,7 +101,7 @@ class HostileServerTest extends Fixture {
     }
 
     @Test
-    void aGrantThatNobodyAskedForIsReleased() {
+    void unrequestedGrantIsReleased() {
         Granted granted = server.grant("unasked");
         push(ServerFrame.newBuilder().addReplies(ScriptedServer.granted(granted).setCallId(4_711)));
         assertThat(last(CallCase.RELEASE).getRelease().getGrantId()).isEqualTo(granted.getGrantId());
@@ -110,14 +110,14 @@ class HostileServerTest extends Fixture {
     @Test
     void emptyAndMismatchedAnswersAreUnavailable() {
         server.script = call -> Reply.newBuilder();
-        assertThat(ask(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
+        assertThat(acquire(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
         server.script = call -> Reply.newBuilder().setAcquire(AcquireReply.newBuilder());
-        assertThat(ask(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
+        assertThat(acquire(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
         server.script = call -> server.grantAll(
                 Call.newBuilder().setDescribe(call.getDescribe()).build());
-        assertThat(ask(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
+        assertThat(acquire(TRY).join()).isInstanceOf(AcquireResult.Unavailable.class);
         server.script = call -> ScriptedServer.rejected("A_REASON_OF_NEXT_YEAR");
-        var asked = ask(TRY);
+        var asked = acquire(TRY);
         time.advanceMillis(5_000);
         assertThat(asked.join()).isInstanceOf(AcquireResult.Unavailable.class);
         server.script = server::grantAll;
@@ -125,13 +125,13 @@ class HostileServerTest extends Fixture {
     }
 
     @Test
-    void aServerThatAllowsNoCallsInFlightIsAskedOneAtATime() {
+    void serverThatAllowsNoCallsInFlightGetsOneAtATime() {
         server.callsInFlightMax = 0;
         server.link().breakOff();
         time.advanceMillis(50);
         server.script = call -> null;
-        var first = ask(TRY);
-        var second = ask(TRY);
+        var first = acquire(TRY);
+        var second = acquire(TRY);
         assertThat(count(CallCase.ACQUIRE)).isEqualTo(1);
         server.script = server::grantAll;
         Call call = last(CallCase.ACQUIRE);
@@ -141,9 +141,9 @@ class HostileServerTest extends Fixture {
     }
 
     @Test
-    void aServerThatRefusesTheSessionIsReportedToThoseWhoAsk() {
+    void refusedSessionFailsAcquires() {
         server.script = ScriptedServer.silentOn(Call::hasAcquire, server::grantAll);
-        var result = ask(WAIT_MINUTE);
+        var result = acquire(WAIT_MINUTE);
         server.link()
                 .fail(dev.palisade.contract.grpc.Rejections.toStatus(new dev.palisade.contract.Rejection(
                         dev.palisade.contract.Reason.UNAUTHENTICATED, "who are you")));

@@ -70,7 +70,7 @@ class InterruptionTest extends Fixture {
 
     @ParameterizedTest
     @EnumSource(Way.class)
-    void whatWasInterruptedBeforeAsksForNothing(Way way) {
+    void interruptedThreadSendsNothing(Way way) {
         int before = waiting();
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> way.blocking.call(client)).isExactlyInstanceOf(InterruptedException.class);

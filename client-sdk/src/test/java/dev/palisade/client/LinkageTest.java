@@ -32,7 +32,7 @@ class LinkageTest {
     void aLinkageErrorInTheLoopFailsEveryCallAtOnce() {
         try (PalisadeClient client = client(Break.THROWS)) {
             CompletableFuture<AcquireResult> waiting = client.acquireAsync("a", Fixture.WAIT_MINUTE);
-            assertToldBy(waiting);
+            assertThrownBy(waiting);
             assertThatThrownBy(() -> client.acquire("a"))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining(MISSING);
@@ -51,7 +51,7 @@ class LinkageTest {
     @Timeout(60)
     void aLinkageErrorInsideGrpcFailsEveryCallAtOnce() {
         try (PalisadeClient client = client(Break.ENDS_CALLS)) {
-            assertToldBy(client.acquireAsync("a", Fixture.WAIT_MINUTE));
+            assertThrownBy(client.acquireAsync("a", Fixture.WAIT_MINUTE));
             time.advance(Duration.ofMinutes(1));
             assertThat(channels.get(0).calls).as("attempts to connect").isEqualTo(1);
         }
@@ -59,7 +59,7 @@ class LinkageTest {
 
     @Test
     @Timeout(60)
-    void whatWasHeldAndAskedBeforeItEndsToo() {
+    void earlierLeasesAndAcquiresEndToo() {
         try (PalisadeClient client = client(Break.NOT)) {
             Lease lease = Fixture.leaseOf(client.acquireAsync("held", Fixture.TRY));
             Lease released = Fixture.leaseOf(client.acquireAsync("released", Fixture.TRY));
@@ -72,8 +72,8 @@ class LinkageTest {
             server.link().breakOff();
             time.advance(Duration.ofSeconds(2));
 
-            assertToldBy(first);
-            assertToldBy(behind);
+            assertThrownBy(first);
+            assertThrownBy(behind);
             assertThat(unconfirmed).isCompletedWithValue(ReleaseOutcome.UNKNOWN);
             assertThat(lease.isValid()).isFalse();
             assertThat(lease.lostReason()).contains(LostReason.SERVER_UNREACHABLE);
@@ -82,7 +82,7 @@ class LinkageTest {
         }
     }
 
-    private static void assertToldBy(CompletableFuture<AcquireResult> future) {
+    private static void assertThrownBy(CompletableFuture<AcquireResult> future) {
         assertThat(future)
                 .isCompletedExceptionally()
                 .failsWithin(0, TimeUnit.SECONDS)

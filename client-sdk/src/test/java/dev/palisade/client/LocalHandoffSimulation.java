@@ -366,18 +366,18 @@ final class LocalHandoffSimulation implements AutoCloseable {
         };
     }
 
-    private Reply.Builder acquire(AcquireRequest ask) {
-        if (held() && heldFor.getRequestId() == ask.getRequestId()) {
+    private Reply.Builder acquire(AcquireRequest request) {
+        if (held() && heldFor.getRequestId() == request.getRequestId()) {
             return ScriptedServer.granted(bound());
         }
-        if (!queue.containsKey(ask.getRequestId()) && !held() && queue.isEmpty() && chance(20)) {
-            hold(ask);
+        if (!queue.containsKey(request.getRequestId()) && !held() && queue.isEmpty() && chance(20)) {
+            hold(request);
             return ScriptedServer.granted(bound());
         }
-        if (!queue.containsKey(ask.getRequestId()) && !calm && chance(5)) {
+        if (!queue.containsKey(request.getRequestId()) && !calm && chance(5)) {
             return chance(50) ? ScriptedServer.rejected("QUEUE_FULL") : ScriptedServer.timedOut();
         }
-        queue.put(ask.getRequestId(), ask);
+        queue.put(request.getRequestId(), request);
         return ScriptedServer.queued();
     }
 
@@ -395,10 +395,10 @@ final class LocalHandoffSimulation implements AutoCloseable {
         server.link().offer(next.getRequestId(), holder, offerMillis, seen);
     }
 
-    private void hold(AcquireRequest ask) {
+    private void hold(AcquireRequest request) {
         server.turnsMax = !calm && chance(20) ? 1 + random.nextInt(3) : FencingToken.PER_GRANT;
-        holder = server.grant(ask);
-        heldFor = ask;
+        holder = server.grant(request);
+        heldFor = request;
         stream = server.links.size();
     }
 

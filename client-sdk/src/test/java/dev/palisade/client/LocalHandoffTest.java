@@ -43,8 +43,8 @@ class LocalHandoffTest extends Fixture {
 
     @Test
     void laterAcquiresAreRequestedTogetherAfterTheFirstGrant() {
-        CompletableFuture<AcquireResult> first = ask(WAIT_MINUTE);
-        var unused = List.of(ask(WAIT_MINUTE), ask(WAIT_MINUTE), ask(WAIT_MINUTE));
+        CompletableFuture<AcquireResult> first = acquire(WAIT_MINUTE);
+        var unused = List.of(acquire(WAIT_MINUTE), acquire(WAIT_MINUTE), acquire(WAIT_MINUTE));
         assertThat(requestedHandoffs()).containsExactly(1);
 
         offerFresh();
@@ -95,7 +95,7 @@ class LocalHandoffTest extends Fixture {
         first.close();
         List<LostReason> lost = new ArrayList<>();
         leaseOf(all.get(1)).onLost(lost::add);
-        CompletableFuture<AcquireResult> later = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> later = acquire(WAIT_MINUTE);
         server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(first))));
 
         assertThat(lost).containsExactly(LostReason.FORCE_RELEASED);
@@ -174,14 +174,14 @@ class LocalHandoffTest extends Fixture {
     @Test
     void acquireWithOtherOptionsHasItsOwnRequest() {
         var unused = List.of(
-                ask(WAIT_MINUTE),
-                ask(TRY),
-                ask(WAIT_MINUTE.shared()),
-                ask(WAIT_MINUTE.ttl(Duration.ofSeconds(3))),
-                ask(WAIT_MINUTE.lockDelay(Duration.ofSeconds(3))),
-                ask(WAIT_MINUTE.purpose("else")),
-                ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))),
-                ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))));
+                acquire(WAIT_MINUTE),
+                acquire(TRY),
+                acquire(WAIT_MINUTE.shared()),
+                acquire(WAIT_MINUTE.ttl(Duration.ofSeconds(3))),
+                acquire(WAIT_MINUTE.lockDelay(Duration.ofSeconds(3))),
+                acquire(WAIT_MINUTE.purpose("else")),
+                acquire(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))),
+                acquire(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5))));
         assertThat(requestedHandoffs()).containsExactly(1, 1, 1, 1, 1, 1, 1, 1);
     }
 
@@ -189,7 +189,7 @@ class LocalHandoffTest extends Fixture {
     void withoutHandoffSequencersTheOthersPrecedeLaterAcquires() {
         server.turnsMax = 1;
         List<CompletableFuture<AcquireResult>> all = askedTogether(3);
-        CompletableFuture<AcquireResult> later = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> later = acquire(WAIT_MINUTE);
         offerFresh();
         leaseOf(all.get(0)).close();
         assertThat(requestedHandoffs()).endsWith(3);
@@ -212,7 +212,8 @@ class LocalHandoffTest extends Fixture {
     void closeEndsAllWaitingAcquires() {
         List<CompletableFuture<AcquireResult>> all = askedTogether(3);
         offerFresh();
-        List<CompletableFuture<AcquireResult>> later = List.of(ask(WAIT_MINUTE), ask(WAIT_MINUTE), ask(WAIT_MINUTE));
+        List<CompletableFuture<AcquireResult>> later =
+                List.of(acquire(WAIT_MINUTE), acquire(WAIT_MINUTE), acquire(WAIT_MINUTE));
         client.close();
         assertThat(all.subList(1, 3)).allSatisfy(LocalHandoffTest::isUnavailable);
         assertThat(later).allSatisfy(LocalHandoffTest::isUnavailable);
@@ -383,7 +384,7 @@ class LocalHandoffTest extends Fixture {
         time.advanceMillis(1_000);
         List<CompletableFuture<AcquireResult>> all = new ArrayList<>();
         for (int i = 0; i < 2 * FencingToken.PER_GRANT + 1; i++) {
-            all.add(ask(WAIT_MINUTE));
+            all.add(acquire(WAIT_MINUTE));
         }
         server.link().fail(Rejections.toStatus(new Rejection(Reason.PERMISSION_DENIED, "scripted")));
         assertThat(all).allSatisfy(each -> assertThat(each).isCompletedExceptionally());
@@ -428,10 +429,10 @@ class LocalHandoffTest extends Fixture {
     }
 
     private List<CompletableFuture<AcquireResult>> askedTogether(AcquireOptions... options) {
-        CompletableFuture<AcquireResult> before = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> before = acquire(WAIT_MINUTE);
         List<CompletableFuture<AcquireResult>> all = new ArrayList<>();
         for (AcquireOptions each : options) {
-            all.add(ask(each));
+            all.add(acquire(each));
         }
         before.cancel(false);
         return all;

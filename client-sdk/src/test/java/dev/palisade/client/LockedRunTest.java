@@ -64,7 +64,7 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    void aLossThatOnlyTheServerKnowsOfIsToldToo() {
+    void lossThatOnlyTheServerKnowsOfIsThrownToo() {
         LeaseLostException lost = catchThrowableOfType(
                 LeaseLostException.class,
                 () -> client.callLocked(LOCK, TRY, lease -> {
@@ -121,7 +121,7 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    void anInterruptOfSomebodyElseOutlastsTheWork() throws InterruptedException {
+    void interruptByAnotherThreadOutlastsTheWork() throws InterruptedException {
         client.runLocked(LOCK, TRY, lease -> Thread.currentThread().interrupt());
         assertThat(Thread.interrupted()).isTrue();
     }
@@ -153,7 +153,7 @@ class LockedRunTest extends Fixture {
     }
 
     @Test
-    void aLossAfterTheWorkInterruptsNobody() throws InterruptedException {
+    void lossAfterTheWorkInterruptsNoThread() throws InterruptedException {
         Lease[] kept = new Lease[1];
         client.runLocked(LOCK, TRY, lease -> kept[0] = lease.reenter());
         assertThat(count(CallCase.RELEASE)).isZero();

@@ -193,7 +193,7 @@ class LossTest extends Fixture {
     }
 
     @Test
-    void aPushedLossIsToldOnceAlsoToThoseWhoAskLater() {
+    void pushedLossIsNotifiedOnceAlsoToLaterListeners() {
         Lease lease = held();
         lease.onLost(lost::add);
         for (int i = 0; i < 2; i++) {
@@ -291,7 +291,7 @@ class LossTest extends Fixture {
     }
 
     @Test
-    void aForcedReleaseIsToldWithWhoAndWhyAlsoByTheRefusalOfAResume() {
+    void forcedReleaseHasItsDetailAlsoAfterARefusedResume() {
         Lease pushed = held();
         server.link()
                 .push(ServerFrame.newBuilder()
@@ -317,7 +317,7 @@ class LossTest extends Fixture {
 
     private final List<Lease.ReleaseRequest> asked = new ArrayList<>();
 
-    private void ask(Lease lease, String why) {
+    private void requestRelease(Lease lease, String why) {
         server.link()
                 .push(ServerFrame.newBuilder()
                         .addEvents(Event.newBuilder()
@@ -329,14 +329,14 @@ class LossTest extends Fixture {
     }
 
     @Test
-    void aHolderIsToldOfEachAskingAndKeepsTheLease() {
+    void holderIsNotifiedOfEachReleaseRequestAndKeepsTheLease() {
         Lease lease = held();
         Lease other = leaseOf(client.acquireAsync("other", TRY));
         List<Lease.ReleaseRequest> others = new ArrayList<>();
         other.onReleaseRequested(others::add);
         lease.onReleaseRequested(asked::add);
-        ask(lease, "first");
-        ask(lease, "second");
+        requestRelease(lease, "first");
+        requestRelease(lease, "second");
         assertThat(asked)
                 .containsExactly(new Lease.ReleaseRequest("ops", "first"), new Lease.ReleaseRequest("ops", "second"));
         assertThat(others).isEmpty();
@@ -345,23 +345,23 @@ class LossTest extends Fixture {
     }
 
     @Test
-    void whatWasAskedBeforeAnybodyListenedIsToldAtOnceOnlyTheLast() {
+    void lateListenerGetsOnlyTheLastReleaseRequestAtOnce() {
         Lease lease = held();
-        ask(lease, "first");
-        ask(lease, "second");
+        requestRelease(lease, "first");
+        requestRelease(lease, "second");
         lease.onReleaseRequested(asked::add);
         assertThat(asked).containsExactly(new Lease.ReleaseRequest("ops", "second"));
     }
 
     @Test
-    void whoHasReleasedOrLostIsAskedNoMore() {
+    void formerHolderGetsNoReleaseRequest() {
         Lease released = held();
         released.onReleaseRequested(asked::add);
         released.release();
-        ask(released, "late");
+        requestRelease(released, "late");
         released.onReleaseRequested(asked::add);
         Lease lost = held();
-        ask(lost, "in time");
+        requestRelease(lost, "in time");
         server.link().push(ServerFrame.newBuilder().addEvents(Event.newBuilder().setLost(lostEvent(lost))));
         lost.onReleaseRequested(asked::add);
         assertThat(asked).isEmpty();

@@ -93,7 +93,7 @@ class NetworkTest {
     }
 
     @Test
-    void aClosedClientLeavesNoThreadAndWhatIsAskedOfItThenEnds() throws InterruptedException {
+    void closedClientLeavesNoThreadAndItsCallsEnd() throws InterruptedException {
         Set<Thread> before = threads();
         PalisadeClient client = client("127.0.0.1:" + server.getPort());
         Lease lease = client.acquire("orders/42");

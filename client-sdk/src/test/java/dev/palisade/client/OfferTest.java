@@ -16,13 +16,13 @@ import org.junit.jupiter.api.Test;
 
 class OfferTest extends Fixture {
     @BeforeEach
-    void everybodyWaitsAndAcceptsAreTheTestsToAnswer() {
+    void queueAcquiresAndLeaveAcceptsUnanswered() {
         server.script = ScriptedServer.silentOn(Call::hasAccept, server::queueAll);
     }
 
     @Test
     void aFreshOfferIsHandedOverAtOnceAndAcceptedBesides() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         Granted granted = offerFresh();
         Lease lease = leaseOf(result);
         // 2 s of offer, less a thousandth, less 20 ms
@@ -38,7 +38,7 @@ class OfferTest extends Fixture {
 
     @Test
     void theOfferCountsFromTheEchoedSendingNotFromItsArrival() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long seen = server.link().newestSentNanos();
         time.passUnnoticedMillis(1_000);
         offer(seen);
@@ -47,7 +47,7 @@ class OfferTest extends Fixture {
 
     @Test
     void aStaleOfferIsHandedOverOnlyWhenItsAcceptIsConfirmed() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long seen = server.link().newestSentNanos();
         time.passUnnoticedMillis(1_729);
         Granted granted = offer(seen);
@@ -58,17 +58,17 @@ class OfferTest extends Fixture {
 
     @Test
     void anOfferWithoutAnEchoOrWithAFutureOneIsStale() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         offer(0);
         assertThat(result).isNotDone();
-        CompletableFuture<AcquireResult> second = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> second = acquire(WAIT_MINUTE);
         offer(time.nanos() + 1_000_000_000);
         assertThat(second).isNotDone();
     }
 
     @Test
     void aWallClockThatJumpedSinceTheEchoMakesTheOfferStale() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long seen = server.link().newestSentNanos();
         time.stepWallMillis(60_000);
         offer(seen);
@@ -77,7 +77,7 @@ class OfferTest extends Fixture {
 
     @Test
     void anOfferThatHadLapsedGoesBackToWaiting() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         offer(0);
         server.link().answer(last(CallCase.ACCEPT), acceptQueued());
         assertThat(result).isNotDone();
@@ -86,8 +86,8 @@ class OfferTest extends Fixture {
     }
 
     @Test
-    void aHandedOverLeaseWhoseAcceptComesTooLateIsLostAndTheQueueLeft() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+    void usedOfferWhoseAcceptIsTooLateIsLostAndTheQueueLeft() {
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         offerFresh();
         Lease lease = leaseOf(result);
         List<LostReason> lost = new ArrayList<>();
@@ -102,7 +102,7 @@ class OfferTest extends Fixture {
 
     @Test
     void aHandedOverLeaseEndsWithTheOfferWhenItsAcceptIsNotAnswered() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         offerFresh();
         List<LostReason> lost = new ArrayList<>();
         leaseOf(result).onLost(lost::add);
@@ -114,7 +114,7 @@ class OfferTest extends Fixture {
 
     @Test
     void keepAlivesDoNotExtendAnUnacceptedOffer() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         CompletableFuture<AcquireResult> other = client.acquireAsync("other", WAIT_MINUTE);
         long seen = server.link().newestSentNanos();
         server.link()
@@ -138,7 +138,7 @@ class OfferTest extends Fixture {
         server.script = call -> call.hasAccept()
                 ? null
                 : call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.queueAll(call);
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         Granted granted = offerFresh();
         time.advanceMillis(2);
         ((LeaseHandle) leaseOf(result)).lease().releaseInLoop();
@@ -151,8 +151,8 @@ class OfferTest extends Fixture {
     }
 
     @Test
-    void whoReleasesAtOnceNeverAccepts() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+    void holderThatReleasesAtOnceNeverAccepts() {
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         offerFresh();
         Lease lease = leaseOf(result);
         time.advanceMillis(1);
@@ -165,7 +165,7 @@ class OfferTest extends Fixture {
 
     @Test
     void anOfferReleasedAfterItHadLapsedAtTheServerIsLost() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         offerFresh();
         server.script = call -> call.hasRelease() ? ScriptedServer.rejected("NOT_HOLDER") : server.queueAll(call);
         assertThat(leaseOf(result).release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
@@ -176,7 +176,7 @@ class OfferTest extends Fixture {
 
     @Test
     void anAcceptThatTheOldStreamDidNotCarryGoesOutOnTheNext() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         Granted granted = offerFresh();
         server.link().breakOff();
         time.advanceMillis(1_000);
@@ -191,8 +191,8 @@ class OfferTest extends Fixture {
 
     /** To the lock machine an offer is no lease yet: a renew that came before the accept would find nothing. */
     @Test
-    void whoEnsuresAtOnceAcceptsFirst() throws InterruptedException {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+    void holderThatEnsuresAtOnceAcceptsFirst() throws InterruptedException {
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         offerFresh();
         server.script = call -> {
             if (call.hasRenew() && count(CallCase.ACCEPT) == 0) {
@@ -206,8 +206,8 @@ class OfferTest extends Fixture {
     }
 
     @Test
-    void anOfferThatIsToldTwiceIsNotDeclinedTheSecondTime() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+    void duplicateOfferIsNotDeclined() {
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long requestId = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         Granted granted = offerFresh();
         server.link().offer(requestId, granted, 2_000, server.link().newestSentNanos());
@@ -224,14 +224,14 @@ class OfferTest extends Fixture {
     /** To the server an offer is no lease: its end is followed by no lock-delay. */
     @Test
     void anOfferWithALockDelayIsHandedOverOnceAccepted() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.lockDelay(Duration.ofSeconds(5)));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.lockDelay(Duration.ofSeconds(5)));
         handedOverOnceAccepted(result);
     }
 
     /** An offer begins no minimum hold time: until its accept it would end without one. */
     @Test
     void anOfferWithAMinimumHoldTimeIsHandedOverOnceAccepted() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5)));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.lockAtLeastFor(Duration.ofMinutes(5)));
         handedOverOnceAccepted(result);
     }
 
@@ -245,7 +245,7 @@ class OfferTest extends Fixture {
 
     @Test
     void anAcceptLostWithItsStreamHandsNothingOver() {
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE.lockDelay(Duration.ofSeconds(5)));
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE.lockDelay(Duration.ofSeconds(5)));
         Granted granted = offerFresh();
         server.script = call -> call.hasAcquire() ? ScriptedServer.granted(granted) : server.grantAll(call);
         server.link().breakOff();
@@ -265,7 +265,7 @@ class OfferTest extends Fixture {
     }
 
     @Test
-    void anOfferToNobodyIsDeclined() {
+    void offerWithoutAWaiterIsDeclined() {
         server.link().offer(77, server.grant(LOCK), 2_000, time.nanos());
         assertThat(last(CallCase.LEAVE).getLeave().getRequestId()).isEqualTo(77);
     }

@@ -98,7 +98,7 @@ class OperationsTest {
     }
 
     @BeforeEach
-    void nothingWasAskedYet() {
+    void nothingWasCalledYet() {
         locks.requests.clear();
     }
 
@@ -109,7 +109,7 @@ class OperationsTest {
         server.shutdownNow();
     }
 
-    /** Answers as it is told; records what it was asked. */
+    /** A server that replies by a script and records its calls. */
     private static final class Locks extends LocksGrpc.LocksImplBase {
         final List<Object> requests = new CopyOnWriteArrayList<>();
         final AtomicInteger refusals = new AtomicInteger();
@@ -309,7 +309,7 @@ class OperationsTest {
     }
 
     @Test
-    void theStoreIsToldOfWithEverythingTheServerSaysOfIt() throws InterruptedException {
+    void storeDescriptionHasEveryFieldOfTheReply() throws InterruptedException {
         StoreDescription.Epoch epoch = new StoreDescription.Epoch(
                 5, Instant.ofEpochSecond(1), "the primary changed", Duration.ofMillis(300), Duration.ofMillis(7));
         assertThat(client.operations().store())
@@ -335,7 +335,7 @@ class OperationsTest {
     }
 
     @Test
-    void eachIsAskedOfAServerThatIsUp() throws InterruptedException {
+    void eachCallGoesToAServerThatIsUp() throws InterruptedException {
         Operations operations = client.operations();
         assertThat(operations.history("a"))
                 .containsExactly(
@@ -405,7 +405,7 @@ class OperationsTest {
     }
 
     @Test
-    void pagesAreAskedForWhenTheyAreNeededAndAnEmptyOneIsNotTheEnd() {
+    void pagesAreRequestedWhenNeededAndAnEmptyPageIsNotTheLast() {
         Iterator<LockDescription> listed = client.operations().list("a").iterator();
         assertThat(listed.next().lock().value()).isEqualTo("a1");
         assertThat(listed.next().lock().value()).isEqualTo("a2");
@@ -419,7 +419,7 @@ class OperationsTest {
     }
 
     @Test
-    void whatMayPassIsAskedAgainAndWhatMayNotIsThrown() throws InterruptedException {
+    void transientRejectionIsRetriedAndAnyOtherIsThrown() throws InterruptedException {
         locks.refusals.set(2);
         assertThat(client.operations().barrier("a").token()).isEqualTo(new FencingToken(9));
         assertThat(locks.requests).hasSize(3);

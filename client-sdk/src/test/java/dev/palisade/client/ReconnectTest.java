@@ -34,9 +34,9 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
-    void anAcquireThatNeverArrivedIsAskedAgainUnderTheSameId() {
+    void lostAcquireIsSentAgainUnderTheSameId() {
         server.script = ScriptedServer.silentOn(Call::hasAcquire, server::grantAll);
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         time.advanceMillis(400);
         server.script = server::grantAll;
@@ -49,7 +49,7 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
-    void aGrantWhoseReplyWasLostIsResumedBeforeItIsHandedOver() {
+    void grantWhoseReplyWasLostIsResumedBeforeItsUse() {
         List<Granted> once = new ArrayList<>();
         server.script = call -> {
             if (call.hasAcquire()) {
@@ -61,7 +61,7 @@ class ReconnectTest extends Fixture {
             }
             return call.hasResume() ? null : server.grantAll(call);
         };
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         server.link().breakOff();
         time.advanceMillis(100);
         assertThat(result).isNotDone();
@@ -70,14 +70,14 @@ class ReconnectTest extends Fixture {
         assertThat(resume.getResume().getSessionGen()).isEqualTo(2);
         time.advanceMillis(200);
         server.link().answer(resume, server.grantAll(resume));
-        // The resume went out with the stream at once; its answer took 300 ms.
+        // The resume was sent with the stream at once; its reply took 300 ms.
         assertThat(leaseOf(result).validFor()).isEqualTo(Duration.ofMillis(8_971 - 300));
     }
 
     @Test
-    void aRefusedResumeOfSuchAGrantGivesItBackAndAsksAnew() {
+    void refusedResumeOfSuchAGrantReleasesItAndRequestsAnew() {
         server.script = ScriptedServer.silentOn(Call::hasAcquire, server::grantAll);
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         server.script = call -> call.hasResume() ? ScriptedServer.rejected("NOT_HOLDER") : server.grantAll(call);
         server.link().breakOff();
         time.advanceMillis(1_000);
@@ -86,9 +86,9 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
-    void aWaitKeepsItsPlaceAcrossStreams() {
+    void waitKeepsItsRequestIdAcrossStreams() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         server.link().breakOff();
         time.advanceMillis(100);
@@ -100,7 +100,7 @@ class ReconnectTest extends Fixture {
     @Test
     void anOfferThatOvertakesTheAnswerToItsRepeatedAcquireIsKept() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         server.script = ScriptedServer.silentOn(Call::hasAcquire, server::queueAll);
         server.link().breakOff();
         time.advanceMillis(100);
@@ -115,9 +115,9 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
-    void aWaiterWhosePlaceWasGivenUpWhileItWasAwayAsksAnew() {
+    void waiterDroppedDuringAnOutageRequestsAnew() {
         server.script = server::queueAll;
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         long asked = last(CallCase.ACQUIRE).getAcquire().getRequestId();
         server.script = call -> call.hasAcquire() && call.getAcquire().getRequestId() == asked
                 ? ScriptedServer.timedOut()
@@ -144,8 +144,8 @@ class ReconnectTest extends Fixture {
     }
 
     @Test
-    void aResumeShowsWhatWasGrantedAndHowItWasAskedFor() {
-        Lease lease = leaseOf(ask(TRY.ttl(Duration.ofSeconds(9))
+    void resumeCarriesTheGrantAndItsRequestParams() {
+        Lease lease = leaseOf(acquire(TRY.ttl(Duration.ofSeconds(9))
                 .lockDelay(Duration.ofSeconds(3))
                 .lockAtLeastFor(Duration.ofMinutes(5))
                 .purpose("to count")));
@@ -453,9 +453,9 @@ class ReconnectTest extends Fixture {
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
     }
 
-    /** The server may yet find the lease again, and would renew it on this stream for nobody. */
+    /** The server may find the lease later, and would renew it on this stream without a holder. */
     @Test
-    void aLossToldWhileAResumeIsUnansweredDropsTheStream() {
+    void lossReportedDuringAResumeDropsTheStream() {
         Lease lease = held();
         server.script = call -> call.hasResume() ? null : server.grantAll(call);
         server.link().breakOff();
@@ -469,7 +469,7 @@ class ReconnectTest extends Fixture {
     @Test
     void aHandedOverOfferIsAcceptedAgainAndThenResumed() {
         server.script = ScriptedServer.silentOn(Call::hasAccept, server::queueAll);
-        CompletableFuture<AcquireResult> result = ask(WAIT_MINUTE);
+        CompletableFuture<AcquireResult> result = acquire(WAIT_MINUTE);
         Granted granted = offerFresh();
         Lease lease = leaseOf(result);
         server.script = call -> call.hasAccept() ? ScriptedServer.accepted(granted) : server.queueAll(call);

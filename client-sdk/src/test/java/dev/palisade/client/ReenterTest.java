@@ -78,7 +78,7 @@ class ReenterTest extends Fixture {
     }
 
     @Test
-    void whoHasClosedIsNotToldOfALossNorOfAnAsking() {
+    void closedHandleIsNotNotifiedOfALossOrAReleaseRequest() {
         Lease first = held();
         Lease second = first.reenter();
         first.onLost(why -> told.add("first"));
@@ -96,7 +96,7 @@ class ReenterTest extends Fixture {
     }
 
     @Test
-    void nobodyReentersWhatIsLost() {
+    void lostLeaseCannotBeReentered() {
         Lease first = held();
         Lease second = first.reenter();
         time.passUnnoticedMillis(9_000);

@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A release that nobody waits for. */
+/** A release without a waiting thread. */
 class ReleaseAsyncTest extends Fixture {
     @Test
     void theFutureIsDoneWhenTheServerHasAnsweredAndTheLeaseIsOverBefore() {
@@ -23,7 +23,7 @@ class ReleaseAsyncTest extends Fixture {
     }
 
     @Test
-    void withOtherHandlesOpenNobodyIsAsked() {
+    void withOtherHandlesOpenNothingIsSent() {
         Lease first = held();
         Lease second = first.reenter();
         assertThat(first.releaseAsync()).isCompletedWithValue(ReleaseOutcome.STILL_HELD);

@@ -45,7 +45,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** A server that does as it is told: it records every frame and answers each call by a script; null is no answer. */
+/** A scripted server: it records all frames and replies to each call by a script; null is no reply. */
 final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoCloseable {
     static final long TTL_MILLIS = 9_000;
 
@@ -179,7 +179,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
         script = silentOn(Call::hasResume, this::grantAll);
     }
 
-    /** As {@code otherwise}, but the calls that match get no answer. */
+    /** As {@code otherwise}, but the calls that match get no reply. */
     static Function<Call, Reply.@Nullable Builder> silentOn(
             Predicate<Call> which, Function<Call, Reply.@Nullable Builder> otherwise) {
         return call -> which.test(call) ? null : otherwise.apply(call);
@@ -210,7 +210,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
                 .setRejected(Rejected.newBuilder().setReason(reason).setMessage("scripted"));
     }
 
-    /** A grant that answers this acquire. */
+    /** A grant for this acquire. */
     Granted grant(AcquireRequest acquire) {
         return grant(acquire.getLock(), acquire.getMode(), acquire.getTtlMillis(), acquire.getTurns()).toBuilder()
                 .setLockAtLeastForMillis(acquire.getLockAtLeastForMillis())

@@ -83,7 +83,7 @@ class SpareConnectionsTest {
         assertThat(second.connections).hasValue(connections + 1);
     }
 
-    /** It is not told of a connection that is gone silently, so a check that is long past says nothing. */
+    /** A silent loss of the connection is not reported, so an old check proves nothing. */
     @Test
     void oneThatAnsweredLongAgoIsNotUsed() {
         time.advanceMillis(SOON_MILLIS);

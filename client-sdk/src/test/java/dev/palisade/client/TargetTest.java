@@ -90,7 +90,7 @@ class TargetTest {
     }
 
     @Test
-    void aStandbyIsAskedAgainOnItsTransportForFourConnectTimeouts() {
+    void standbyKeepsItsTransportForFourConnectTimeouts() {
         for (int i = 0; i < 80; i++) {
             standbyAnswers(0, true);
             assertThat(transport.replaced).isEqualTo(1);
@@ -117,7 +117,7 @@ class TargetTest {
 
     /** It may be busy with a fleet: a new transport would be one more connection to take. */
     @Test
-    void aSilentServerIsAskedAgainOnItsTransportForTwoConnectTimeouts() {
+    void silentServerKeepsItsTransportForTwoConnectTimeouts() {
         target.attempt(now);
         now += TIMEOUT;
         target.isSilent(TIMEOUT);
@@ -175,7 +175,7 @@ class TargetTest {
     }
 
     /**
-     * Its age counts from the first attempt: a fleet would make its new connections after the first answer otherwise.
+     * Its age counts from the first attempt: a fleet would make its new connections after the first reply otherwise.
      */
     @Test
     void aSpareTransportIsKeptForAsLongAsAFreshOne() {
@@ -199,7 +199,7 @@ class TargetTest {
     }
 
     @Test
-    void aChannelThatDoesNotTellItsStateIsReplaced() {
+    void channelWithoutAKnownStateIsReplaced() {
         standbyAnswers(0, true);
         transport.state = null;
         target.attempt(now);
@@ -207,7 +207,7 @@ class TargetTest {
     }
 
     @Test
-    void aPauseLastsForAsLongAsAStandbyAsksButTwoSecondsAtMost() {
+    void pauseLastsAsAStandbyRequestsButTwoSecondsAtMost() {
         standbyAnswers(700, true);
         assertThat(target.pauseNanos(now + 300 * MS)).isEqualTo(400 * MS);
         assertThat(target.pauseNanos(now + 800 * MS)).isZero();

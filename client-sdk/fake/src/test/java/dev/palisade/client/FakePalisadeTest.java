@@ -20,7 +20,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What only a fake can: time that is moved by hand, and faults at a word. That it is like a real service is the contract's to show. */
+/**
+ * What only a fake can: time that is moved by hand, and faults at a word. That it is like a real service is the
+ * contract's to show.
+ */
 @Timeout(60)
 class FakePalisadeTest {
     private static final String LOCK = "orders/42";
@@ -67,7 +70,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aWaitThatNothingCanEndIsTold() throws InterruptedException {
+    void waitThatNothingCanEndThrows() throws InterruptedException {
         fake.hold(LOCK);
         assertThatThrownBy(() -> a.acquire(LOCK))
                 .isInstanceOf(IllegalStateException.class)
@@ -75,7 +78,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aWaitForWhatNobodyCompletesIsToldAndDoesNotMakeTimeJump() {
+    void waitForAFutureThatNeverCompletesThrowsAndTimeStands() {
         Instant start = fake.now();
         CompletableFuture<Object> never = a.acquireAsync(LOCK, TRY).thenCompose(result -> {
             leaseOf(result).close();
@@ -158,7 +161,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void anExpiredLeaseIsToldAndItsLockDelayHolds() throws InterruptedException {
+    void expiryIsNotifiedAndTheLockDelayHolds() throws InterruptedException {
         Lease lease = leaseOf(a.tryAcquire(LOCK, TRY.lockDelay(Duration.ofSeconds(30))));
         lease.onLost(why -> told.add("lost " + why));
         fake.expire(LOCK);
@@ -187,7 +190,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aStoppedServerAnswersNobodyAndKnowsItsLeasesWhenItIsBack() throws InterruptedException {
+    void stoppedServerRepliesToNoCallAndKeepsItsLeases() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         fake.stopServer();
         assertThat(b.tryAcquire(LOCK))
@@ -257,7 +260,7 @@ class FakePalisadeTest {
     }
 
     @Test
-    void aForcedReleaseTellsByWhomAndIsInTheHistory() throws InterruptedException {
+    void forcedReleaseHasItsDetailAndIsInTheHistory() throws InterruptedException {
         Lease lease = a.acquire(LOCK, Duration.ZERO);
         assertThat(fake.operations().forceRelease(LOCK, OptionalLong.empty(), "ops", "stuck"))
                 .isEqualTo(1);
