@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state machine of one granted lease in this client: held, then released or lost, never held again. A release hands
- * the lease off to the next local waiter, if there is one, without the server. Its holders have
- * {@link LeaseHandle}s; closing the last one releases it. State changes in the loop only, except for the count of
- * handles; any thread may read it. {@link LeaseProtocol} makes its calls to the server.
+ * the lease off to the next local waiter, if there is one, without the server; that begins a new state machine for the
+ * same grant. Code has {@link LeaseHandle}s of it; closing the last one releases it. State changes in the loop only,
+ * except for the count of handles; any thread may read it. {@link LeaseProtocol} makes its calls to the server.
  */
 final class GrantedLease {
     /**
@@ -63,11 +63,11 @@ final class GrantedLease {
     private AcquireObserver observer = Observers.NONE;
     private long observedSinceNanos;
 
-    private GrantedLease(Session session, Grant grant, Grant.RequestParams asked, LeaseView view) {
+    private GrantedLease(Session session, Grant grant, Grant.RequestParams params, LeaseView view) {
         this.session = session;
         this.grant = grant;
         this.view = view;
-        this.protocol = new LeaseProtocol(session, this, grant, asked);
+        this.protocol = new LeaseProtocol(session, this, grant, params);
         this.handoff = 0;
         this.successors = new ArrayDeque<>(0);
     }
@@ -83,16 +83,16 @@ final class GrantedLease {
     }
 
     /** A lease that the server has confirmed on the present stream. In the loop. */
-    static GrantedLease ofGrant(Session session, Grant grant, Grant.RequestParams asked, LeaseView view) {
-        GrantedLease lease = new GrantedLease(session, grant, asked, view);
+    static GrantedLease ofGrant(Session session, Grant grant, Grant.RequestParams params, LeaseView view) {
+        GrantedLease lease = new GrantedLease(session, grant, params, view);
         lease.protocol.confirmedOnThisStream();
         lease.begin();
         return lease;
     }
 
     /** A lease of an offer. It is used before its accept has a reply; the accept is sent after 2 ms. In the loop. */
-    static GrantedLease ofOffer(Session session, Grant grant, Grant.RequestParams asked, LeaseView view) {
-        GrantedLease lease = new GrantedLease(session, grant, asked, view);
+    static GrantedLease ofOffer(Session session, Grant grant, Grant.RequestParams params, LeaseView view) {
+        GrantedLease lease = new GrantedLease(session, grant, params, view);
         lease.begin();
         lease.protocol.accept();
         return lease;

@@ -21,9 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Whatever a server sends, the client goes on, and what it held before is still held. */
+/** A client keeps running and keeps its leases, whatever a server sends. */
 class HostileServerTest extends Fixture {
-    enum Bent {
+    enum Malformation {
         TOKEN_ZERO(granted -> granted.setToken(0)),
         TOKEN_TOO_LARGE(granted -> granted.setToken(1L << 53)),
         TOKEN_NEGATIVE(granted -> granted.setToken(-1)),
@@ -39,19 +39,19 @@ class HostileServerTest extends Fixture {
 
         // Stateless, which the checker cannot see.
         @SuppressWarnings("ImmutableEnumChecker")
-        private final UnaryOperator<Granted.Builder> bend;
+        private final UnaryOperator<Granted.Builder> change;
 
-        Bent(UnaryOperator<Granted.Builder> bend) {
-            this.bend = bend;
+        Malformation(UnaryOperator<Granted.Builder> change) {
+            this.change = change;
         }
     }
 
     @ParameterizedTest
     @EnumSource
-    void malformedGrantIsReleased(Bent bent) {
+    void malformedGrantIsReleased(Malformation malformation) {
         Lease before = leaseOf(client.acquireAsync("before", TRY));
         server.script = call -> call.hasAcquire()
-                ? ScriptedServer.granted(bent.bend
+                ? ScriptedServer.granted(malformation.change
                         .apply(server.grant(call.getAcquire()).toBuilder())
                         .build())
                 : server.grantAll(call);
@@ -62,12 +62,12 @@ class HostileServerTest extends Fixture {
 
     @ParameterizedTest
     @EnumSource
-    void aBentOfferIsDeclined(Bent bent) {
+    void aBentOfferIsDeclined(Malformation malformation) {
         Lease before = leaseOf(client.acquireAsync("before", TRY));
         server.script = server::queueAll;
         var result = acquire(WAIT_MINUTE);
         long requestId = last(CallCase.ACQUIRE).getAcquire().getRequestId();
-        Granted granted = bent.bend.apply(server.grant(LOCK).toBuilder()).build();
+        Granted granted = malformation.change.apply(server.grant(LOCK).toBuilder()).build();
         server.link().offer(requestId, granted, 2_000, server.link().newestSentNanos());
         assertThat(result.join()).isInstanceOf(AcquireResult.Unavailable.class);
         assertThat(last(CallCase.LEAVE).getLeave().getRequestId()).isEqualTo(requestId);
