@@ -51,7 +51,8 @@ class HostileServerTest extends Fixture {
     void malformedGrantIsReleased(Malformation malformation) {
         Lease before = leaseOf(client.acquireAsync("before", TRY));
         server.script = call -> call.hasAcquire()
-                ? ScriptedServer.granted(malformation.change
+                ? ScriptedServer.granted(malformation
+                        .change
                         .apply(server.grant(call.getAcquire()).toBuilder())
                         .build())
                 : server.grantAll(call);
@@ -67,7 +68,8 @@ class HostileServerTest extends Fixture {
         server.script = server::queueAll;
         var result = acquire(WAIT_MINUTE);
         long requestId = last(CallCase.ACQUIRE).getAcquire().getRequestId();
-        Granted granted = malformation.change.apply(server.grant(LOCK).toBuilder()).build();
+        Granted granted =
+                malformation.change.apply(server.grant(LOCK).toBuilder()).build();
         server.link().offer(requestId, granted, 2_000, server.link().newestSentNanos());
         assertThat(result.join()).isInstanceOf(AcquireResult.Unavailable.class);
         assertThat(last(CallCase.LEAVE).getLeave().getRequestId()).isEqualTo(requestId);
