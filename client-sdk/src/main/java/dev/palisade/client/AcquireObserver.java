@@ -5,19 +5,23 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * An observer of one acquire, and of the lease that comes of it. The rules of {@link ClientObserver} hold. Exactly one of {@link #ended}
- * and {@link #failed} is called, once; {@link #leaseEnded} once for each lease, also if a guard did not claim for it.
+ * An observer of one acquire, and of the lease that comes of it. The rules of {@link ClientObserver} hold. Exactly one
+ * of {@link #ended} and {@link #failed} is called, once; {@link #leaseEnded} once for each lease, also if a guard did
+ * not claim for it.
  */
 public interface AcquireObserver {
     /**
-     * The trace context that the acquire carries to the lock server, as the header {@code traceparent} of W3C Trace Context has it; empty
-     * for none. At most 128 characters; a longer one is not sent. Acquires that share a request carry that of the first.
+     * The trace context that the acquire carries to the lock server, as the header {@code traceparent} of W3C Trace
+     * Context has it; empty for none. At most 128 characters; a longer one is not sent. Acquires that share a request
+     * carry that of the first.
      */
     default String traceparent() {
         return "";
     }
 
-    /** The acquire has to wait: in the server's queue, or behind another acquire of this client. Called at most once. */
+    /**
+     * The acquire has to wait: in the server's queue, or behind another acquire of this client. Called at most once.
+     */
     default void queued() {}
 
     /** The lock is free, and the server offers it to this acquire. May be called again after an offer that lapsed. */

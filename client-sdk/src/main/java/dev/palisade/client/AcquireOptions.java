@@ -8,10 +8,11 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * How to acquire. Start from how long to wait: {@link #trying()}, {@link #waiting(Duration)} or {@link #waiting()}; there is no default
- * for it. Everything else is: EXCLUSIVE, the client's ttl, no lock-delay, no minimum hold time, no purpose, no claims, an interrupt on
- * loss. Immutable and safe for use by many threads; each wither returns a changed copy. Withers throw {@link
- * IllegalArgumentException} on a value that can never be right; the server may have narrower limits.
+ * How to acquire. Start from how long to wait: {@link #trying()}, {@link #waiting(Duration)} or {@link #waiting()};
+ * there is no default for it. Everything else is: EXCLUSIVE, the client's ttl, no lock-delay, no minimum hold time, no
+ * purpose, no claims, an interrupt on loss. Immutable and safe for use by many threads; each wither returns a changed
+ * copy. Withers throw {@link IllegalArgumentException} on a value that can never be right; the server may have narrower
+ * limits.
  */
 public final class AcquireOptions {
     private static final AcquireOptions TRYING = new AcquireOptions(
@@ -91,15 +92,19 @@ public final class AcquireOptions {
         return new AcquireOptions(mode, capped, ttl, lockDelay, lockAtLeastFor, purpose, claims, interruptOnLoss);
     }
 
-    /** How long the lease outlives the last keep-alive: 1 s to 5 min, zero takes the client's, else the server's default. */
+    /**
+     * How long the lease outlives the last keep-alive: 1 s to 5 min, zero takes the client's, else the server's
+     * default.
+     */
     public AcquireOptions ttl(Duration newTtl) {
         return new AcquireOptions(
                 mode, wait, checkedTtl(newTtl), lockDelay, lockAtLeastFor, purpose, claims, interruptOnLoss);
     }
 
     /**
-     * How long the lock stays closed after this lease expires or is abandoned, not after a release: 0 to 60 s. With a lock-delay, an
-     * acquire that had to wait takes one round trip more: the server does not count an offer as a lease until it is accepted.
+     * How long the lock stays closed after this lease expires or is abandoned, not after a release: 0 to 60 s. With a
+     * lock-delay, an acquire that had to wait takes one round trip more: the server does not count an offer as a lease
+     * until it is accepted.
      */
     public AcquireOptions lockDelay(Duration newLockDelay) {
         if (newLockDelay.isNegative() || newLockDelay.compareTo(LOCK_DELAY_MAX) > 0) {
@@ -109,13 +114,13 @@ public final class AcquireOptions {
     }
 
     /**
-     * The minimum hold time, 0 to 1 h, of EXCLUSIVE only: the lock is granted to no one, this client included, before so much time
-     * has passed since this grant, however early the lease is released and however it ends. For a job that runs on
-     * several machines at one time and must run once, although it may be shorter than their clocks are apart: at least that
-     * difference, and less than the time between two runs. The lease itself ends when it is released. An operator's forced release
-     * ends the minimum hold time. Threads of one client that wait for the lock with this option are granted it one by one by the
-     * server. A server that does not know it makes the acquire {@link AcquireResult.Unavailable}. With it, an acquire that had to wait
-     * takes one round trip more.
+     * The minimum hold time, 0 to 1 h, of EXCLUSIVE only: the lock is granted to no one, this client included, before
+     * so much time has passed since this grant, however early the lease is released and however it ends. For a job that
+     * runs on several machines at one time and must run once, although it may be shorter than their clocks are apart:
+     * at least that difference, and less than the time between two runs. The lease itself ends when it is released. An
+     * operator's forced release ends the minimum hold time. Threads of one client that wait for the lock with this
+     * option are granted it one by one by the server. A server that does not know it makes the acquire
+     * {@link AcquireResult.Unavailable}. With it, an acquire that had to wait takes one round trip more.
      *
      * @throws IllegalArgumentException when it is negative or longer than 1 h
      */
@@ -133,18 +138,19 @@ public final class AcquireOptions {
     }
 
     /**
-     * Has the lock claimed at these guards, besides those named before, for the resource that is called like it. See {@link
-     * #claiming(String, Channel...)}.
+     * Has the lock claimed at these guards, besides those named before, for the resource that is called like it. See
+     * {@link #claiming(String, Channel...)}.
      */
     public AcquireOptions claiming(Channel... guards) {
         return claimingAt("", guards);
     }
 
     /**
-     * Counts the lock as granted only when each of these guards, besides those named before, has claimed {@code resource} for it:
-     * from then on no call of an earlier holder is applied there. The guards are asked at once, for at most the wait that is
-     * left (a try: the client's call timeout), and the lease is kept alive meanwhile. If one refuses or cannot be reached, or the lease
-     * is lost, the lock is released and the acquire fails with that reason.
+     * Counts the lock as granted only when each of these guards, besides those named before, has claimed
+     * {@code resource} for it: from then on no call of an earlier holder is applied there. The guards are asked at
+     * once, for at most the wait that is left (a try: the client's call timeout), and the lease is kept alive
+     * meanwhile. If one refuses or cannot be reached, or the lease is lost, the lock is released and the acquire fails
+     * with that reason.
      *
      * @param resource 1 to 512 bytes of UTF-8, bound to this lock by the guard
      * @param guards channels to the services that are guarded; they stay the caller's
@@ -160,11 +166,11 @@ public final class AcquireOptions {
     }
 
     /**
-     * Whether {@link PalisadeClient#callLocked} and {@code runLocked} interrupt the working thread when the lease is lost. Default: true.
-     * A holder that has lost its lease does work that nobody wants and that its guard refuses, and a thread that is blocked looks at no
-     * flag: the interrupt is what reaches it. Turn it off for work that an interrupt would damage, such as
-     * writing through a {@link java.nio.channels.FileChannel}, which it closes, and look at {@link Lease#isValid()} in its place.
-     * Other ways of acquiring take no notice of it.
+     * Whether {@link PalisadeClient#callLocked} and {@code runLocked} interrupt the working thread when the lease is
+     * lost. Default: true. A holder that has lost its lease does work that nobody wants and that its guard refuses, and
+     * a thread that is blocked looks at no flag: the interrupt is what reaches it. Turn it off for work that an
+     * interrupt would damage, such as writing through a {@link java.nio.channels.FileChannel}, which it closes, and
+     * look at {@link Lease#isValid()} in its place. Other ways of acquiring take no notice of it.
      */
     public AcquireOptions interruptOnLoss(boolean interrupt) {
         return new AcquireOptions(mode, wait, ttl, lockDelay, lockAtLeastFor, purpose, claims, interrupt);

@@ -17,10 +17,10 @@ public sealed interface AcquireResult {
     /**
      * A try found the lock taken.
      *
-     * @param holder one of the holders; empty while the lock is promised to a waiter, or closed by a lock-delay or a minimum
-     *     hold time
-     * @param remaining when the earliest lease, or the lock-delay, ends if nothing happens, but not before the minimum hold time; a holder
-     *     that lives renews its lease and keeps the lock for longer
+     * @param holder one of the holders; empty while the lock is promised to a waiter, or closed by a lock-delay or a
+     *     minimum hold time
+     * @param remaining when the earliest lease, or the lock-delay, ends if nothing happens, but not before the minimum
+     *     hold time; a holder that lives renews its lease and keeps the lock for longer
      * @param minimumHoldRemaining until the minimum hold time ends; zero: there is none
      * @param waiters how many wait in the queue
      */

@@ -3,9 +3,10 @@ package dev.palisade.client;
 import dev.palisade.contract.LockName;
 
 /**
- * An observer of one client's acquires and leases, for metrics and traces: {@link PalisadeClient#observe}. It changes nothing. Its
- * methods, and those of {@link AcquireObserver}, run on the thread that acquires or releases, or on the client's one network thread: they
- * must be brief and must not block. The client logs and ignores what they throw. Implementations must be safe for use by many threads.
+ * An observer of one client's acquires and leases, for metrics and traces: {@link PalisadeClient#observe}. It changes
+ * nothing. Its methods, and those of {@link AcquireObserver}, run on the thread that acquires or releases, or on the
+ * client's one network thread: they must be brief and must not block. The client logs and ignores what they throw.
+ * Implementations must be safe for use by many threads.
  */
 @FunctionalInterface
 public interface ClientObserver {

@@ -16,9 +16,10 @@ import java.util.Optional;
  * @param waiters the queue in its order, at most the first 100
  * @param waitersTotal all waiters, also those left out of {@code waiters}
  * @param lockDelayRemaining how long the lock stays closed after a holder's unclean end; zero: it is not
- * @param minimumHoldRemaining until the minimum hold time ends ({@link AcquireOptions#lockAtLeastFor}), also while its lease stands; zero:
- *     there is none
- * @param epoch the epoch that the lock's tokens are of; empty in a list, from an older server, and when the server has not met it
+ * @param minimumHoldRemaining until the minimum hold time ends ({@link AcquireOptions#lockAtLeastFor}), also while its
+ *     lease stands; zero: there is none
+ * @param epoch the epoch that the lock's tokens are of; empty in a list, from an older server, and when the server has
+ *     not met it
  */
 public record LockDescription(
         LockName lock,

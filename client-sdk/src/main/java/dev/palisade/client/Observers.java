@@ -46,7 +46,10 @@ final class Observers {
         LOG.log(Level.WARNING, "an observer threw; the client goes on without this notification", failure);
     }
 
-    /** An observer that passes each notification on to several; one that throws keeps nothing from the others or the client. */
+    /**
+     * An observer that passes each notification on to several; one that throws keeps nothing from the others or the
+     * client.
+     */
     private record Fanout(List<AcquireObserver> observers) implements AcquireObserver {
         private void each(Consumer<AcquireObserver> notification) {
             for (AcquireObserver observer : observers) {

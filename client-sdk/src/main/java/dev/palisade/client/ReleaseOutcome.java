@@ -6,8 +6,13 @@ public enum ReleaseOutcome {
     RELEASED,
     /** This handle is closed, and others of the same lease are open: the server was told nothing. */
     STILL_HELD,
-    /** There was nothing left to release; {@link Lease#lostReason()} may say why. Work done late is the guard's to refuse. */
+    /**
+     * There was nothing left to release; {@link Lease#lostReason()} may say why. Work done late is the guard's to
+     * refuse.
+     */
     ALREADY_LOST,
-    /** No answer within the call timeout. The release is repeated in the background until the lease would have ended. */
+    /**
+     * No answer within the call timeout. The release is repeated in the background until the lease would have ended.
+     */
     UNKNOWN
 }

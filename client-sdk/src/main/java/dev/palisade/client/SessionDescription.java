@@ -6,7 +6,8 @@ import java.time.Instant;
 /**
  * A session as the server saw it when it answered, for people and dashboards: it is out of date when it arrives.
  *
- * @param session what people call it, 8 hexadecimal digits, the same as with holders and waiters; two sessions may share them
+ * @param session what people call it, 8 hexadecimal digits, the same as with holders and waiters; two sessions may
+ *     share them
  * @param owner what the client calls itself; may be empty
  * @param principal whom the lock server authenticated; empty without authentication
  * @param generation of its newest stream, counted from 1; each reconnect is one more

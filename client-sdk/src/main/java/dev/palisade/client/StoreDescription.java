@@ -6,11 +6,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How the store behind a server did when it answered, for people and dashboards: it is out of date when it arrives. Of several servers
- * of one store each tells what it has met itself.
+ * How the store behind a server did when it answered, for people and dashboards: it is out of date when it arrives. Of
+ * several servers of one store each tells what it has met itself.
  *
  * @param kind one word, such as {@code embedded} or {@code redis}
- * @param where the data directory, or the address of the server that takes writes; where it was last found while it is not up
+ * @param where the data directory, or the address of the server that takes writes; where it was last found while it is
+ *     not up
  * @param up whether locks can be decided now
  * @param since since when it is up, or is not, by the server's clock
  * @param why why it is not up; of one that is up the last failure before; may be empty
