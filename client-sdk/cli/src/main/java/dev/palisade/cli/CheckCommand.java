@@ -38,7 +38,7 @@ final class CheckCommand implements Callable<Integer> {
     public Integer call() throws Failed {
         String text = sequencer == null ? System.getenv(VARIABLE) : sequencer;
         if (text == null || text.isEmpty()) {
-            throw server.misuse(
+            throw server.usageError(
                     "no SEQUENCER, and $" + VARIABLE + " is not set; palisade run and palisade acquire provide one");
         }
         CheckSequencerRequest request = CheckSequencerRequest.newBuilder()

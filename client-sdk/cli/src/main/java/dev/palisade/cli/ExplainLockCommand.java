@@ -58,11 +58,12 @@ final class ExplainLockCommand implements Callable<Integer> {
         Long named = token;
         String proof = sequencer;
         if (named != null && proof != null) {
-            throw server.misuse("--token and --sequencer both name a grant; use one of them");
+            throw server.usageError("--token and --sequencer both name a grant; use one of them");
         }
         if (named != null) {
             if (named < 1) {
-                throw server.misuse("--token is " + named + "; use a token as the error of the refused call has it");
+                throw server.usageError(
+                        "--token is " + named + "; use a token as the error of the refused call has it");
             }
             request.setToken(named);
         }

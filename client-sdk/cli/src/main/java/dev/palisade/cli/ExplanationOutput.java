@@ -2,8 +2,8 @@ package dev.palisade.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.palisade.cli.term.Ages;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.proto.v1.ExplainReply;
 import dev.palisade.proto.v1.ExplainedEvent;
 import dev.palisade.proto.v1.ReportedRefusal;
@@ -34,9 +34,9 @@ final class ExplanationOutput {
             text.append('\n')
                     .append(at(event.getAtEpochMillis()))
                     .append(", ")
-                    .append(Ages.ofMillis(ago))
+                    .append(TimeFormat.durationMillis(ago))
                     .append(" ago: ")
-                    .append(Plain.text(event.getWhat()))
+                    .append(TerminalText.text(event.getWhat()))
                     .append('\n');
             add(text, "    ", event.getText());
         }
@@ -55,7 +55,7 @@ final class ExplanationOutput {
     /** A sentence in lines of at most {@link #COLUMNS}, but for words that are longer. */
     private static void add(StringBuilder text, String indent, String sentence) {
         StringBuilder line = new StringBuilder();
-        for (String word : Plain.text(sentence).split(" ", -1)) {
+        for (String word : TerminalText.text(sentence).split(" ", -1)) {
             if (line.length() > 0 && indent.length() + line.length() + 1 + word.length() > COLUMNS) {
                 text.append(indent).append(line).append('\n');
                 line.setLength(0);

@@ -1,9 +1,9 @@
 package dev.palisade.cli;
 
 import dev.palisade.cli.call.LockServers;
-import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
@@ -48,10 +48,10 @@ final class ForceReleaseCommand extends OperatorCommand {
     @Override
     public Integer call() throws Failed {
         if (all && token != null) {
-            throw server.misuse("--token ends one lease and --all every lease; use one of them");
+            throw server.usageError("--token ends one lease and --all every lease; use one of them");
         }
         if (token != null && token < 1) {
-            throw server.misuse("--token is " + token + "; use a token as palisade describe shows it");
+            throw server.usageError("--token is " + token + "; use a token as palisade describe shows it");
         }
         ForceReleaseRequest.Builder request = ForceReleaseRequest.newBuilder()
                 .setLock(server.lockName(name))
@@ -63,16 +63,16 @@ final class ForceReleaseCommand extends OperatorCommand {
 
     private String ended(int released) {
         return minimumHoldMillis > 0
-                ? "ended the minimum hold time of " + Plain.text(name)
-                : "ended " + counted(released, "lease") + " of " + Plain.text(name);
+                ? "ended the minimum hold time of " + TerminalText.text(name)
+                : "ended " + counted(released, "lease") + " of " + TerminalText.text(name);
     }
 
     private String nothing() {
         if (minimumHoldMillis > 0) {
-            return Plain.text(name) + " is not held; it is in its minimum hold time for another "
-                    + Ages.ofMillis(minimumHoldMillis) + ", which --all ends";
+            return TerminalText.text(name) + " is not held; it is in its minimum hold time for another "
+                    + TimeFormat.durationMillis(minimumHoldMillis) + ", which --all ends";
         }
-        return Plain.text(name)
+        return TerminalText.text(name)
                 + (token == null ? " is not held" : " is not held with token " + token)
                 + "; nothing to release";
     }
@@ -89,7 +89,7 @@ final class ForceReleaseCommand extends OperatorCommand {
                 return 0;
             }
             if (lock.getHoldersTotal() > 1 || lock.getHoldersCount() != 1) {
-                throw server.misuse(Plain.text(name) + " has " + lock.getHoldersTotal()
+                throw server.usageError(TerminalText.text(name) + " has " + lock.getHoldersTotal()
                         + " holders; choose one with --token N, as palisade describe shows it, or use --all");
             }
             // By its token: a holder that comes meanwhile is not meant. On the wire, 0 would mean every holder.

@@ -2,9 +2,9 @@ package dev.palisade.cli;
 
 import com.google.gson.JsonObject;
 import dev.palisade.cli.call.ServerCall;
-import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.proto.v1.HistoryEntry;
@@ -47,8 +47,8 @@ final class HistoryCommand implements Callable<Integer> {
         if (server.json()) {
             entries.forEach(entry -> server.print(json(entry)));
         } else if (entries.isEmpty()) {
-            System.err.println(
-                    "no events of " + Plain.text(name) + " since the lock server started, or became the active one");
+            System.err.println("no events of " + TerminalText.text(name)
+                    + " since the lock server started, or became the active one");
         } else {
             System.out.print(shown(entries, Clock.system(ZoneId.systemDefault())));
         }
@@ -63,13 +63,13 @@ final class HistoryCommand implements Callable<Integer> {
                 rows.add(List.of("", "(events may be missing)", "", "", ""));
             }
             rows.add(List.of(
-                    Ages.ago(at(entry), clock.instant(), clock.getZone()),
+                    TimeFormat.ago(at(entry), clock.instant(), clock.getZone()),
                     entry.getWhat(),
                     entry.getToken() == 0 ? "-" : String.valueOf(entry.getToken()),
                     entry.getOwner(),
                     entry.getDetail()));
         }
-        return Plain.table(rows);
+        return TerminalText.table(rows);
     }
 
     private JsonObject json(HistoryEntry entry) {

@@ -4,7 +4,7 @@ import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.Paging;
 import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.proto.v1.DescribeReply;
@@ -49,7 +49,7 @@ final class ListCommand implements Callable<Integer> {
         });
         if (printed == 0 && !server.json()) {
             System.err.println(
-                    prefix.isEmpty() ? "no lock is in use" : "no lock in use begins with " + Plain.text(prefix));
+                    prefix.isEmpty() ? "no lock is in use" : "no lock in use begins with " + TerminalText.text(prefix));
         }
         return ExitCodes.OK;
     }
@@ -73,7 +73,7 @@ final class ListCommand implements Callable<Integer> {
             List<List<String>> rows = new ArrayList<>();
             rows.add(LockText.head());
             locks.forEach(lock -> rows.add(LockText.row(lock)));
-            System.out.print(Plain.table(rows));
+            System.out.print(TerminalText.table(rows));
         }
     }
 }

@@ -2,8 +2,8 @@ package dev.palisade.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.palisade.cli.term.Ages;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.proto.v1.DescribeReply;
 import dev.palisade.proto.v1.Holder;
 import dev.palisade.proto.v1.Mode;
@@ -19,20 +19,20 @@ final class LockText {
 
     /** One lock, as {@code describe} prints it. */
     static String shown(DescribeReply lock, Clock clock) {
-        StringBuilder text = new StringBuilder(Plain.text(lock.getLock()))
+        StringBuilder text = new StringBuilder(TerminalText.text(lock.getLock()))
                 .append(": ")
                 .append(state(lock))
                 .append('\n');
         if (lock.getHoldersCount() > 0 && lock.getMinimumHoldRemainingMillis() > 0) {
             text.append("minimum hold time: another ")
-                    .append(Ages.ofMillis(lock.getMinimumHoldRemainingMillis()))
+                    .append(TimeFormat.durationMillis(lock.getMinimumHoldRemainingMillis()))
                     .append('\n');
         }
         if (lock.getHoldersCount() > 0) {
-            text.append('\n').append(Plain.table(holders(lock, clock)));
+            text.append('\n').append(TerminalText.table(holders(lock, clock)));
         }
         if (lock.getWaitersCount() > 0) {
-            text.append('\n').append(Plain.table(waiters(lock, clock)));
+            text.append('\n').append(TerminalText.table(waiters(lock, clock)));
         }
         int left = lock.getHoldersTotal() - lock.getHoldersCount() + lock.getWaitersTotal() - lock.getWaitersCount();
         if (left > 0) {
@@ -52,8 +52,8 @@ final class LockText {
                 lock.getLock(),
                 state(lock),
                 held ? String.valueOf(first.getToken()) : "-",
-                held ? Ages.ofMillis(first.getHeldMillis()) : "-",
-                Ages.count(lock.getWaitersTotal()),
+                held ? TimeFormat.durationMillis(first.getHeldMillis()) : "-",
+                TerminalText.count(lock.getWaitersTotal()),
                 held ? first.getOwner() : "-");
     }
 
@@ -115,10 +115,10 @@ final class LockText {
         String purpose = holder.getPurpose().isEmpty() ? "" : " (" + holder.getPurpose() + ")";
         String since = holder.getHeldMillis() < 0
                 ? ""
-                : " since " + Ages.at(clock.instant().minusMillis(holder.getHeldMillis()), clock.getZone()) + ", for "
-                        + Ages.ofMillis(holder.getHeldMillis());
+                : " since " + TimeFormat.at(clock.instant().minusMillis(holder.getHeldMillis()), clock.getZone())
+                        + ", for " + TimeFormat.durationMillis(holder.getHeldMillis());
         String mode = holder.getMode() == Mode.SHARED ? ", shared" : "";
-        return Plain.text(named(holder.getOwner()) + purpose + since + ", token " + holder.getToken() + mode);
+        return TerminalText.text(named(holder.getOwner()) + purpose + since + ", token " + holder.getToken() + mode);
     }
 
     /** Such as {@code held}, {@code held by 3}, {@code offered to a waiter}, {@code free}. */
@@ -130,10 +130,11 @@ final class LockText {
             return "held";
         }
         if (lock.getMinimumHoldRemainingMillis() > Math.max(0, lock.getLockDelayRemainingMillis())) {
-            return "free, in its minimum hold time for another " + Ages.ofMillis(lock.getMinimumHoldRemainingMillis());
+            return "free, in its minimum hold time for another "
+                    + TimeFormat.durationMillis(lock.getMinimumHoldRemainingMillis());
         }
         if (lock.getLockDelayRemainingMillis() > 0) {
-            return "free, in lock-delay for another " + Ages.ofMillis(lock.getLockDelayRemainingMillis());
+            return "free, in lock-delay for another " + TimeFormat.durationMillis(lock.getLockDelayRemainingMillis());
         }
         return lock.getWaitersTotal() > 0 ? "offered to a waiter" : "free";
     }
@@ -147,8 +148,8 @@ final class LockText {
                     named(holder.getPurpose()),
                     word(holder.getMode()),
                     String.valueOf(holder.getToken()),
-                    Ages.agoMillis(holder.getHeldMillis(), clock.instant(), clock.getZone()),
-                    Ages.ofMillis(holder.getRemainingMillis())));
+                    TimeFormat.agoMillis(holder.getHeldMillis(), clock.instant(), clock.getZone()),
+                    TimeFormat.durationMillis(holder.getRemainingMillis())));
         }
         return rows;
     }
@@ -163,7 +164,7 @@ final class LockText {
                     client(waiter.getOwner(), waiter.getPrincipal()),
                     named(waiter.getPurpose()),
                     word(waiter.getMode()),
-                    Ages.agoMillis(waiter.getWaitedMillis(), clock.instant(), clock.getZone()),
+                    TimeFormat.agoMillis(waiter.getWaitedMillis(), clock.instant(), clock.getZone()),
                     waiter.getOffered() ? "offered" : ""));
         }
         return rows;

@@ -2,7 +2,7 @@ package dev.palisade.cli;
 
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.JsonErrors;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Version;
 import java.io.PrintStream;
@@ -22,14 +22,14 @@ public final class Main {
     private Main() {}
 
     public static void main(String[] args) {
-        // What matters is told in our own lines.
+        // Commands print their own messages.
         ROOT.setLevel(Level.OFF);
-        System.exit(written(run(args), System.out));
+        System.exit(exitCode(run(args), System.out));
     }
 
-    /** {@code code}; but a success whose output was lost, as on a full disk, is none. */
-    static int written(int code, PrintStream answer) {
-        if (!answer.checkError() || code != ExitCodes.OK) {
+    /** The exit code: {@code code}, or NOT_WRITTEN if a success could not be written, for instance on a full disk. */
+    static int exitCode(int code, PrintStream out) {
+        if (!out.checkError() || code != ExitCodes.OK) {
             return code;
         }
         System.err.println(
@@ -38,9 +38,9 @@ public final class Main {
     }
 
     static int run(String... args) {
-        Optional<String> unread = Unread.among(args, System.getProperty("sun.jnu.encoding", ""));
-        if (unread.isPresent()) {
-            System.err.println("palisade: " + Plain.text(unread.get()));
+        Optional<String> undecodable = UndecodableArgs.error(args, System.getProperty("sun.jnu.encoding", ""));
+        if (undecodable.isPresent()) {
+            System.err.println("palisade: " + TerminalText.text(undecodable.get()));
             return Commands.USAGE;
         }
         String verb = args.length == 0 ? "" : args[0];
@@ -49,13 +49,13 @@ public final class Main {
             return ExitCodes.OK;
         }
         List<String> rest = Arrays.asList(args).subList(Math.min(1, args.length), args.length);
-        // What stands behind -- is the command's, and no option of ours.
+        // Arguments after -- belong to the command and are not our options.
         int dashes = verb.equals("run") ? rest.indexOf("--") : -1;
         @Nullable List<String> command = dashes < 0 ? null : List.copyOf(rest.subList(dashes + 1, rest.size()));
         List<String> ours = dashes < 0 ? rest : rest.subList(0, dashes);
         Callable<Integer> found = Verbs.find(verb, command);
         if (found == null) {
-            System.err.println("palisade: " + Plain.text(Verbs.unknown(verb)));
+            System.err.println("palisade: " + TerminalText.text(Verbs.unknown(verb)));
             return Commands.USAGE;
         }
         return Commands.run(found, new JsonErrors(ours), ours.toArray(new String[0]));

@@ -13,18 +13,18 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * An explanation from all lock servers of one lock service. They share the history, but each has the refusals alone that guards reported to
- * it. Decides nothing but which of them has the newest refusal.
+ * Merge of the explanations of all lock servers of one lock service. The servers share the history, but each knows only the refusals that
+ * guards reported to it. The merge explains the newest of these refusals.
  */
 final class MergedExplanation {
-    /** As a server has it. */
+    /** The limit of one server's reply. */
     private static final int EVENTS_MAX = 100;
 
     private static final String REFUSED = "REFUSED";
 
-    private record Told(String what, long token, String text) {
-        static Told of(ExplainedEvent event) {
-            return new Told(event.getWhat(), event.getToken(), event.getText());
+    private record EventKey(String what, long token, String text) {
+        static EventKey of(ExplainedEvent event) {
+            return new EventKey(event.getWhat(), event.getToken(), event.getText());
         }
     }
 
@@ -49,11 +49,11 @@ final class MergedExplanation {
     static ExplainReply merged(List<ExplainReply> replies, List<String> missing) {
         ExplainReply most = newest(replies);
         List<ExplainedEvent> events = new ArrayList<>(most.getEventsList());
-        Set<Told> told = new HashSet<>();
-        events.forEach(event -> told.add(Told.of(event)));
+        Set<EventKey> known = new HashSet<>();
+        events.forEach(event -> known.add(EventKey.of(event)));
         for (ExplainReply reply : replies) {
             reply.getEventsList().stream()
-                    .filter(event -> told.add(Told.of(event)))
+                    .filter(event -> known.add(EventKey.of(event)))
                     .forEach(events::add);
         }
         events.sort(Comparator.comparingLong(ExplainedEvent::getAtEpochMillis));

@@ -2,8 +2,8 @@ package dev.palisade.cli;
 
 import com.google.gson.JsonObject;
 import dev.palisade.cli.call.ServerCall;
+import dev.palisade.cli.term.CallerName;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Person;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -22,7 +22,7 @@ abstract class OperatorCommand implements Callable<Integer> {
     String why = "";
 
     @Option(names = "--by", paramLabel = "TEXT", description = "Name of the operator. Default: user@host")
-    String by = Person.userAtHost();
+    String by = CallerName.userAtHost();
 
     @Mixin
     ServerCall server = new ServerCall();

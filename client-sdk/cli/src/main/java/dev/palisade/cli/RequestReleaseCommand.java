@@ -1,6 +1,6 @@
 package dev.palisade.cli;
 
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.proto.v1.RequestReleaseRequest;
@@ -28,7 +28,7 @@ final class RequestReleaseCommand extends OperatorCommand {
                 .build();
         int asked = server.with(
                 servers -> servers.call(stub -> stub.requestRelease(request)).getHoldersAsked());
-        String lock = Plain.text(name);
+        String lock = TerminalText.text(name);
         return print(
                 "holders_asked",
                 asked,

@@ -4,9 +4,9 @@ import com.google.gson.JsonObject;
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.Paging;
 import dev.palisade.cli.call.ServerCall;
-import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.proto.v1.ListedSession;
@@ -61,16 +61,18 @@ final class SessionsCommand implements Callable<Integer> {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("SESSION", "OWNER", "LEASES", "WAITING", "CONNECTED", "LAST MESSAGE"));
         for (ListedSession session : sessions) {
-            String since = Ages.ago(connectedAt(session), clock.instant(), clock.getZone());
+            String since = TimeFormat.ago(connectedAt(session), clock.instant(), clock.getZone());
             rows.add(List.of(
                     session.getSession(),
                     LockText.client(session.getOwner(), session.getPrincipal()),
-                    Ages.count(session.getLeases()),
-                    Ages.count(session.getWaiting()),
+                    TerminalText.count(session.getLeases()),
+                    TerminalText.count(session.getWaiting()),
                     session.getConnected() ? since : "disconnected; was connected " + since,
-                    session.getHeardMillisAgo() < 0 ? "?" : Ages.ofMillis(session.getHeardMillisAgo()) + " ago"));
+                    session.getHeardMillisAgo() < 0
+                            ? "?"
+                            : TimeFormat.durationMillis(session.getHeardMillisAgo()) + " ago"));
         }
-        return Plain.table(rows);
+        return TerminalText.table(rows);
     }
 
     static JsonObject json(ListedSession session) {

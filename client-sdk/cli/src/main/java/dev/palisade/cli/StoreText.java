@@ -2,8 +2,8 @@ package dev.palisade.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.palisade.cli.term.Ages;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.proto.v1.Epoch;
 import dev.palisade.proto.v1.SharedLog;
 import dev.palisade.proto.v1.Standby;
@@ -27,32 +27,32 @@ final class StoreText {
         if (!store.getWhy().isEmpty()) {
             text.append(store.getUp() ? "; before that: " : ": ").append(store.getWhy());
         }
-        String lines = Plain.text(text.toString()) + "\n" + (store.hasLog() ? shown(store.getLog(), clock) : "");
+        String lines = TerminalText.text(text.toString()) + "\n" + (store.hasLog() ? shown(store.getLog(), clock) : "");
         return store.hasEpoch() ? lines + shown(store.getEpoch(), clock) : lines;
     }
 
     private static String ago(long epochMillis, Clock clock) {
-        return Ages.ago(Instant.ofEpochMilli(epochMillis), clock.instant(), clock.getZone());
+        return TimeFormat.ago(Instant.ofEpochMilli(epochMillis), clock.instant(), clock.getZone());
     }
 
     /** A line for the active server, its takeover, and each standby. */
     private static String shown(SharedLog log, Clock clock) {
         String claim = log.getClaimRemainingMillis() == 0
                 ? "none; the claim of " + log.getActive() + " is over"
-                : log.getActive() + ", claim of " + Ages.ofMillis(log.getClaimMillis()) + " with "
-                        + Ages.ofMillis(log.getClaimRemainingMillis()) + " left";
+                : log.getActive() + ", claim of " + TimeFormat.durationMillis(log.getClaimMillis()) + " with "
+                        + TimeFormat.durationMillis(log.getClaimRemainingMillis()) + " left";
         StringBuilder text = new StringBuilder()
-                .append(Plain.text("active: " + claim + "; term " + log.getTerm() + ", writer " + log.getWriter()
+                .append(TerminalText.text("active: " + claim + "; term " + log.getTerm() + ", writer " + log.getWriter()
                         + ", batch " + log.getBatch()))
                 .append('\n');
         if (log.getTakenOverAtEpochMillis() != 0) {
-            text.append(Plain.text("last takeover: " + ago(log.getTakenOverAtEpochMillis(), clock)
+            text.append(TerminalText.text("last takeover: " + ago(log.getTakenOverAtEpochMillis(), clock)
                             + (log.getTakenOverFrom().isEmpty() ? "" : " from " + log.getTakenOverFrom()) + ": "
                             + cause(log.getTakenOverWhy())))
                     .append('\n');
         }
         for (Standby standby : log.getStandbysList()) {
-            text.append(Plain.text("standby: " + standby.getAddress() + ", since "
+            text.append(TerminalText.text("standby: " + standby.getAddress() + ", since "
                             + ago(standby.getSinceEpochMillis(), clock) + ", last seen "
                             + ago(standby.getLastSeenEpochMillis(), clock)))
                     .append('\n');
@@ -77,11 +77,12 @@ final class StoreText {
     static String shown(Epoch epoch, Clock clock) {
         String recovering = epoch.getRecoveringMillis() == 0
                 ? ""
-                : "; recovering from data loss: no new locks for " + Ages.ofMillis(epoch.getRecoveringMillis());
+                : "; recovering from data loss: no new locks for "
+                        + TimeFormat.durationMillis(epoch.getRecoveringMillis());
         String ahead = epoch.getAheadMillis() == 0
                 ? ""
-                : "; tokens are " + Ages.ofMillis(epoch.getAheadMillis()) + " ahead of the clock";
-        return Plain.text("epoch: tokens above " + epoch.getBaseToken() + ", since "
+                : "; tokens are " + TimeFormat.durationMillis(epoch.getAheadMillis()) + " ahead of the clock";
+        return TerminalText.text("epoch: tokens above " + epoch.getBaseToken() + ", since "
                         + ago(epoch.getBeganAtEpochMillis(), clock) + ": " + epoch.getWhy() + recovering + ahead)
                 + "\n";
     }

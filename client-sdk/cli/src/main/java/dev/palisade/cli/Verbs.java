@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** The verbs of {@code palisade}. A command is made only when it is the one that runs: start-up time. */
+/** Registry of the commands of {@code palisade}. Only the requested command is instantiated, which keeps start-up fast. */
 final class Verbs {
-    /** Those that other jars have; the launcher knows which. */
+    /** Commands in other jars, which the launcher starts. */
     static final List<String> ELSEWHERE =
             List.of("server", "objects", "gateway", "keys", "users", "policy", "demo", "chaos", "bench");
 
@@ -25,16 +25,16 @@ final class Verbs {
 
     private Verbs() {}
 
-    /** @param command what stood behind {@code --}; null when there was none */
+    /** @param command arguments after {@code --}; null if there was no {@code --} */
     static @Nullable Callable<Integer> find(String verb, @Nullable List<String> command) {
-        Supplier<Callable<Integer>> made = made(command).get(verb);
-        return made == null ? null : made.get();
+        Supplier<Callable<Integer>> factory = factories(command).get(verb);
+        return factory == null ? null : factory.get();
     }
 
-    /** All of them under one name, for completion. */
+    /** All commands as subcommands of {@code palisade}, for completion. */
     static CommandLine all() {
         CommandLine palisade = new CommandLine(CommandSpec.create().name("palisade"));
-        made(null).forEach((verb, command) -> palisade.addSubcommand(verb, command.get()));
+        factories(null).forEach((verb, command) -> palisade.addSubcommand(verb, command.get()));
         for (String verb : ELSEWHERE) {
             palisade.addSubcommand(verb, CommandSpec.create().name(verb));
         }
@@ -46,17 +46,17 @@ final class Verbs {
         if (ELSEWHERE.contains(verb)) {
             return "'" + verb + "' is a command of the launcher, palisade, and not of this jar";
         }
-        List<String> known =
-                Stream.concat(made(null).keySet().stream(), ELSEWHERE.stream()).toList();
-        String guess = verb.length() > LENGTH_MAX
+        List<String> known = Stream.concat(factories(null).keySet().stream(), ELSEWHERE.stream())
+                .toList();
+        String hint = verb.length() > LENGTH_MAX
                 ? "see: palisade --help"
                 : Nearest.to(verb, known)
                         .map(meant -> "did you mean " + meant + "?")
                         .orElse("see: palisade --help");
-        return "'" + verb + "' is not a command; " + guess;
+        return "'" + verb + "' is not a command; " + hint;
     }
 
-    private static Map<String, Supplier<Callable<Integer>>> made(@Nullable List<String> command) {
+    private static Map<String, Supplier<Callable<Integer>>> factories(@Nullable List<String> command) {
         Map<String, Supplier<Callable<Integer>>> verbs = new LinkedHashMap<>();
         verbs.put("run", () -> new RunCommand(command));
         verbs.put("describe", DescribeCommand::new);

@@ -3,9 +3,9 @@ package dev.palisade.cli;
 import com.google.gson.JsonObject;
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.ServerCall;
-import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.contract.cli.Version;
@@ -62,7 +62,7 @@ final class WatchCommand implements Callable<Integer> {
         String lock = server.lockName(name);
         server.within("--interval", interval, INTERVAL_MIN, INTERVAL_MAX);
         if (count != null && count < 1) {
-            throw server.misuse("--count is " + count + "; use 1 or more");
+            throw server.usageError("--count is " + count + "; use 1 or more");
         }
         return server.with(servers -> watch(servers, lock));
     }
@@ -104,6 +104,7 @@ final class WatchCommand implements Callable<Integer> {
         String holders = lock.getHoldersCount() == 1
                 ? "held by " + LockText.holder(lock.getHolders(0), clock)
                 : LockText.state(lock);
-        return Ages.at(clock.instant(), clock.getZone()) + " " + Plain.text(lock.getLock()) + ": " + holders;
+        return TimeFormat.at(clock.instant(), clock.getZone()) + " " + TerminalText.text(lock.getLock()) + ": "
+                + holders;
     }
 }

@@ -102,43 +102,43 @@ class CommandLineTest {
                 "watch x --interval 1ms  | palisade watch: --interval is 1ms; use 50ms to 1h",
                 "force-release x --token 0 --why y | palisade force-release: --token is 0; use a token"
             })
-    void misuseIsToldInOneLine(String line, String told) {
+    void usageErrorIsOneLine(String line, String expected) {
         Ran ran = run(line.strip().split(" +"));
-        assertThat(ran.err()).startsWith(told.replace("\"\"", "\"")).doesNotContain("Exception");
+        assertThat(ran.err()).startsWith(expected.replace("\"\"", "\"")).doesNotContain("Exception");
         assertThat(ran.err().lines()).hasSize(1);
         assertThat(ran.code()).isEqualTo(2);
     }
 
     @Test
-    void aNameThatIsTooLongIsToldBeforeAnybodyIsAsked() {
+    void tooLongLockNameIsRejectedBeforeAnyCall() {
         Ran ran = run("run", "x".repeat(257), "--", "ls");
         assertThat(ran.err()).contains("lock name has 257 bytes, the most is 256");
         assertThat(ran.code()).isEqualTo(2);
     }
 
     @Test
-    void anArgumentThatJavaCouldNotReadIsRefusedAndNeverTakenForAnother() {
+    void undecodableArgumentIsRejected() {
         Ran ran = run("run", "m\ufffd\ufffdller", "--", "ls");
         assertThat(ran.code()).isEqualTo(2);
         assertThat(ran.err())
                 .hasLineCount(1)
                 .startsWith("palisade: the argument 'm\ufffd\ufffdller' cannot be read as UTF-8");
         String[] umlaut = {"describe", "m\u00fcller"};
-        assertThat(Unread.among(umlaut, "UTF-8")).isEmpty();
-        assertThat(Unread.among(umlaut, "ISO-8859-1"))
-                .hasValueSatisfying(told -> assertThat(told).endsWith("set LC_ALL=C.UTF-8"));
-        assertThat(Unread.among(new String[] {"describe", "x"}, "ANSI_X3.4-1968"))
+        assertThat(UndecodableArgs.error(umlaut, "UTF-8")).isEmpty();
+        assertThat(UndecodableArgs.error(umlaut, "ISO-8859-1"))
+                .hasValueSatisfying(error -> assertThat(error).endsWith("set LC_ALL=C.UTF-8"));
+        assertThat(UndecodableArgs.error(new String[] {"describe", "x"}, "ANSI_X3.4-1968"))
                 .isEmpty();
     }
 
     @Test
-    void aCommandsNameIsShownInOneLine() {
+    void commandNameIsEscapedToOneLine() {
         Ran ran = run("run", "x", "--", "no\nsuch\u001b[31m");
         assertThat(ran.err()).hasLineCount(1).contains("'no\\u{a}such\\u{1b}[31m' was not found");
     }
 
     @Test
-    void theJarTellsItsVersion() {
+    void versionIsPrinted() {
         Ran ran = run("--version");
         assertThat(ran.code()).isZero();
         assertThat(ran.out()).hasLineCount(1).startsWith("palisade ");
@@ -150,7 +150,7 @@ class CommandLineTest {
     }
 
     @Test
-    void withJsonMisuseIsJsonToo() {
+    void usageErrorWithJsonOptionIsJson() {
         Ran ran = run("describe", "--json");
         assertThat(ran.code()).isEqualTo(2);
         assertThat(ran.out()).isEmpty();
@@ -228,7 +228,7 @@ class CommandLineTest {
     }
 
     @Test
-    void aCommandThatCannotBeRunIsToldBeforeTheLockIsAskedFor() {
+    void missingCommandIsReportedBeforeAnyAcquire() {
         assertThat(run("run", "x", "--server", "127.0.0.1:1", "--", "no-such-command")
                         .code())
                 .isEqualTo(127);
@@ -238,14 +238,14 @@ class CommandLineTest {
     }
 
     @Test
-    void whatStandsBehindTheDashesIsTheCommandsOwn() {
+    void argumentsAfterDashesBelongToTheCommand() {
         Ran ran = run("run", "x", "--server", "127.0.0.1:1", "--", "no-such-command", "--config", "none", "--help");
         assertThat(ran.err()).contains("'no-such-command' was not found");
         assertThat(ran.out()).isEmpty();
     }
 
     @Test
-    void helpOfRunTellsItsExitCodesAndShowsExamples() {
+    void helpOfRunListsExitCodesAndExamples() {
         Ran ran = run("run", "--help");
         assertThat(ran.code()).isZero();
         assertThat(ran.out())
@@ -298,7 +298,7 @@ class CommandLineTest {
 
     /** What the launcher does not name ends up here, and what it names in its help must be known here. */
     @Test
-    void theLauncherKnowsTheSameVerbs() throws Exception {
+    void launcherKnowsTheSameCommands() throws Exception {
         String launcher = Files.readString(Path.of("../../palisade"));
         assertThat(Verbs.all().getSubcommands().keySet())
                 .containsExactlyInAnyOrderElementsOf(found("(?m)^ {2}([a-z-]+) {2,}\\S", launcher));
@@ -319,7 +319,7 @@ class CommandLineTest {
     private record Ran(int code, String out, String err) {}
 
     @Test
-    void successWhoseAnswerIsLostHasACodeOfItsOwn() throws Exception {
+    void successWithLostOutputHasItsOwnExitCode() throws Exception {
         PrintStream errBefore = System.err;
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
@@ -327,11 +327,11 @@ class CommandLineTest {
                 PrintStream fine = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8)) {
             full.println("an answer");
             fine.println("an answer");
-            assertThat(Main.written(0, full)).isEqualTo(4);
-            assertThat(Main.written(3, full))
+            assertThat(Main.exitCode(0, full)).isEqualTo(4);
+            assertThat(Main.exitCode(3, full))
                     .as("what went wrong before counts")
                     .isEqualTo(3);
-            assertThat(Main.written(0, fine)).isZero();
+            assertThat(Main.exitCode(0, fine)).isZero();
         } finally {
             System.setErr(errBefore);
         }

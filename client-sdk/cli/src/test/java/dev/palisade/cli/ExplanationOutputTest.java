@@ -36,7 +36,7 @@ class ExplanationOutputTest {
             .build();
 
     @Test
-    void aStoryIsATimelineWithoutAnythingThatMovesTheCursor() {
+    void eventsAreListedInOrderAndEscaped() {
         assertThat(ExplanationOutput.shown(REPLY, true)).isEqualTo("""
                         The sequencer is genuine: this lock service signed it, for token 33.
                         Token 33 is over: 'a\\u{1b}[31m' had it.

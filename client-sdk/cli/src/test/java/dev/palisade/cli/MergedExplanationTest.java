@@ -31,7 +31,7 @@ class MergedExplanationTest {
     private static final ExplainedEvent EXPIRED = event(200, "EXPIRED", "expired");
 
     @Test
-    void refusalsOfAllServersAreInOneStory() {
+    void refusalsOfAllServersAreMerged() {
         ExplainReply merged = MergedExplanation.merged(
                 List.of(
                         reply("first", GRANTED, EXPIRED, event(300, "REFUSED", "by shop")),
@@ -56,7 +56,7 @@ class MergedExplanationTest {
     }
 
     @Test
-    void eventsThatAreLeftOutAreCounted() {
+    void omittedEventsAreCounted() {
         ExplainedEvent[] many = IntStream.range(0, 101)
                 .mapToObj(i -> event(i, "REFUSED", "call " + i))
                 .toArray(ExplainedEvent[]::new);
@@ -69,7 +69,7 @@ class MergedExplanationTest {
     }
 
     @Test
-    void oneServersStoryStaysAsItIs() {
+    void explanationOfOneServerIsUnchanged() {
         ExplainReply only = reply("only", GRANTED, event(300, "REFUSED", "by shop"));
         assertThat(MergedExplanation.merged(List.of(only), List.of())).isEqualTo(only);
     }

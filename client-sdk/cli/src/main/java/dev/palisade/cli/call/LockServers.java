@@ -1,7 +1,7 @@
 package dev.palisade.cli.call;
 
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.cli.Commands.Failed;
@@ -173,7 +173,7 @@ public final class LockServers implements AutoCloseable {
     }
 
     private static String active(Rejection rejection) {
-        return Plain.text(rejection.metadata().getOrDefault(Rejection.ACTIVE, ""));
+        return TerminalText.text(rejection.metadata().getOrDefault(Rejection.ACTIVE, ""));
     }
 
     /** The last attempt may have had a moment only: an earlier one at the same server says more than that it timed out. */
@@ -245,7 +245,8 @@ public final class LockServers implements AutoCloseable {
                         ExitCodes.REJECTED,
                         code.name(),
                         code + ": "
-                                + Plain.text(String.valueOf(failure.getStatus().getDescription())));
+                                + TerminalText.text(
+                                        String.valueOf(failure.getStatus().getDescription())));
             }
             boolean isFinal = TransportFailures.isLasting(failure)
                     || code == Status.Code.UNIMPLEMENTED
@@ -253,9 +254,15 @@ public final class LockServers implements AutoCloseable {
                     || code == Status.Code.UNKNOWN;
             boolean timedOut = code == Status.Code.DEADLINE_EXCEEDED;
             return new Attempt(
-                    connections.address(), "", Plain.text(TransportFailures.cause(failure)), timedOut, isFinal, 0, "");
+                    connections.address(),
+                    "",
+                    TerminalText.text(TransportFailures.cause(failure)),
+                    timedOut,
+                    isFinal,
+                    0,
+                    "");
         }
-        String message = rejection.reason() + ": " + Plain.text(rejection.message());
+        String message = rejection.reason() + ": " + TerminalText.text(rejection.message());
         if (rejection.reason() != Reason.OUTCOME_UNKNOWN
                 && Rejections.code(rejection.reason()) != Status.Code.UNAVAILABLE) {
             throw new Failed(ExitCodes.REJECTED, rejection.reason().name(), message);

@@ -1,8 +1,8 @@
 package dev.palisade.cli.call;
 
 import com.google.gson.JsonObject;
-import dev.palisade.cli.term.Plain;
-import dev.palisade.cli.term.Service;
+import dev.palisade.cli.term.ConnectionOptions;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.SignedSequencer;
@@ -17,12 +17,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** What verbs share that call a lock server: its options, checks of arguments before the call, and the form of the output. */
+/** Shared part of the commands that call a lock server: connection options, argument checks, and output format. */
 public final class ServerCall {
     private static final int TEXT_BYTES_MAX = 256;
 
     @Mixin
-    Service service = new Service();
+    ConnectionOptions connection = new ConnectionOptions();
 
     @Option(
             names = "--json",
@@ -34,31 +34,31 @@ public final class ServerCall {
     @Nullable
     CommandSpec spec;
 
-    /** What a verb does with the lock servers. */
+    /** The calls that one command sends. */
     @FunctionalInterface
     public interface Calls<T> {
         T on(LockServers servers) throws Failed;
     }
 
-    /** Whether programs read the output. */
+    /** Whether the output is JSON. */
     public boolean json() {
         return json;
     }
 
     /** Prints {@code object} in one line. */
     public void print(JsonObject object) {
-        System.out.println(Plain.json(object.toString()));
+        System.out.println(TerminalText.json(object.toString()));
     }
 
-    /** Of {@code --timeout}. */
+    /** The value of {@code --timeout}. */
     public Duration timeout() {
-        return service.timeout(command());
+        return connection.timeout(command());
     }
 
     /** @throws Failed in one line, with its exit code, when no server could decide or one rejected the request */
     public <T> T with(Calls<T> calls) throws Failed {
-        try (LockServers servers =
-                new LockServers(service.address(), service.credentials(command()), timeout(), RetryClock.SYSTEM)) {
+        try (LockServers servers = new LockServers(
+                connection.address(), connection.credentials(command()), timeout(), RetryClock.SYSTEM)) {
             return calls.on(servers);
         }
     }
@@ -68,7 +68,7 @@ public final class ServerCall {
         try {
             return new LockName(name).value();
         } catch (RejectedException e) {
-            throw misuse(e.rejection().message());
+            throw usageError(e.rejection().message());
         }
     }
 
@@ -77,7 +77,7 @@ public final class ServerCall {
         try {
             return SignedSequencer.ofText(text);
         } catch (RejectedException e) {
-            throw misuse(e.rejection().message());
+            throw usageError(e.rejection().message());
         }
     }
 
@@ -86,17 +86,17 @@ public final class ServerCall {
         try {
             return Texts.checked(what, text, atLeast, TEXT_BYTES_MAX);
         } catch (RejectedException e) {
-            throw misuse(e.rejection().message());
+            throw usageError(e.rejection().message());
         }
     }
 
     /** @throws ParameterException when a time is out of range */
     public void within(String option, Duration given, Duration least, Duration most) {
-        Service.within(command(), option, given, least, most);
+        ConnectionOptions.within(command(), option, given, least, most);
     }
 
-    /** To be thrown: the command line cannot be used. */
-    public ParameterException misuse(String message) {
+    /** The exception for an unusable command line. */
+    public ParameterException usageError(String message) {
         return new ParameterException(command().commandLine(), message);
     }
 

@@ -2,10 +2,10 @@ package dev.palisade.cli.lease;
 
 import com.google.gson.JsonObject;
 import dev.palisade.cli.call.ServerCall;
-import dev.palisade.cli.term.Ages;
+import dev.palisade.cli.term.CallerName;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Person;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.SignedSequencer;
 import dev.palisade.contract.cli.Commands.Failed;
@@ -112,7 +112,7 @@ public final class AcquireCommand implements Callable<Integer> {
         server.within("--lock-delay", lockDelay, Duration.ZERO, LOCK_DELAY_MAX);
         server.within("--at-least-for", atLeastFor, Duration.ZERO, AT_LEAST_FOR_MAX);
         if (shared && !atLeastFor.isZero()) {
-            throw server.misuse("--at-least-for needs a lock that is not --shared; use one of them");
+            throw server.usageError("--at-least-for needs a lock that is not --shared; use one of them");
         }
         AcquireRequest request = AcquireRequest.newBuilder()
                 .setLock(server.lockName(name))
@@ -123,7 +123,7 @@ public final class AcquireCommand implements Callable<Integer> {
                 .setLockAtLeastForMillis(atLeastFor.toMillis())
                 .setRequestId(LeaseCredential.REQUEST_ID)
                 .setPurpose(server.text("purpose", purpose, 0))
-                .setOwner(Person.here())
+                .setOwner(CallerName.process())
                 .build();
         return server.with(servers -> {
             UnaryAcquire acquire = new UnaryAcquire(servers, request);
@@ -188,16 +188,17 @@ public final class AcquireCommand implements Callable<Integer> {
         } else if (busy.hasHolder()) {
             String purpose = busy.getHolder().getPurpose();
             System.err.println(
-                    Plain.text(name + " is held by " + busy.getHolder().getOwner()
+                    TerminalText.text(name + " is held by " + busy.getHolder().getOwner()
                             + (purpose.isEmpty() ? "" : " (" + purpose + ")") + ", token "
                             + busy.getHolder().getToken()));
         } else if (busy.getMinimumHoldRemainingMillis() > 0) {
             System.err.println(
-                    Plain.text(name) + " is not available yet: in its minimum hold time or in lock-delay, for "
-                            + Ages.ofMillis(busy.getRemainingMillis()));
+                    TerminalText.text(name) + " is not available yet: in its minimum hold time or in lock-delay, for "
+                            + TimeFormat.durationMillis(busy.getRemainingMillis()));
         } else {
-            System.err.println(Plain.text(name) + " is not available yet: in lock-delay or offered to a waiter, for "
-                    + Ages.ofMillis(busy.getRemainingMillis()));
+            System.err.println(
+                    TerminalText.text(name) + " is not available yet: in lock-delay or offered to a waiter, for "
+                            + TimeFormat.durationMillis(busy.getRemainingMillis()));
         }
         return ExitCodes.NO;
     }
@@ -208,13 +209,13 @@ public final class AcquireCommand implements Callable<Integer> {
             throw new Failed(
                     ExitCodes.NO_ANSWER,
                     Reason.RECOVERING.name(),
-                    "no lock is granted for another " + Ages.ofMillis(recoveringMillis)
+                    "no lock is granted for another " + TimeFormat.durationMillis(recoveringMillis)
                             + ", because the store lost data; wait longer, or try again then");
         }
         if (server.json()) {
             server.print(notAcquired());
         } else {
-            System.err.println(Plain.text(name) + " was not granted within " + DurationOption.text(wait)
+            System.err.println(TerminalText.text(name) + " was not granted within " + DurationOption.text(wait)
                     + "; see palisade describe");
         }
         return ExitCodes.NO;

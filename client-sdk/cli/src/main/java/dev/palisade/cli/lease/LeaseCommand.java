@@ -4,7 +4,7 @@ import com.google.gson.JsonObject;
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.proto.v1.LocksGrpc.LocksBlockingStub;
@@ -68,7 +68,7 @@ abstract class LeaseCommand implements Callable<Integer> {
                 server.print(json);
             } else {
                 System.err.println(
-                        "the lease of " + Plain.text(credential.lock()) + " has ended (" + e.message() + ")");
+                        "the lease of " + TerminalText.text(credential.lock()) + " has ended (" + e.message() + ")");
             }
             return ExitCodes.NO;
         }
@@ -85,10 +85,10 @@ abstract class LeaseCommand implements Callable<Integer> {
     private LeaseCredential credential() {
         String text = lease == null ? System.getenv(VARIABLE) : lease;
         if (text == null || text.isEmpty()) {
-            throw server.misuse("no LEASE, and $" + VARIABLE + " is not set; palisade acquire prints one");
+            throw server.usageError("no LEASE, and $" + VARIABLE + " is not set; palisade acquire prints one");
         }
         return LeaseCredential.ofText(text)
-                .orElseThrow(() -> server.misuse(
+                .orElseThrow(() -> server.usageError(
                         "LEASE is not a credential of a lease; use PALISADE_LEASE as palisade acquire prints it"));
     }
 }

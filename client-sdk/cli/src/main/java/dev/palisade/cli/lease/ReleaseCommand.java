@@ -2,7 +2,7 @@ package dev.palisade.cli.lease;
 
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import picocli.CommandLine.Command;
@@ -32,7 +32,7 @@ public final class ReleaseCommand extends LeaseCommand {
         if (server.json()) {
             server.print(json(credential, true));
         } else {
-            System.out.println("released " + Plain.text(credential.lock()));
+            System.out.println("released " + TerminalText.text(credential.lock()));
         }
         return ExitCodes.OK;
     }

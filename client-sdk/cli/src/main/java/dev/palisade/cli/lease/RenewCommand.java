@@ -2,9 +2,9 @@ package dev.palisade.cli.lease;
 
 import com.google.gson.JsonObject;
 import dev.palisade.cli.call.LockServers;
-import dev.palisade.cli.term.Ages;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import java.util.concurrent.TimeUnit;
@@ -42,7 +42,8 @@ public final class RenewCommand extends LeaseCommand {
             json.addProperty("remaining_millis", remaining);
             server.print(json);
         } else {
-            System.out.println("renewed " + Plain.text(credential.lock()) + " for " + Ages.ofMillis(remaining));
+            System.out.println(
+                    "renewed " + TerminalText.text(credential.lock()) + " for " + TimeFormat.durationMillis(remaining));
         }
         return ExitCodes.OK;
     }

@@ -2,9 +2,9 @@ package dev.palisade.cli.run;
 
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.RetryClock;
+import dev.palisade.cli.term.ConnectionOptions;
 import dev.palisade.cli.term.ExitCodes;
-import dev.palisade.cli.term.Plain;
-import dev.palisade.cli.term.Service;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.cli.watchdog.Ending;
 import dev.palisade.cli.watchdog.Executable;
 import dev.palisade.client.AcquireOptions;
@@ -99,7 +99,7 @@ public final class RunCommand implements Callable<Integer> {
     List<String> stray = List.of();
 
     @Mixin
-    Service service = new Service();
+    ConnectionOptions connection = new ConnectionOptions();
 
     @Option(
             names = "--wait",
@@ -173,7 +173,7 @@ public final class RunCommand implements Callable<Integer> {
     @Nullable
     CommandSpec spec;
 
-    /** @param command what stood behind {@code --}; null when there was none */
+    /** @param command arguments after {@code --}; null if there was no {@code --} */
     public RunCommand(@Nullable List<String> command) {
         this.command = command;
     }
@@ -184,7 +184,7 @@ public final class RunCommand implements Callable<Integer> {
         try {
             new LockName(name);
         } catch (RejectedException e) {
-            throw misuse(e.rejection().message());
+            throw usageError(e.rejection().message());
         }
         within("--kill-after", killAfter, Duration.ZERO, KILL_AFTER_MAX);
         within("--ttl", ttl, TTL_MIN, TTL_MAX);
@@ -193,13 +193,13 @@ public final class RunCommand implements Callable<Integer> {
         }
         within("--at-least-for", atLeastFor, Duration.ZERO, AT_LEAST_FOR_MAX);
         if (shared && !atLeastFor.isZero()) {
-            throw misuse("--at-least-for needs a lock that is not --shared; use one of them");
+            throw usageError("--at-least-for needs a lock that is not --shared; use one of them");
         }
-        Duration timeout = service.timeout(Objects.requireNonNull(spec));
+        Duration timeout = connection.timeout(Objects.requireNonNull(spec));
         Executable program = Executable.find(line.get(0), System.getenv("PATH"));
         if (!program.runnable()) {
             boolean there = program.path() != null;
-            System.err.println("palisade run: '" + Plain.text(line.get(0)) + "' "
+            System.err.println("palisade run: '" + TerminalText.text(line.get(0)) + "' "
                     + (there
                             ? "is not executable; run chmod +x on it"
                             : "was not found; use a program on the PATH, or a path"));
@@ -213,22 +213,23 @@ public final class RunCommand implements Callable<Integer> {
                     new Ending(onLost == OnLost.KILL, killAfter),
                     onReleaseRequest == OnReleaseRequest.IGNORE,
                     !wait.isZero() && wait.compareTo(WAIT_ENDLESS) < 0,
-                    service.address(),
+                    connection.address(),
                     timeout);
             Teller teller = new Teller(System.err, quiet, Clock.system(ZoneId.systemDefault()));
-            ChannelCredentials credentials = service.credentials(Objects.requireNonNull(spec));
+            ChannelCredentials credentials = connection.credentials(Objects.requireNonNull(spec));
             return new LockedRun(request, teller, () -> onlyStandbys(credentials, timeout))
-                    .run(service.client(Objects.requireNonNull(spec), timeout.minus(LockedRun.noticeAfter(timeout)))
+                    .run(connection
+                            .client(Objects.requireNonNull(spec), timeout.minus(LockedRun.noticeAfter(timeout)))
                             .build());
         } catch (RejectedException e) {
-            throw misuse(e.rejection().message());
+            throw usageError(e.rejection().message());
         } catch (IllegalArgumentException e) {
-            throw misuse(String.valueOf(e.getMessage()));
+            throw usageError(String.valueOf(e.getMessage()));
         }
     }
 
     private Optional<String> onlyStandbys(ChannelCredentials credentials, Duration timeout) {
-        try (LockServers servers = new LockServers(service.address(), credentials, timeout, RetryClock.SYSTEM)) {
+        try (LockServers servers = new LockServers(connection.address(), credentials, timeout, RetryClock.SYSTEM)) {
             return servers.onlyStandbys(name);
         } catch (Failed e) {
             return Optional.empty(); // Of an address that the client has rejected already.
@@ -236,19 +237,19 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     private void within(String option, Duration given, Duration least, Duration most) {
-        Service.within(Objects.requireNonNull(spec), option, given, least, most);
+        ConnectionOptions.within(Objects.requireNonNull(spec), option, given, least, most);
     }
 
     private List<String> checkedCommand() {
         List<String> line = command;
         if (line == null || line.isEmpty()) {
-            throw misuse(
+            throw usageError(
                     stray.isEmpty()
                             ? "no command; put it after --: palisade run " + name + " -- COMMAND"
                             : "put the command after --: palisade run " + name + " -- " + String.join(" ", stray));
         }
         if (!stray.isEmpty()) {
-            throw misuse("unexpected argument '" + stray.get(0) + "'; put the command after --");
+            throw usageError("unexpected argument '" + stray.get(0) + "'; put the command after --");
         }
         return line;
     }
@@ -272,7 +273,7 @@ public final class RunCommand implements Callable<Integer> {
         return needed.compareTo(LOCK_DELAY_MAX) > 0 ? LOCK_DELAY_MAX : needed;
     }
 
-    private ParameterException misuse(String message) {
+    private ParameterException usageError(String message) {
         return new ParameterException(Objects.requireNonNull(spec).commandLine(), message);
     }
 }

@@ -1,8 +1,8 @@
 package dev.palisade.cli.run;
 
-import dev.palisade.cli.term.Ages;
-import dev.palisade.cli.term.Person;
-import dev.palisade.cli.term.Plain;
+import dev.palisade.cli.term.CallerName;
+import dev.palisade.cli.term.TerminalText;
+import dev.palisade.cli.term.TimeFormat;
 import dev.palisade.client.AcquireResult;
 import dev.palisade.client.LockDescription;
 import dev.palisade.contract.HolderInfo;
@@ -27,7 +27,7 @@ final class Teller {
 
     /** Said always. */
     void tell(String line) {
-        err.println("palisade run: " + Plain.text(line));
+        err.println("palisade run: " + TerminalText.text(line));
         err.flush();
     }
 
@@ -44,12 +44,12 @@ final class Teller {
                 .orElse((busy.minimumHoldRemaining().isZero()
                                 ? "in lock-delay or offered to a waiter, for another "
                                 : "in its minimum hold time or in lock-delay, for another ")
-                        + Ages.of(busy.remaining()));
+                        + TimeFormat.duration(busy.remaining()));
         return lock + " is taken: " + by + "; the command did not run";
     }
 
     static boolean isHeldByUs(LockDescription seen) {
-        return seen.holders().stream().anyMatch(holder -> holder.owner().equals(Person.here()));
+        return seen.holders().stream().anyMatch(holder -> holder.owner().equals(CallerName.process()));
     }
 
     String waiting(LockDescription seen) {
@@ -62,12 +62,13 @@ final class Teller {
             }
         } else if (!recovering.isZero()) {
             line.append("no lock is granted for another ")
-                    .append(Ages.of(recovering))
+                    .append(TimeFormat.duration(recovering))
                     .append(", because the store lost data");
         } else if (seen.minimumHoldRemaining().compareTo(seen.lockDelayRemaining()) > 0) {
-            line.append("free, in its minimum hold time for another ").append(Ages.of(seen.minimumHoldRemaining()));
+            line.append("free, in its minimum hold time for another ")
+                    .append(TimeFormat.duration(seen.minimumHoldRemaining()));
         } else if (!seen.lockDelayRemaining().isZero()) {
-            line.append("free, in lock-delay for another ").append(Ages.of(seen.lockDelayRemaining()));
+            line.append("free, in lock-delay for another ").append(TimeFormat.duration(seen.lockDelayRemaining()));
         } else {
             line.append("offered to a waiter");
         }
@@ -84,15 +85,15 @@ final class Teller {
 
     private String person(HolderInfo holder) {
         String purpose = holder.purpose().isEmpty() ? "" : " (" + holder.purpose() + ")";
-        String since = Ages.at(clock.instant().minus(holder.held()), clock.getZone());
+        String since = TimeFormat.at(clock.instant().minus(holder.held()), clock.getZone());
         return (holder.owner().isEmpty() ? "a client without a name" : holder.owner()) + purpose + " since " + since
                 + ", for "
-                + Ages.of(holder.held()) + ", token " + holder.token()
+                + TimeFormat.duration(holder.held()) + ", token " + holder.token()
                 + (holder.mode() == Mode.SHARED ? ", " + holder.mode().name().toLowerCase(Locale.ROOT) : "");
     }
 
     private static int place(List<LockDescription.Waiter> waiters) {
-        String we = Person.here();
+        String we = CallerName.process();
         for (int i = 0; i < waiters.size(); i++) {
             if (waiters.get(i).owner().equals(we)) {
                 return i + 1;

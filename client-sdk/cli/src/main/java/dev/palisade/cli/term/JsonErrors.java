@@ -30,6 +30,6 @@ public final class JsonErrors implements ErrorFormat {
         if (!failure.reason().isEmpty()) {
             object.addProperty("reason", failure.reason());
         }
-        return Plain.json(object.toString());
+        return TerminalText.json(object.toString());
     }
 }

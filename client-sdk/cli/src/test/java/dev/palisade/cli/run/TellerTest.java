@@ -2,7 +2,7 @@ package dev.palisade.cli.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.palisade.cli.term.Person;
+import dev.palisade.cli.term.CallerName;
 import dev.palisade.client.LockDescription;
 import dev.palisade.client.StoreDescription;
 import dev.palisade.contract.FencingToken;
@@ -25,8 +25,8 @@ class TellerTest {
     }
 
     private static LockDescription recovering(List<HolderInfo> holders) {
-        LockDescription.Waiter waiter =
-                new LockDescription.Waiter(Person.here(), "", Mode.EXCLUSIVE, Duration.ofSeconds(1), false, "", "");
+        LockDescription.Waiter waiter = new LockDescription.Waiter(
+                CallerName.process(), "", Mode.EXCLUSIVE, Duration.ofSeconds(1), false, "", "");
         StoreDescription.Epoch epoch =
                 new StoreDescription.Epoch(0, Instant.EPOCH, "the log lost data", Duration.ofSeconds(7), Duration.ZERO);
         return new LockDescription(
@@ -52,7 +52,7 @@ class TellerTest {
     /** Its line would say that it waits for itself. */
     @Test
     void lockThatThisProcessHoldsIsNotWaitedFor() {
-        assertThat(Teller.isHeldByUs(heldBy(Person.here()))).isTrue();
+        assertThat(Teller.isHeldByUs(heldBy(CallerName.process()))).isTrue();
         assertThat(Teller.isHeldByUs(heldBy("other@host pid 1"))).isFalse();
     }
 }

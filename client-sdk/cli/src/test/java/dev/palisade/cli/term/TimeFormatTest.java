@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class AgesTest {
+class TimeFormatTest {
     @ParameterizedTest
     @CsvSource({
         "PT-5S, 0.0 s",
@@ -24,25 +24,25 @@ class AgesTest {
         "PT47H, 47 h 0 min",
         "PT122H, 5 d 2 h"
     })
-    void aLengthIsShownAsPeopleSayIt(Duration length, String shown) {
-        assertThat(Ages.of(length)).isEqualTo(shown);
+    void durationIsShownInTheLargestUnits(Duration length, String shown) {
+        assertThat(TimeFormat.duration(length)).isEqualTo(shown);
     }
 
     @Test
-    void aMomentIsShownBothWays() {
+    void instantIsShownAsAgeAndTimestamp() {
         Instant now = Instant.parse("2026-11-21T12:00:30Z");
-        assertThat(Ages.ago(now.minusSeconds(27), now, ZoneId.of("Europe/Berlin")))
+        assertThat(TimeFormat.ago(now.minusSeconds(27), now, ZoneId.of("Europe/Berlin")))
                 .isEqualTo("27 s ago (2026-11-21T13:00:03+01:00)");
-        assertThat(Ages.at(now, ZoneOffset.UTC)).isEqualTo("2026-11-21T12:00:30Z");
+        assertThat(TimeFormat.at(now, ZoneOffset.UTC)).isEqualTo("2026-11-21T12:00:30Z");
     }
 
     @Test
-    void negativeLengthFromServerIsShownAsUnknown() {
+    void negativeNumberFromServerIsUnknown() {
         Instant now = Instant.parse("2026-11-21T12:00:30Z");
-        assertThat(Ages.ofMillis(-1)).isEqualTo("?");
-        assertThat(Ages.ofMillis(9_900)).isEqualTo("9.9 s");
-        assertThat(Ages.count(-1)).isEqualTo("?");
-        assertThat(Ages.agoMillis(Long.MIN_VALUE, now, ZoneOffset.UTC)).isEqualTo("?");
-        assertThat(Ages.agoMillis(Long.MAX_VALUE, now, ZoneOffset.UTC)).contains(" ago (");
+        assertThat(TimeFormat.durationMillis(-1)).isEqualTo("?");
+        assertThat(TimeFormat.durationMillis(9_900)).isEqualTo("9.9 s");
+        assertThat(TerminalText.count(-1)).isEqualTo("?");
+        assertThat(TimeFormat.agoMillis(Long.MIN_VALUE, now, ZoneOffset.UTC)).isEqualTo("?");
+        assertThat(TimeFormat.agoMillis(Long.MAX_VALUE, now, ZoneOffset.UTC)).contains(" ago (");
     }
 }

@@ -4,45 +4,51 @@ import dev.palisade.contract.cli.TerminalEscape;
 import java.util.List;
 
 /**
- * Text from the network on a terminal. Owners and reasons are written by strangers: what could move the cursor, change colours or
- * turn the writing direction round is shown as an escape.
+ * Output encoder for text from the network that is printed on a terminal. Other users choose owners and reasons, so characters that
+ * could move the cursor, change colours or reverse the writing direction become escapes.
  */
-public final class Plain {
-    private Plain() {}
+public final class TerminalText {
+    private TerminalText() {}
 
-    /** One line, whatever {@code text} holds. */
+    /** {@code text} in one line: line breaks become escapes. */
     public static String text(String text) {
         return TerminalEscape.text(text);
     }
 
-    /** The same in JSON's own escapes: a parser of {@code json} sees no difference. */
+    /** {@code json} with JSON escapes instead: parsing returns the same value. */
     public static String json(String json) {
-        StringBuilder plain = new StringBuilder();
+        StringBuilder escaped = new StringBuilder();
         json.codePoints().forEach(character -> {
             if (TerminalEscape.isHarmless(character)) {
-                plain.appendCodePoint(character);
+                escaped.appendCodePoint(character);
             } else {
                 for (char unit : Character.toChars(character)) {
-                    plain.append(String.format("\\u%04x", (int) unit));
+                    escaped.append(String.format("\\u%04x", (int) unit));
                 }
             }
         });
-        return plain.toString();
+        return escaped.toString();
     }
 
-    /** Columns under each other, two spaces apart; every cell is made plain. Rows may differ in length. */
+    /** A negative count from a server becomes {@code ?}. */
+    public static String count(int number) {
+        return number < 0 ? "?" : String.valueOf(number);
+    }
+
+    /** A table with aligned columns, two spaces apart, and escaped cells. Rows may differ in length. */
     public static String table(List<List<String>> rows) {
-        List<List<String>> plain =
-                rows.stream().map(row -> row.stream().map(Plain::text).toList()).toList();
-        int columns = plain.stream().mapToInt(List::size).max().orElse(0);
+        List<List<String>> escaped = rows.stream()
+                .map(row -> row.stream().map(TerminalText::text).toList())
+                .toList();
+        int columns = escaped.stream().mapToInt(List::size).max().orElse(0);
         int[] widths = new int[columns];
-        for (List<String> row : plain) {
+        for (List<String> row : escaped) {
             for (int i = 0; i < row.size(); i++) {
                 widths[i] = Math.max(widths[i], length(row.get(i)));
             }
         }
         StringBuilder table = new StringBuilder();
-        for (List<String> row : plain) {
+        for (List<String> row : escaped) {
             StringBuilder line = new StringBuilder();
             for (int i = 0; i < row.size(); i++) {
                 line.append(row.get(i));

@@ -2,14 +2,14 @@ package dev.palisade.cli.term;
 
 import dev.palisade.contract.HostName;
 
-/** Name of the calling user and process. For display: no decision depends on it. */
-public final class Person {
+/** Display name of the calling user and process. It is never used for a decision. */
+public final class CallerName {
     private static final int LENGTH_MAX = 32;
 
-    private Person() {}
+    private CallerName() {}
 
-    /** {@code user@host pid 123}: tells two runs on one machine apart. */
-    public static String here() {
+    /** {@code user@host pid 123}: distinguishes two processes of one machine. */
+    public static String process() {
         return user() + HostName.withPid();
     }
 
@@ -19,7 +19,7 @@ public final class Person {
     }
 
     private static String user() {
-        String name = Plain.text(System.getProperty("user.name", "?"));
+        String name = TerminalText.text(System.getProperty("user.name", "?"));
         return name.substring(0, Math.min(LENGTH_MAX, name.length())) + "@";
     }
 }

@@ -22,9 +22,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
-/** The options of every verb that calls a lock server: its address, TLS, the time limit, and the settings file. */
-public final class Service {
-    /** Where {@code palisade server} listens unless told otherwise. */
+/**
+ * The connection options of a command: address of the lock server, TLS, time limit, and settings file. Every command that calls a lock
+ * server has them.
+ */
+public final class ConnectionOptions {
+    /** Default address on which {@code palisade server} listens. */
     public static final String DEFAULT = "127.0.0.1:7600";
 
     private static final Duration TIMEOUT_MIN = Duration.ofMillis(100);
@@ -63,29 +66,33 @@ public final class Service {
     @Nullable
     Path config;
 
-    /** Of a token file that others can read: once, however many calls follow. */
+    /** Whether the warning about a token file that other users can read was printed: once per command. */
     private boolean warned;
 
-    /** As it was given. */
+    /** The value of {@code --server}, unchanged. */
     public String address() {
         return address;
     }
 
-    /** @throws ParameterException when it is out of range */
+    /**
+     * The value of {@code --timeout}.
+     *
+     * @throws ParameterException when it is out of range
+     */
     public Duration timeout(CommandSpec command) {
         within(command, "--timeout", timeout, TIMEOUT_MIN, TIMEOUT_MAX);
         return timeout;
     }
 
     /**
-     * How the lock server is called: in plaintext, or with TLS and these files; with a token, if there is one.
+     * Credentials of the calls: plaintext or TLS, with the bearer token if a token file is given.
      *
      * @throws Failed in one line, when a file cannot be used
      */
     public ChannelCredentials credentials(CommandSpec command) throws Failed {
-        ChannelCredentials connection = tls.credentials(command);
+        ChannelCredentials transport = tls.credentials(command);
         if (tokenFile == null) {
-            return connection;
+            return transport;
         }
         BearerTokenFile token = BearerTokenFile.at(tokenFile);
         try {
@@ -95,12 +102,12 @@ public final class Service {
         }
         if (!warned) {
             warned = true;
-            warnOfReaders(command, tokenFile, token);
+            warnIfReadableByOthers(command, tokenFile, token);
         }
-        return CompositeChannelCredentials.create(connection, token);
+        return CompositeChannelCredentials.create(transport, token);
     }
 
-    private static void warnOfReaders(CommandSpec command, Path file, BearerTokenFile token) {
+    private static void warnIfReadableByOthers(CommandSpec command, Path file, BearerTokenFile token) {
         Set<PosixFilePermission> mode;
         try {
             mode = Files.getPosixFilePermissions(file);
@@ -115,13 +122,13 @@ public final class Service {
         }
     }
 
-    /** @param patience how long one call may take */
-    public PalisadeClient.Builder client(CommandSpec command, Duration patience) throws Failed {
+    /** @param callTimeout of one call */
+    public PalisadeClient.Builder client(CommandSpec command, Duration callTimeout) throws Failed {
         return PalisadeClient.builder()
                 .servers(address.split(",", -1))
                 .credentials(credentials(command))
-                .owner(Person.here())
-                .callTimeout(patience);
+                .owner(CallerName.process())
+                .callTimeout(callTimeout);
     }
 
     /** @throws ParameterException when a time is out of range */

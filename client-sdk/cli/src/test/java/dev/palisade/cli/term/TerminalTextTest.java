@@ -7,18 +7,18 @@ import com.google.gson.JsonParser;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class PlainTest {
+class TerminalTextTest {
     @Test
-    void whatMovesTheCursorOrTurnsTheTextRoundIsShownAsAnEscape() {
-        assertThat(Plain.text("a\u001b[2Jb\nc\rd\u009b1me\u202ef\u2028g\u0007"))
+    void controlAndBidiCharactersAreEscaped() {
+        assertThat(TerminalText.text("a\u001b[2Jb\nc\rd\u009b1me\u202ef\u2028g\u0007"))
                 .isEqualTo("a\\u{1b}[2Jb\\u{a}c\\u{d}d\\u{9b}1me\\u{202e}f\\u{2028}g\\u{7}");
     }
 
     @Test
-    void jsonMovesNoCursorEitherAndMeansTheSame() {
+    void escapedJsonHasTheSameValue() {
         JsonObject object = new JsonObject();
         object.addProperty("owner", "a\u001b[2Jb\u009b1mc\u202ed\u007fe\udbff\udffff \\ \" Größe 😀");
-        String shown = Plain.json(object.toString());
+        String shown = TerminalText.json(object.toString());
         assertThat(shown)
                 .doesNotContainPattern("[\\p{Cntrl}\u0080-\u009f\u202e]")
                 .contains("Größe 😀");
@@ -26,13 +26,13 @@ class PlainTest {
     }
 
     @Test
-    void ordinaryTextOfAnyLanguageStaysAsItIs() {
-        assertThat(Plain.text("backup/db 1 – Größe 日本 😀")).isEqualTo("backup/db 1 – Größe 日本 😀");
+    void printableTextIsUnchanged() {
+        assertThat(TerminalText.text("backup/db 1 – Größe 日本 😀")).isEqualTo("backup/db 1 – Größe 日本 😀");
     }
 
     @Test
-    void columnsStandUnderEachOther() {
-        assertThat(Plain.table(List.of(List.of("A", "LONGER", ""), List.of("long", "x\ty", "z"))))
+    void tableColumnsAreAligned() {
+        assertThat(TerminalText.table(List.of(List.of("A", "LONGER", ""), List.of("long", "x\ty", "z"))))
                 .isEqualTo("A     LONGER\nlong  x\\u{9}y  z\n");
     }
 }
