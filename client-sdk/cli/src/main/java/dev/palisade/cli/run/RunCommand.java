@@ -5,8 +5,8 @@ import dev.palisade.cli.call.RetryClock;
 import dev.palisade.cli.term.ConnectionOptions;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.cli.term.TerminalText;
-import dev.palisade.cli.watchdog.Ending;
 import dev.palisade.cli.watchdog.Executable;
+import dev.palisade.cli.watchdog.TerminationPolicy;
 import dev.palisade.client.AcquireOptions;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Mode;
@@ -32,7 +32,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code palisade run LOCK -- COMMAND}: checks the options; {@link LockedRun} does the work. */
+/** {@code palisade run LOCK -- COMMAND}: checks the options; {@link RunCoordinator} does the work. */
 @Command(
         name = "run",
         customSynopsis = "palisade run [OPTION...] LOCK -- COMMAND [ARGUMENT...]",
@@ -68,8 +68,8 @@ import picocli.CommandLine.Spec;
         usageHelpAutoWidth = true)
 public final class RunCommand implements Callable<Integer> {
     private static final Duration WAIT_ENDLESS = Duration.ofDays(400_000);
-    /** A command that is lost with its watchdog stopped must be dead before the lock is free, also on a loaded machine. */
-    private static final Duration LOCK_DELAY_SPARE = Duration.ofSeconds(2);
+    /** Margin so that the command has ended before the lock is free, even if the watchdog is stopped and the machine is loaded. */
+    private static final Duration LOCK_DELAY_MARGIN = Duration.ofSeconds(2);
 
     private static final Duration KILL_AFTER_MAX = Duration.ofSeconds(59);
     private static final Duration TTL_MIN = Duration.ofSeconds(1);
@@ -78,7 +78,7 @@ public final class RunCommand implements Callable<Integer> {
     private static final Duration AT_LEAST_FOR_MAX = Duration.ofHours(1);
     private static final int PURPOSE_LENGTH_MAX = 60;
 
-    /** What a lost lock means for the command. */
+    /** Signal to the command after a lost lock. */
     enum OnLost {
         TERM,
         KILL
@@ -206,20 +206,20 @@ public final class RunCommand implements Callable<Integer> {
             return there ? ExitCodes.NOT_EXECUTABLE : ExitCodes.NOT_FOUND;
         }
         try {
-            LockedRun.Request request = new LockedRun.Request(
+            RunCoordinator.Request request = new RunCoordinator.Request(
                     name,
                     options(line),
                     line,
-                    new Ending(onLost == OnLost.KILL, killAfter),
+                    new TerminationPolicy(onLost == OnLost.KILL, killAfter),
                     onReleaseRequest == OnReleaseRequest.IGNORE,
                     !wait.isZero() && wait.compareTo(WAIT_ENDLESS) < 0,
                     connection.address(),
                     timeout);
-            Teller teller = new Teller(System.err, quiet, Clock.system(ZoneId.systemDefault()));
+            RunOutput output = new RunOutput(System.err, quiet, Clock.system(ZoneId.systemDefault()));
             ChannelCredentials credentials = connection.credentials(Objects.requireNonNull(spec));
-            return new LockedRun(request, teller, () -> onlyStandbys(credentials, timeout))
+            return new RunCoordinator(request, output, () -> onlyStandbys(credentials, timeout))
                     .run(connection
-                            .client(Objects.requireNonNull(spec), timeout.minus(LockedRun.noticeAfter(timeout)))
+                            .client(Objects.requireNonNull(spec), timeout.minus(RunCoordinator.noticeAfter(timeout)))
                             .build());
         } catch (RejectedException e) {
             throw usageError(e.rejection().message());
@@ -269,7 +269,7 @@ public final class RunCommand implements Callable<Integer> {
         if (lockDelay != null) {
             return lockDelay;
         }
-        Duration needed = killAfter.plus(LOCK_DELAY_SPARE);
+        Duration needed = killAfter.plus(LOCK_DELAY_MARGIN);
         return needed.compareTo(LOCK_DELAY_MAX) > 0 ? LOCK_DELAY_MAX : needed;
     }
 

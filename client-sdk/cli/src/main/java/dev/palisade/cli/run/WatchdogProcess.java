@@ -1,8 +1,8 @@
 package dev.palisade.cli.run;
 
 import dev.palisade.cli.watchdog.Executable;
-import dev.palisade.cli.watchdog.Link;
 import dev.palisade.cli.watchdog.Message;
+import dev.palisade.cli.watchdog.MessageChannel;
 import dev.palisade.cli.watchdog.Watchdog;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
@@ -17,19 +17,19 @@ import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /**
- * The watchdog as {@code palisade run} sees it: a process that is started early, because it takes as long to start as the lock server
- * to answer, and calls back on a socket in a folder that only this user can enter.
+ * Handle of the watchdog process in {@code palisade run}. The process starts while the acquire is pending, and connects to a socket in a
+ * directory that only this user can enter.
  */
 final class WatchdogProcess {
-    /** What is heard of the watchdog, each on a thread of this class's. */
+    /** Callbacks on the reader thread of this class. */
     interface Listener {
-        /** It is there and waits for the word to start. */
-        void ready(Link link);
+        /** The watchdog is connected and waits for the start message. */
+        void onReady(MessageChannel channel);
 
-        void said(Message message);
+        void onMessage(Message message);
 
-        /** It is gone, for the reason given; the last that is heard. */
-        void gone(String why);
+        /** The watchdog has ended. This is the last callback. */
+        void onExit(String why);
     }
 
     private final Process process;
@@ -69,19 +69,19 @@ final class WatchdogProcess {
         process.destroyForcibly();
     }
 
-    /** The number of the session that is its own; empty if it is in ours. */
+    /** The id of its own session; empty if it shares ours. */
     OptionalLong session() {
         return leadsSession ? OptionalLong.of(process.pid()) : OptionalLong.empty();
     }
 
-    /** To be called before this process ends: it may do so before the watchdog has connected, which then finds no socket. */
-    void forget() {
+    /** Deletes the socket file before this process ends, so that a watchdog that connects later fails. */
+    void deleteSocket() {
         remove(socket);
     }
 
     private static List<String> commandLine(Executable setsid, Path socket) throws IOException {
         List<String> line = new ArrayList<>();
-        // In a session of its own no signal of the terminal reaches it, nor one sent to our process group.
+        // In its own session it gets no signal of the terminal, nor one for our process group.
         if (setsid.runnable()) {
             line.add(String.valueOf(setsid.path()));
         }
@@ -115,15 +115,15 @@ final class WatchdogProcess {
     }
 
     private static void serve(ServerSocketChannel server, Path socket, Listener listener) {
-        try (Link link = new Link(server.accept())) {
+        try (MessageChannel channel = new MessageChannel(server.accept())) {
             close(server);
             remove(socket);
-            listener.ready(link);
+            listener.onReady(channel);
             while (true) {
-                listener.said(link.receive());
+                listener.onMessage(channel.receive());
             }
         } catch (IOException e) {
-            listener.gone(
+            listener.onExit(
                     "its watchdog is gone (" + (e.getMessage() == null ? "it never called" : e.getMessage()) + ")");
         } finally {
             remove(socket);
@@ -134,7 +134,7 @@ final class WatchdogProcess {
         try {
             server.close();
         } catch (IOException e) {
-            // Nothing hangs on it any more.
+            // The socket is no longer needed.
             return;
         }
     }

@@ -12,11 +12,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Messages as bytes, between two processes of one jar: there is no second version to understand. */
+/** Binary codec of {@link Message}. Both processes run the same jar, so the format has no versions. */
 final class Codec {
     private static final int START = 1;
-    private static final int ASK = 2;
-    private static final int HOLDS = 3;
+    private static final int VALIDITY_REQUEST = 2;
+    private static final int VALIDITY_REPLY = 3;
     private static final int SIGNAL = 4;
     private static final int LOST = 5;
     private static final int STARTED = 6;
@@ -33,14 +33,14 @@ final class Codec {
             texts(out, start.command());
             texts(out, new ArrayList<>(start.environment().keySet()));
             texts(out, new ArrayList<>(start.environment().values()));
-            out.writeBoolean(start.ending().killAtOnce());
-            out.writeLong(start.ending().killAfter().toNanos());
+            out.writeBoolean(start.termination().killAtOnce());
+            out.writeLong(start.termination().killAfter().toNanos());
             out.writeLong(start.ttl().toNanos());
-        } else if (message instanceof Message.Ask) {
-            out.writeByte(ASK);
-        } else if (message instanceof Message.Holds holds) {
-            out.writeByte(HOLDS);
-            out.writeLong(holds.remaining().toNanos());
+        } else if (message instanceof Message.ValidityRequest) {
+            out.writeByte(VALIDITY_REQUEST);
+        } else if (message instanceof Message.ValidityReply reply) {
+            out.writeByte(VALIDITY_REPLY);
+            out.writeLong(reply.remaining().toNanos());
         } else if (message instanceof Message.Signal signal) {
             out.writeByte(SIGNAL);
             text(out, signal.name());
@@ -56,7 +56,7 @@ final class Codec {
             out.writeByte(ENDED);
             out.writeInt(ended.exitCode());
             out.writeBoolean(ended.lost());
-            out.writeBoolean(ended.whole());
+            out.writeBoolean(ended.groupEmpty());
         }
         return bytes.toByteArray();
     }
@@ -67,8 +67,8 @@ final class Codec {
         int kind = in.readUnsignedByte();
         return switch (kind) {
             case START -> start(in);
-            case ASK -> new Message.Ask();
-            case HOLDS -> new Message.Holds(Duration.ofNanos(in.readLong()));
+            case VALIDITY_REQUEST -> new Message.ValidityRequest();
+            case VALIDITY_REPLY -> new Message.ValidityReply(Duration.ofNanos(in.readLong()));
             case SIGNAL -> new Message.Signal(text(in));
             case LOST -> new Message.Lost();
             case STARTED -> new Message.Started(in.readLong());
@@ -86,8 +86,8 @@ final class Codec {
         for (int i = 0; i < names.size(); i++) {
             environment.put(names.get(i), values.get(i));
         }
-        Ending ending = new Ending(in.readBoolean(), Duration.ofNanos(in.readLong()));
-        return new Message.Start(command, environment, ending, Duration.ofNanos(in.readLong()));
+        TerminationPolicy termination = new TerminationPolicy(in.readBoolean(), Duration.ofNanos(in.readLong()));
+        return new Message.Start(command, environment, termination, Duration.ofNanos(in.readLong()));
     }
 
     private static void texts(DataOutputStream out, List<String> texts) throws IOException {
@@ -106,7 +106,7 @@ final class Codec {
         return texts;
     }
 
-    /** Not writeUTF, which ends at 64 KiB: an argument may be longer. */
+    /** Replaces writeUTF, whose limit is 64 KiB: an argument may be longer. */
     private static void text(DataOutputStream out, String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         out.writeInt(bytes.length);

@@ -8,13 +8,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A program as the shell would find it.
+ * A program file, resolved as a shell resolves it.
  *
- * @param path where it is; null when it was not found
- * @param runnable whether it may be run
+ * @param path of the file; null if it was not found
+ * @param runnable whether this user may execute it
  */
 public record Executable(@Nullable Path path, boolean runnable) {
-    /** Looks along {@code searchPath}, the value of PATH, unless the name has a slash. */
+    /** Searches {@code searchPath}, the value of PATH, unless the name has a slash. */
     public static Executable find(String name, @Nullable String searchPath) {
         Path other = null;
         for (Path candidate : candidates(name, searchPath)) {

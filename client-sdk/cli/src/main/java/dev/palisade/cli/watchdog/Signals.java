@@ -5,33 +5,34 @@ import java.lang.reflect.Proxy;
 import java.util.function.Consumer;
 
 /**
- * Signals to this process. The JDK's class for that is not part of Java's standard, and naming it in a source is an error in our build,
- * so it is found by name; where it is missing signals do what they always do.
+ * Installation of signal handlers. The JDK's class is not part of the Java standard and our build rejects its name in sources, so it is
+ * loaded by reflection. Where it is missing, signals keep their default action.
  */
 public final class Signals {
     private Signals() {}
 
-    /** Has {@code listener} told of the signal by its name, such as TERM; one that is ignored already, as under nohup, stays ignored. */
-    public static void hear(String name, Consumer<String> listener) {
+    /** Calls {@code listener} with the name of the signal, such as TERM. A signal that is ignored, as under nohup, stays ignored. */
+    public static void onSignal(String name, Consumer<String> listener) {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");
             Class<?> handler = Class.forName("sun.misc.SignalHandler");
-            InvocationHandler tells = (proxy, method, arguments) -> {
+            InvocationHandler forwarder = (proxy, method, arguments) -> {
                 if (method.getName().equals("handle")) {
                     listener.accept(name);
                 }
                 return null;
             };
-            Object ours = Proxy.newProxyInstance(Signals.class.getClassLoader(), new Class<?>[] {handler}, tells);
+            Object installed =
+                    Proxy.newProxyInstance(Signals.class.getClassLoader(), new Class<?>[] {handler}, forwarder);
             Object of = signal.getConstructor(String.class).newInstance(name);
             var handle = signal.getMethod("handle", signal, handler);
-            Object before = handle.invoke(null, of, ours);
+            Object previous = handle.invoke(null, of, installed);
             Object ignored = handler.getField("SIG_IGN").get(null);
-            if (before == ignored) {
+            if (previous == ignored) {
                 handle.invoke(null, of, ignored);
             }
         } catch (ReflectiveOperationException e) {
-            // Another JVM than OpenJDK's: it ends by the signal, and the watchdog ends the command.
+            // Not OpenJDK: the signal ends this process, and the watchdog terminates the command.
             return;
         }
     }

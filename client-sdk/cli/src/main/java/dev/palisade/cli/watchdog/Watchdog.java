@@ -13,40 +13,40 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The watchdog's process: waits for the word to start, then stands by the command until it has ended. Everything happens on one
- * thread; others only bring it news. Signals that a terminal or a service manager sends to all processes do not end it: what
- * is to be done is said by {@code palisade run}, and its end is a word too.
+ * The watchdog process: waits for the start message, then supervises the command until it has ended. One thread handles all events.
+ * Signals that a terminal or a service manager sends to all processes do not end it: only {@code palisade run} controls it, by messages
+ * and by its own end.
  */
 public final class Watchdog {
     private static final long PERIOD_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long PERIOD_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
-    private static final long LINGER_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long GROUP_POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final int PERIODS_PER_TTL = 20;
 
-    private final Link link;
-    private final BlockingQueue<News> news = new LinkedBlockingQueue<>();
+    private final MessageChannel channel;
+    private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
     private Message.@Nullable Start start;
-    private @Nullable Watch watch;
-    private Watch.Moment asked = now();
-    private boolean answered = true;
+    private @Nullable WatchdogState state;
+    private WatchdogState.ClockReading requestedAt = now();
+    private boolean replied = true;
 
-    /** Something that happened, to be looked into on the watchdog's thread. */
-    private interface News {
-        void tell() throws IOException;
+    /** An event for the main thread. */
+    private interface Event {
+        void handle() throws IOException;
     }
 
-    private Watchdog(Link link) {
-        this.link = link;
+    private Watchdog(MessageChannel channel) {
+        this.channel = channel;
     }
 
-    /** @param args the path of the socket to call */
+    /** @param args the path of the socket */
     public static void main(String[] args) throws IOException, InterruptedException {
         for (String signal : new String[] {"INT", "TERM", "HUP", "TSTP", "TTIN", "TTOU"}) {
-            Signals.hear(signal, name -> {});
+            Signals.onSignal(signal, name -> {});
         }
         Path socket = Path.of(args[0]);
-        try (SocketChannel channel = call(socket)) {
-            new Watchdog(new Link(channel)).run();
+        try (SocketChannel connection = connect(socket)) {
+            new Watchdog(new MessageChannel(connection)).run();
         } catch (IOException e) {
             // There is no process left to notify, and no command was started: run() handles later failures.
             System.exit(1);
@@ -54,48 +54,48 @@ public final class Watchdog {
         System.exit(0);
     }
 
-    /** Leaves nothing behind on the disk, also if the process that made the socket was killed meanwhile. */
-    private static SocketChannel call(Path socket) throws IOException {
+    /** Connects and deletes the socket file, also if the process that created it was killed meanwhile. */
+    private static SocketChannel connect(Path socket) throws IOException {
         try {
             return SocketChannel.open(UnixDomainSocketAddress.of(socket));
         } finally {
-            forget(socket);
+            deleteSocket(socket);
         }
     }
 
-    private static void forget(Path socket) {
+    private static void deleteSocket(Path socket) {
         try {
             Files.deleteIfExists(socket);
             Files.deleteIfExists(Objects.requireNonNull(socket.getParent()));
         } catch (IOException e) {
-            // What stays behind is empty, and no reason not to watch.
+            // Only an empty file or directory remains.
             return;
         }
     }
 
     private void run() throws InterruptedException, IOException {
-        Thread reader = new Thread(this::read, "link");
+        Thread reader = new Thread(this::read, "channel");
         reader.setDaemon(true);
         reader.start();
-        while (watch == null || !watch.over()) {
-            News next = news.poll(pause(), TimeUnit.NANOSECONDS);
+        while (state == null || !state.finished()) {
+            Event next = events.poll(pause(), TimeUnit.NANOSECONDS);
             if (next != null) {
-                next.tell();
+                next.handle();
             }
-            if (watch != null) {
-                watch.tick(now());
-                askAgain();
+            if (state != null) {
+                state.tick(now());
+                requestValidityIfDue();
             }
         }
-        say(watch.ended());
+        send(state.ended());
     }
 
     private long pause() {
-        if (watch == null) {
+        if (state == null) {
             return PERIOD_NANOS_MAX;
         }
-        long next = Math.min(watch.nextNanos(now()), period());
-        return watch.lingers() ? Math.min(next, LINGER_NANOS) : next;
+        long next = Math.min(state.nextNanos(now()), period());
+        return state.awaitsGroup() ? Math.min(next, GROUP_POLL_NANOS) : next;
     }
 
     private long period() {
@@ -106,63 +106,63 @@ public final class Watchdog {
     private void read() {
         try {
             while (true) {
-                Message message = link.receive();
-                news.add(() -> heard(message));
+                Message message = channel.receive();
+                events.add(() -> onMessage(message));
             }
         } catch (IOException e) {
-            news.add(this::alone);
+            events.add(this::onParentExit);
         }
     }
 
-    private void heard(Message message) throws IOException {
+    private void onMessage(Message message) throws IOException {
         if (message instanceof Message.Start first) {
             start = first;
-            ask();
-        } else if (message instanceof Message.Holds holds) {
-            answered = true;
-            holds(holds.remaining());
-        } else if (watch != null && message instanceof Message.Signal signal) {
-            watch.signal(signal.name(), now());
-        } else if (watch != null && message instanceof Message.Lost) {
-            watch.lost(now());
-        } else if (watch == null && (message instanceof Message.Lost || message instanceof Message.Signal)) {
-            // Before the command was started: it never is.
-            link.send(new Message.Ended(0, message instanceof Message.Lost, true));
+            requestValidity();
+        } else if (message instanceof Message.ValidityReply reply) {
+            replied = true;
+            onValidity(reply.remaining());
+        } else if (state != null && message instanceof Message.Signal signal) {
+            state.signal(signal.name(), now());
+        } else if (state != null && message instanceof Message.Lost) {
+            state.lost(now());
+        } else if (state == null && (message instanceof Message.Lost || message instanceof Message.Signal)) {
+            // The command was not started yet, and is not started now.
+            channel.send(new Message.Ended(0, message instanceof Message.Lost, true));
             throw new IOException("not wanted any more");
         }
     }
 
-    private void holds(Duration remaining) throws IOException {
-        if (watch != null) {
-            watch.holds(asked, remaining);
+    private void onValidity(Duration remaining) throws IOException {
+        if (state != null) {
+            state.validity(requestedAt, remaining);
         } else if (start != null) {
             launch(start, remaining);
         }
     }
 
-    private void launch(Message.Start what, Duration remaining) throws IOException {
+    private void launch(Message.Start message, Duration remaining) throws IOException {
         if (remaining.isZero()) {
-            link.send(new Message.Ended(0, true, true));
+            channel.send(new Message.Ended(0, true, true));
             throw new IOException("the lease is over");
         }
-        OwnGroup.Running running;
+        CommandLauncher.Running running;
         try {
-            running = OwnGroup.start(what.command(), what.environment());
+            running = CommandLauncher.start(message.command(), message.environment());
         } catch (IOException e) {
-            link.send(new Message.Failed(String.valueOf(e.getMessage())));
+            channel.send(new Message.Failed(String.valueOf(e.getMessage())));
             throw e;
         }
-        Watch begun = new Watch(what.ending(), hands(running), asked, remaining);
-        watch = begun;
-        say(new Message.Started(running.pid()));
+        WatchdogState started = new WatchdogState(message.termination(), control(running), requestedAt, remaining);
+        state = started;
+        send(new Message.Started(running.pid()));
         var unused = running.process()
                 .onExit()
-                .thenAccept(ended -> news.add(() -> begun.firstEnded(ended.exitValue(), now())));
+                .thenAccept(ended -> events.add(() -> started.firstProcessEnded(ended.exitValue(), now())));
     }
 
-    private static Watch.Hands hands(OwnGroup.Running running) {
-        Group group = new Group(running.pid());
-        return new Watch.Hands() {
+    private static WatchdogState.ProcessControl control(CommandLauncher.Running running) {
+        ProcessGroup group = new ProcessGroup(running.pid());
+        return new WatchdogState.ProcessControl() {
             @Override
             public boolean alive() {
                 return group.alive();
@@ -180,37 +180,37 @@ public final class Watchdog {
         };
     }
 
-    private void askAgain() {
-        if (answered && now().nanos() - asked.nanos() >= period()) {
-            ask();
+    private void requestValidityIfDue() {
+        if (replied && now().nanos() - requestedAt.nanos() >= period()) {
+            requestValidity();
         }
     }
 
-    /** One question at a time, so that a process that does not answer cannot make this one wait. */
-    private void ask() {
-        answered = false;
-        asked = now();
-        say(new Message.Ask());
+    /** At most one request is pending, so a peer that does not reply cannot block this process. */
+    private void requestValidity() {
+        replied = false;
+        requestedAt = now();
+        send(new Message.ValidityRequest());
     }
 
-    /** A peer that cannot receive it is gone; the reader of the link reports its end. */
-    private void say(Message message) {
+    /** Send failures are ignored: the reader reports the end of the peer. */
+    private void send(Message message) {
         try {
-            link.send(message);
+            channel.send(message);
         } catch (IOException e) {
-            answered = false;
+            replied = false;
         }
     }
 
-    /** The process that holds the lock is gone: the server will free it before the lease's end. */
-    private void alone() throws IOException {
-        if (watch == null) {
+    /** Handles the end of the process that holds the lock: the server frees the lock before the lease ends. */
+    private void onParentExit() throws IOException {
+        if (state == null) {
             throw new IOException("nothing was started");
         }
-        watch.lost(now());
+        state.lost(now());
     }
 
-    private static Watch.Moment now() {
-        return new Watch.Moment(System.nanoTime(), System.currentTimeMillis());
+    private static WatchdogState.ClockReading now() {
+        return new WatchdogState.ClockReading(System.nanoTime(), System.currentTimeMillis());
     }
 }

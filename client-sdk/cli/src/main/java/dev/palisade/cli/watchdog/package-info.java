@@ -1,7 +1,6 @@
 /**
- * The watchdog of {@code palisade run}: a process of its own that starts the command, is told how long the lease holds, and ends
- * the command when it holds no longer, whatever became of the process that took the lock. Uses the JDK only, so that it starts
- * fast and stays small.
+ * The watchdog process of {@code palisade run}. It starts the command, polls the validity of the lease, and terminates the command when the
+ * lease is no longer valid, even if {@code palisade run} has died. It uses only the JDK, so that it starts fast and stays small.
  */
 @NullMarked
 package dev.palisade.cli.watchdog;

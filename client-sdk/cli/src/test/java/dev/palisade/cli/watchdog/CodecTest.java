@@ -18,10 +18,10 @@ class CodecTest {
                 new Message.Start(
                         List.of("sh", "-c", "", "ü\n", "x".repeat(100_000)),
                         Map.of("A", "1", "B", ""),
-                        new Ending(true, Duration.ofMillis(1)),
+                        new TerminationPolicy(true, Duration.ofMillis(1)),
                         Duration.ofSeconds(9)),
-                new Message.Ask(),
-                new Message.Holds(Duration.ofNanos(123)),
+                new Message.ValidityRequest(),
+                new Message.ValidityReply(Duration.ofNanos(123)),
                 new Message.Signal("HUP"),
                 new Message.Lost(),
                 new Message.Started(1L << 40),
@@ -32,17 +32,17 @@ class CodecTest {
 
     @ParameterizedTest
     @MethodSource("messages")
-    void everyMessageIsReadAsItWasWritten(Message message) throws IOException {
+    void decodedMessageEqualsEncoded(Message message) throws IOException {
         assertThat(Codec.message(Codec.bytes(message))).isEqualTo(message);
     }
 
     @Test
-    void everyKindOfMessageIsTried() {
+    void everyMessageTypeIsTested() {
         assertThat(messages().map(Object::getClass).distinct()).hasSize(Message.class.getPermittedSubclasses().length);
     }
 
     @Test
-    void otherBytesAreRefused() {
+    void malformedBytesAreRejected() {
         assertThatThrownBy(() -> Codec.message(new byte[] {99})).isInstanceOf(IOException.class);
         assertThatThrownBy(() -> Codec.message(new byte[0])).isInstanceOf(IOException.class);
     }

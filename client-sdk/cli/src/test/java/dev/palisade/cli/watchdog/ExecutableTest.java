@@ -26,14 +26,14 @@ class ExecutableTest {
     }
 
     @Test
-    void theFirstThatMayBeRunIsFound() throws IOException {
+    void firstExecutableFileIsFound() throws IOException {
         file(first, "rw-r--r--");
         Path runnable = file(second, "rwxr-xr-x");
         assertThat(Executable.find("tool", searchPath())).isEqualTo(new Executable(runnable, true));
     }
 
     @Test
-    void oneThatMayNotBeRunIsNamed() throws IOException {
+    void fileWithoutExecutePermissionIsReported() throws IOException {
         Path plain = file(second, "rw-r--r--");
         assertThat(Executable.find("tool", searchPath())).isEqualTo(new Executable(plain, false));
         assertThat(Executable.find(plain.toString(), null).runnable()).isFalse();
@@ -41,7 +41,7 @@ class ExecutableTest {
     }
 
     @Test
-    void aNameWithASlashIsNotLookedForElsewhere() throws IOException {
+    void nameWithSlashIsNotSearched() throws IOException {
         file(first, "rwxr-xr-x");
         assertThat(Executable.find("./no-such-tool", searchPath()).path()).isNull();
         assertThat(Executable.find("no-such-tool", searchPath()).path()).isNull();

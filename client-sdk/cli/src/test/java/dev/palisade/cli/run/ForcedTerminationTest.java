@@ -3,7 +3,7 @@ package dev.palisade.cli.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.palisade.cli.watchdog.Group;
+import dev.palisade.cli.watchdog.ProcessGroup;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
@@ -13,67 +13,68 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** With real processes. */
-class EndgameTest {
+/** Searches for real processes. */
+class ForcedTerminationTest {
     private final String mark = UUID.randomUUID().toString();
 
     @Test
-    void aCommandThatIsStillBeingMadeIsWaitedFor() throws Exception {
+    void searchWaitsForCommandThatIsStarting() throws Exception {
         Process watchdog = session("read go; MARK=" + mark + " exec setsid sleep 600");
-        await().until(() -> Group.inSession(watchdog.pid()));
-        AtomicReference<Endgame.Search> found = new AtomicReference<>();
+        await().until(() -> ProcessGroup.inSession(watchdog.pid()));
+        AtomicReference<ForcedTermination.Search> found = new AtomicReference<>();
         Thread searching = new Thread(() -> found.set(find(watchdog)));
         searching.start();
         await().until(() -> searching.getState() == Thread.State.TIMED_WAITING || !searching.isAlive());
         assertThat(found.get()).isNull();
         watchdog.outputWriter().append("go\n").close();
         searching.join();
-        Endgame.Search search = Objects.requireNonNull(found.get());
+        ForcedTermination.Search search = Objects.requireNonNull(found.get());
         assertThat(search.certain()).isTrue();
-        Group command = search.found().orElseThrow();
+        ProcessGroup command = search.found().orElseThrow();
         assertThat(command.alive()).isTrue();
         command.kill();
         await().until(() -> !command.alive());
     }
 
     @Test
-    void whatALeaderLeftBehindIsFoundByItsGroup() throws Exception {
+    void orphanOfGroupLeaderIsFound() throws Exception {
         Process leader = session("MARK=" + mark + " sleep 600 & exit");
         leader.waitFor();
-        // What the shell leaves behind has the entry once it has become sleep.
-        await().until(() -> Group.carrying("MARK=" + mark).isPresent());
-        Group left = Group.carrying("MARK=" + mark).orElseThrow();
+        // The child of the shell has the entry once it executes sleep.
+        await().until(() -> ProcessGroup.withEnvironment("MARK=" + mark).isPresent());
+        ProcessGroup left = ProcessGroup.withEnvironment("MARK=" + mark).orElseThrow();
         assertThat(left.alive()).isTrue();
         left.kill();
-        await().until(() -> Group.carrying("MARK=" + mark).isEmpty());
+        await().until(() -> ProcessGroup.withEnvironment("MARK=" + mark).isEmpty());
     }
 
     @Test
-    void aWatchdogThatStartedNothingIsKnownToHaveStartedNothing() throws Exception {
+    void searchAfterIdleWatchdogIsCertainlyEmpty() throws Exception {
         Process watchdog = session("exit");
         assertThat(watchdog.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        Endgame.Search search = find(watchdog);
+        ForcedTermination.Search search = find(watchdog);
         assertThat(search.certain()).isTrue();
         assertThat(search.found()).isEmpty();
-        // One without a session of its own could still be starting it.
-        assertThat(Endgame.find(OptionalLong.empty(), "MARK=" + mark, Duration.ofMillis(20))
+        // A watchdog without its own session could still be starting the command.
+        assertThat(ForcedTermination.find(OptionalLong.empty(), "MARK=" + mark, Duration.ofMillis(20))
                         .certain())
                 .isFalse();
     }
 
-    /** As with a wrapped process id: what has the entry leads a group of the watchdog's number, and no session is seen. */
+    /** As after a wrap-around of process ids: the process with the entry leads a group with the watchdog's id. */
     @Test
-    void aGroupOfTheWatchdogsOwnNumberIsNotTakenForTheCommands() throws Exception {
+    void groupWithTheWatchdogsIdIsNotTheCommand() throws Exception {
         ProcessBuilder builder = new ProcessBuilder("timeout", "600", "sleep", "600");
         builder.environment().put("MARK", mark);
         Process leader = builder.start();
-        Group own = new Group(leader.pid());
+        ProcessGroup own = new ProcessGroup(leader.pid());
         try {
             // coreutils' timeout makes itself the leader of a group, and stays in the session.
-            await().until(() -> Group.carrying("MARK=" + mark)
+            await().until(() -> ProcessGroup.withEnvironment("MARK=" + mark)
                     .filter(group -> group.isLedBy(leader.pid()))
                     .isPresent());
-            Endgame.Search search = Endgame.find(OptionalLong.of(leader.pid()), "MARK=" + mark, Duration.ofMillis(300));
+            ForcedTermination.Search search =
+                    ForcedTermination.find(OptionalLong.of(leader.pid()), "MARK=" + mark, Duration.ofMillis(300));
             assertThat(search.certain()).isFalse();
             assertThat(search.found()).isEmpty();
         } finally {
@@ -82,8 +83,8 @@ class EndgameTest {
         await().until(() -> !own.alive());
     }
 
-    private Endgame.Search find(Process watchdog) {
-        return Endgame.find(OptionalLong.of(watchdog.pid()), "MARK=" + mark, Duration.ofSeconds(30));
+    private ForcedTermination.Search find(Process watchdog) {
+        return ForcedTermination.find(OptionalLong.of(watchdog.pid()), "MARK=" + mark, Duration.ofSeconds(30));
     }
 
     private static Process session(String script) throws IOException {

@@ -10,35 +10,35 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Starts a command as the leader of a process group of its own, on the standard streams of this process. Java cannot; {@code setsid} can,
- * and where there is none a shell with job control.
+ * A launcher that starts the command as leader of its own process group, on the standard streams of this process. Java cannot do that, so
+ * it uses {@code setsid}, or a shell with job control where {@code setsid} is missing.
  */
-final class OwnGroup {
-    /** Prints the number of the process it starts, then waits for it, also if it is stopped and continued. */
+final class CommandLauncher {
+    /** Writes the id of the process that it starts, then waits for it, also across stop and continue. */
     private static final String JOB = "set -m; f=$1; shift; \"$@\" <&0 & p=$!; echo \"$p\" >\"$f\";"
             + " wait \"$p\"; c=$?; while kill -0 \"$p\" 2>/dev/null; do wait \"$p\"; c=$?; done; exit \"$c\"";
 
-    // Not the last command, which a shell may become instead of starting it.
+    // The probe is not the last command: a shell may exec its last command.
     private static final String PROBE = "set -m; sh -c 'kill -0 -$$'; exit $?";
     private static final long PID_MILLIS_MAX = 5_000;
 
-    private OwnGroup() {}
+    private CommandLauncher() {}
 
     /**
-     * A command that runs.
+     * A running command.
      *
      * @param process ends as the command ends
      * @param pid of the command's first process, which leads the group
      */
     record Running(Process process, long pid) {}
 
-    /** {@code setsid}, which makes a command the leader of a session and group and then becomes it; empty: there is none. */
+    /** The path of {@code setsid}; empty if it is not installed. */
     static Optional<Path> setsid() {
         Executable found = Executable.find("setsid", System.getenv("PATH"));
         return found.runnable() ? Optional.ofNullable(found.path()) : Optional.empty();
     }
 
-    /** @throws IOException in one line: what is missing, or what the system said */
+    /** @throws IOException in one line: what is missing, or the error of the system */
     static Running start(List<String> command, Map<String, String> environment) throws IOException {
         Optional<Path> setsid = setsid();
         if (setsid.isEmpty()) {
@@ -73,10 +73,10 @@ final class OwnGroup {
         return builder;
     }
 
-    /** A shell whose jobs get groups of their own although there is no terminal: some only say that they do. */
+    /** A shell whose jobs get their own groups without a terminal; some shells accept the option without effect. */
     private static String shell() throws IOException {
         for (String shell : List.of("sh", "bash")) {
-            if (Executable.find(shell, System.getenv("PATH")).runnable() && gives(shell)) {
+            if (Executable.find(shell, System.getenv("PATH")).runnable() && hasJobControl(shell)) {
                 return shell;
             }
         }
@@ -84,7 +84,7 @@ final class OwnGroup {
                 "the command cannot get a process group of its own; put setsid (util-linux, busybox) on the PATH");
     }
 
-    private static boolean gives(String shell) throws IOException {
+    private static boolean hasJobControl(String shell) throws IOException {
         try {
             return new ProcessBuilder(shell, "-c", PROBE)
                             .redirectOutput(ProcessBuilder.Redirect.DISCARD)

@@ -12,10 +12,10 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * The processes of the command: all that are in the process group its first process leads, and whatever descends from it. What
- * has left the group and lost its parents is out of reach.
+ * A POSIX process group with the descendants of its leader: the processes of the command. A process that has left the group and was
+ * reparented is out of reach.
  */
-public final class Group {
+public final class ProcessGroup {
     private static final Path PROC = Path.of("/proc");
     private static final int GROUP = 2;
     private static final int SESSION = 3;
@@ -23,35 +23,35 @@ public final class Group {
 
     private final long leader;
 
-    /** @param leader the process id of the first process, which is also the number of the group */
-    public Group(long leader) {
+    /** @param leader the process id of the first process, which is also the id of the group */
+    public ProcessGroup(long leader) {
         this.leader = leader;
     }
 
-    /** Whether it is the group that this process leads, or led. */
+    /** Whether {@code process} leads this group, or led it. */
     public boolean isLedBy(long process) {
         return leader == process;
     }
 
-    /** Whether {@link #carrying} can be asked on this system. */
+    /** Whether {@link #withEnvironment} works on this system. */
     public static boolean canSearch() {
         return HAS_PROC;
     }
 
     /**
-     * The group of the processes that were started with {@code entry}, {@code NAME=value}, in their environment. For a process that
-     * was not told what was started. Empty if there are none.
+     * Finds the group of the processes that have {@code entry}, as {@code NAME=value}, in their environment. Needed when the process id was
+     * never reported.
      */
-    public static Optional<Group> carrying(String entry) {
-        Group found = null;
+    public static Optional<ProcessGroup> withEnvironment(String entry) {
+        ProcessGroup found = null;
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path process : processes) {
                 if (hasEntry(process, entry)) {
-                    Optional<Group> of = of(process);
-                    boolean leads =
-                            of.isPresent() && process.getFileName().toString().equals(Long.toString(of.get().leader));
-                    if (of.isPresent() && (found == null || leads)) {
-                        found = of.get();
+                    Optional<ProcessGroup> group = of(process);
+                    boolean leads = group.isPresent()
+                            && process.getFileName().toString().equals(Long.toString(group.get().leader));
+                    if (group.isPresent() && (found == null || leads)) {
+                        found = group.get();
                     }
                 }
             }
@@ -61,17 +61,17 @@ public final class Group {
         return Optional.ofNullable(found);
     }
 
-    /** The group that a process is in, unless it has ended. */
-    private static Optional<Group> of(Path process) {
+    /** The group of a process; empty if the process has ended. */
+    private static Optional<ProcessGroup> of(Path process) {
         long[] group = new long[1];
         boolean runs = runs(process, fields -> {
             group[0] = Long.parseLong(fields[GROUP]);
             return true;
         });
-        return runs ? Optional.of(new Group(group[0])) : Optional.empty();
+        return runs ? Optional.of(new ProcessGroup(group[0])) : Optional.empty();
     }
 
-    /** Whether any process of the session is left, see {@link #alive}; to be asked only if {@link #canSearch}. */
+    /** Whether a process of the session runs, as in {@link #alive}; only where {@link #canSearch} is true. */
     public static boolean inSession(long session) {
         return any(fields -> Long.parseLong(fields[SESSION]) == session);
     }
@@ -81,11 +81,11 @@ public final class Group {
             String environment = Files.readString(process.resolve("environ"), StandardCharsets.ISO_8859_1);
             return ("\0" + environment).contains("\0" + entry + "\0");
         } catch (IOException e) {
-            return false; // It has ended, or belongs to another user.
+            return false; // The process has ended, or belongs to another user.
         }
     }
 
-    /** Whether any process of the group is left; those that have ended and are only not yet waited for do not count. */
+    /** Whether a process of the group runs; zombies do not count. */
     public boolean alive() {
         return HAS_PROC ? any(fields -> Long.parseLong(fields[GROUP]) == leader) : shell("kill -0 -" + leader);
     }
@@ -99,11 +99,11 @@ public final class Group {
             }
             return false;
         } catch (IOException | DirectoryIteratorException e) {
-            return true; // Not known now: the caller checks again.
+            return true; // Unknown now: the caller checks again.
         }
     }
 
-    /** Sends the signal to every process of the group, and has stopped ones continue, so that they hear it. */
+    /** Sends the signal to every process of the group, and SIGCONT, so that stopped processes handle it. */
     public void signal(String name) {
         if (shell("kill -" + name + " -" + leader + " && kill -CONT -" + leader)) {
             return;
@@ -116,7 +116,7 @@ public final class Group {
         }
     }
 
-    /** SIGKILL. The processes known by number are killed without starting another, which may no longer be possible. */
+    /** Sends SIGKILL. Known processes are killed without a new process, which might be impossible to start. */
     public void kill() {
         for (ProcessHandle process : known()) {
             process.destroyForcibly();
@@ -137,16 +137,16 @@ public final class Group {
     private static boolean runs(Path process, Predicate<String[]> wanted) {
         try {
             String stat = Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1);
-            // "pid (name) state parent group session ...", and the name may hold anything.
+            // "pid (name) state parent group session ...", and the name may contain any character.
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 5);
             boolean ended = fields[0].equals("Z") || fields[0].equals("X");
             return !ended && wanted.test(fields);
         } catch (IOException e) {
-            return false; // It ended while we looked.
+            return false; // The process ended during the scan.
         }
     }
 
-    /** The shell's own kill: slim images have no other, and Java has none for groups. */
+    /** Uses the kill built into the shell: slim images have no kill program, and Java cannot signal groups. */
     private static boolean shell(String script) {
         try {
             return new ProcessBuilder("/bin/sh", "-c", script)

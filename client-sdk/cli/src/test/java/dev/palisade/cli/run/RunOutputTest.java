@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-class TellerTest {
+class RunOutputTest {
     private static LockDescription heldBy(String owner) {
         HolderInfo holder = new HolderInfo(
                 owner, "", new FencingToken(33), Mode.EXCLUSIVE, Duration.ZERO, Duration.ofSeconds(10), "", "");
@@ -41,18 +41,18 @@ class TellerTest {
     }
 
     @Test
-    void waitForTheRecoveryOfTheStoreIsNamed() {
-        Teller teller = new Teller(System.err, false, Clock.systemUTC());
-        assertThat(teller.waiting(recovering(List.of())))
+    void recoveryOfTheStoreIsNamed() {
+        RunOutput output = new RunOutput(System.err, false, Clock.systemUTC());
+        assertThat(output.waiting(recovering(List.of())))
                 .isEqualTo("waiting for y: no lock is granted for another 7.0 s, because the store lost data;"
                         + " position 1 of 1 in the queue");
-        assertThat(teller.waiting(recovering(heldBy("other").holders()))).contains("held by other");
+        assertThat(output.waiting(recovering(heldBy("other").holders()))).contains("held by other");
     }
 
-    /** Its line would say that it waits for itself. */
+    /** The message would say that the process waits for itself. */
     @Test
     void lockThatThisProcessHoldsIsNotWaitedFor() {
-        assertThat(Teller.isHeldByUs(heldBy(CallerName.process()))).isTrue();
-        assertThat(Teller.isHeldByUs(heldBy("other@host pid 1"))).isFalse();
+        assertThat(RunOutput.isHeldByThisProcess(heldBy(CallerName.process()))).isTrue();
+        assertThat(RunOutput.isHeldByThisProcess(heldBy("other@host pid 1"))).isFalse();
     }
 }

@@ -7,30 +7,34 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * The private channel between {@code palisade run} and its watchdog: a Unix domain socket, whose end the system tells at once when
- * the process at the other end dies, however it dies. One thread reads; any thread sends.
+ * The message channel between {@code palisade run} and its watchdog: a Unix domain socket, which the system closes as soon as the peer
+ * process dies. One thread reads; any thread sends.
  */
-public final class Link implements Closeable {
+public final class MessageChannel implements Closeable {
     // Far above the longest command line of a system.
     private static final int BYTES_MAX = 64 << 20;
 
-    private final SocketChannel channel;
+    private final SocketChannel socket;
 
-    public Link(SocketChannel channel) {
-        this.channel = channel;
+    public MessageChannel(SocketChannel socket) {
+        this.socket = socket;
     }
 
-    /** @throws IOException when the other process is gone */
+    /** @throws IOException when the peer has ended */
     public synchronized void send(Message message) throws IOException {
         byte[] bytes = Codec.bytes(message);
         ByteBuffer frame = ByteBuffer.allocate(Integer.BYTES + bytes.length);
         frame.putInt(bytes.length).put(bytes).flip();
         while (frame.hasRemaining()) {
-            channel.write(frame);
+            socket.write(frame);
         }
     }
 
-    /** Blocks for the next message; @throws IOException when there will be none, because the other process is gone. */
+    /**
+     * Blocks for the next message.
+     *
+     * @throws IOException when the peer has ended
+     */
     public Message receive() throws IOException {
         int length = read(Integer.BYTES).getInt();
         if (length <= 0 || length > BYTES_MAX) {
@@ -42,7 +46,7 @@ public final class Link implements Closeable {
     private ByteBuffer read(int bytes) throws IOException {
         ByteBuffer buffer = ByteBuffer.allocate(bytes);
         while (buffer.hasRemaining()) {
-            if (channel.read(buffer) < 0) {
+            if (socket.read(buffer) < 0) {
                 throw new EOFException("the other process is gone");
             }
         }
@@ -51,6 +55,6 @@ public final class Link implements Closeable {
 
     @Override
     public void close() throws IOException {
-        channel.close();
+        socket.close();
     }
 }
