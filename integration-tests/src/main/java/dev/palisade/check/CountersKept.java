@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * P15: acknowledged &le; final &le; acknowledged + unknown, and a refused increment left no trace: not in the counter and
- * not in the log. An acknowledged one is in the log once, an unknown one at most once, and nothing is there that nobody sent.
+ * Checker of P15: acknowledged &le; final &le; acknowledged + unknown. A refused increment appears neither in the counter nor in the log. An
+ * acknowledged increment is in the log once, an unknown one at most once, and the log has no other increments.
  */
 public final class CountersKept {
     private CountersKept() {}

@@ -7,28 +7,28 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * P8: once a grant was told LEASE_EXPIRED, or TOKEN_STALE at its resource, nothing that is sent later under it is accepted there. A
- * lock server may forget what it said when its store loses data; a guard and the SDK may not.
+ * Checker of P8: after a grant was refused with LEASE_EXPIRED, or TOKEN_STALE at its resource, no later request under it is accepted there.
+ * A lock server may contradict its own report if its store loses data; a guard and the SDK may not.
  */
 public final class EndsFinal {
     private EndsFinal() {}
 
-    private record Judged(Told.By by, String grant) {}
+    private record GrantAtSource(GrantReport.Source source, String grant) {}
 
-    public static List<String> violations(List<Told> told, List<DataLost> losses) {
-        Map<Judged, List<Told>> ends = new HashMap<>();
-        for (Told one : told) {
-            if (one.over()) {
-                ends.computeIfAbsent(new Judged(one.by(), one.grant()), judged -> new ArrayList<>())
+    public static List<String> violations(List<GrantReport> reports, List<DataLost> losses) {
+        Map<GrantAtSource, List<GrantReport>> ends = new HashMap<>();
+        for (GrantReport one : reports) {
+            if (one.ended()) {
+                ends.computeIfAbsent(new GrantAtSource(one.source(), one.grant()), key -> new ArrayList<>())
                         .add(one);
             }
         }
         List<String> found = new ArrayList<>();
-        for (Told one : told) {
-            if (!one.over()) {
-                ends.getOrDefault(new Judged(one.by(), one.grant()), List.of()).stream()
+        for (GrantReport one : reports) {
+            if (!one.ended()) {
+                ends.getOrDefault(new GrantAtSource(one.source(), one.grant()), List.of()).stream()
                         .filter(end -> one.sentNanos() > end.answeredNanos() && !isForgotten(end, one, losses))
-                        .min(Comparator.comparingLong(Told::answeredNanos))
+                        .min(Comparator.comparingLong(GrantReport::answeredNanos))
                         .ifPresent(end -> found.add("P8: " + one + " was accepted "
                                 + (one.sentNanos() - end.answeredNanos()) / 1_000_000 + " ms after the " + end.what()
                                 + " had been told that it is over"));
@@ -37,8 +37,8 @@ public final class EndsFinal {
         return found;
     }
 
-    private static boolean isForgotten(Told end, Told later, List<DataLost> losses) {
-        return end.by() == Told.By.SERVER
+    private static boolean isForgotten(GrantReport end, GrantReport later, List<DataLost> losses) {
+        return end.source() == GrantReport.Source.SERVER
                 && losses.stream().anyMatch(loss -> loss.between(end.sentNanos(), later.answeredNanos()));
     }
 }

@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * P10: the lock is offered in the order in which its waiters came to the store, and nobody is granted it past them. Whoever let an
- * offer lapse is excepted from then on; whose offer was withdrawn is the first again. Judged within each stretch of the lock server's
- * own history: of who came before a gap nothing is claimed.
+ * Checker of P10: offers follow the order in which waiters were queued at the store, and grants do not overtake waiters. A waiter with a
+ * lapsed offer is exempt from then on; a waiter with a withdrawn offer is first again. Each stretch of the lock server's history is checked
+ * separately, because the queue before a gap is unknown.
  */
 public final class FirstComeFirst {
     private FirstComeFirst() {}
@@ -28,7 +28,7 @@ public final class FirstComeFirst {
             switch (entry.what()) {
                 case "QUEUED" -> queue.put(entry.grant(), entry);
                 case "OFFERED" -> {
-                    // One that is not known queued before the gap: before all that are known.
+                    // An unknown waiter queued before the gap, so before all known waiters.
                     if (queue.containsKey(entry.grant())) {
                         check(queue, entry, found);
                         queue.remove(entry.grant());
@@ -64,7 +64,7 @@ public final class FirstComeFirst {
         LockEntry head = queue.values().iterator().next();
         if (!head.grant().equals(next.grant())) {
             found.add("P10: " + next + " went past " + head);
-            queue.remove(head.grant()); // Told once.
+            queue.remove(head.grant()); // Reported once.
         }
     }
 }

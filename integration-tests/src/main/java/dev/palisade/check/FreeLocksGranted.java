@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * P11: after the last fault no live client waits longer than the bound for a lock that no live client holds. Whatever dead
- * clients and lapsed offers leave behind is in the bound.
+ * Checker of P11: after the last fault no live client waits longer than the bound for a lock that no live client holds. The bound includes
+ * the remains of dead clients and lapsed offers.
  */
 public final class FreeLocksGranted {
     private FreeLocksGranted() {}
 
     /**
-     * @param quietNanos when the last fault had ended
+     * @param quietNanos end of the last fault
      * @param boundNanos ttl + lock-delay + grace + dead waiters × offer + poll
      */
     public static List<String> violations(List<Wait> waits, List<Held> leases, long quietNanos, long boundNanos) {
@@ -34,7 +34,7 @@ public final class FreeLocksGranted {
         return found;
     }
 
-    /** The longest time within the wait in which nobody believed to hold the lock. */
+    /** The longest time within the wait without a holder. */
     private static long longestFree(Wait wait, List<Held> byFrom, long quietNanos) {
         long freeSince = Math.max(wait.askedNanos(), quietNanos);
         long longest = 0;

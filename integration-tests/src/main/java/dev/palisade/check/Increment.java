@@ -1,19 +1,19 @@
 package dev.palisade.check;
 
 /**
- * One increment of a counter object, as its client knows it.
+ * Increment of a counter object, from the client's point of view.
  *
- * @param op names it; no other has this name
- * @param contentHash SHA-256 of what was to be written, which holds {@code op}
+ * @param op unique name
+ * @param contentHash SHA-256 of the content, which contains {@code op}
  */
 public record Increment(String op, String key, String contentHash, Fate fate) {
-    /** What the client was told. */
+    /** The outcome that the client knows. */
     public enum Fate {
         /** Applied. */
         ACKNOWLEDGED,
-        /** Refused, and the refusal said that it was not applied. */
+        /** Refused, and certainly not applied. */
         REFUSED,
-        /** No answer, or one that leaves it open. */
+        /** No reply, or an inconclusive one. */
         UNKNOWN
     }
 }

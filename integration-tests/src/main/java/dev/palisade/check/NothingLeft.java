@@ -3,15 +3,15 @@ package dev.palisade.check;
 import java.util.ArrayList;
 import java.util.List;
 
-/** P14: when every client has ended or died and the bound has passed, no lock is held, offered, waited for or closed. */
+/** Checker of P14: after the end of all clients and the bound, no lock is held, offered, waited for or in lock-delay. */
 public final class NothingLeft {
     private NothingLeft() {}
 
     /**
-     * What the lock server listed.
+     * Reply of the lock server's list command.
      *
      * @param afterNanos since the last client ended
-     * @param locks in use, with who has or wants them
+     * @param locks in use, with holders and waiters
      */
     public record Listed(long afterNanos, List<String> locks) {
         public Listed {
@@ -19,7 +19,7 @@ public final class NothingLeft {
         }
     }
 
-    /** @param listed in the order of asking; the last one counts */
+    /** @param listed in the order of the calls; the last one decides */
     public static List<String> violations(List<Listed> listed, long boundNanos) {
         List<String> found = new ArrayList<>();
         if (listed.isEmpty()) {

@@ -6,18 +6,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * P9: however often a request is asked, it is granted once: each answer names the same grant and token, and no grant begins
- * twice; unless the store lost data between the two.
+ * Checker of P9: a repeated request is granted once. Every reply has the same grant and token, and no grant begins twice, unless the store
+ * lost data in between.
  */
 public final class OneGrantPerRequest {
     private OneGrantPerRequest() {}
 
-    /** @param answered every answer that named a grant, repeated ones too, in the order of their times */
-    public static List<String> violations(List<Answered> answered, List<LockEntry> entries, List<DataLost> losses) {
+    /** @param replies that granted a request, including repeated ones, in the order of their times */
+    public static List<String> violations(List<GrantReply> replies, List<LockEntry> entries, List<DataLost> losses) {
         List<String> found = new ArrayList<>();
-        Map<String, Answered> last = new HashMap<>();
-        for (Answered one : answered) {
-            Answered before = last.put(one.request(), one);
+        Map<String, GrantReply> last = new HashMap<>();
+        for (GrantReply one : replies) {
+            GrantReply before = last.put(one.request(), one);
             if (before != null
                     && (before.token() != one.token() || !before.grant().equals(one.grant()))
                     && losses.stream().noneMatch(loss -> loss.between(before.askedNanos(), one.answeredNanos()))) {
@@ -31,7 +31,7 @@ public final class OneGrantPerRequest {
                 continue;
             }
             LockEntry before = begun.put(entry.grant(), entry);
-            // One that was seen after a loss has outlived it.
+            // A lease that was seen after a loss survived it.
             if (before != null
                     && losses.stream().noneMatch(loss -> loss.between(before.seenNanos(), entry.seenNanos()))) {
                 found.add("P9: a lease of grant " + entry.grant() + " began twice, the second time as " + entry);

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Everything a finished run left behind, and all checkers over it.
+ * Records of a finished run, with all checkers of tokens, marks and counters.
  *
  * @param marks snapshots in the order in which they were taken; the last one is the end
  */
@@ -22,15 +22,15 @@ public record Run(
         counters = List.copyOf(counters);
     }
 
-    /** What is wrong where the lock servers' store lost nothing. */
+    /** The violations, if the store of the lock servers lost no data. */
     public List<String> violations() {
         return violations(List.of());
     }
 
     /**
-     * What is wrong, each beginning with the name of its property; empty: nothing.
+     * The violations, each prefixed with its property.
      *
-     * @param losses of the lock servers' store, over which tokens need not rise; everything else must be so all the same
+     * @param losses of the lock servers' store, across which tokens need not rise; the other properties must hold
      */
     public List<String> violations(List<DataLost> losses) {
         List<String> coverage =

@@ -1,10 +1,10 @@
 package dev.palisade.check;
 
 /**
- * Somebody waited for a lock. Times are one machine's monotonic clock.
+ * Wait of a client for a lock. Times are of one machine's monotonic clock.
  *
- * @param client who; alive all the time
- * @param op names the acquire
- * @param untilNanos when it was granted, or gave up
+ * @param client alive all the time
+ * @param op name of the acquire
+ * @param untilNanos time of the grant or of giving up
  */
 public record Wait(String client, String lock, String op, long askedNanos, long untilNanos) {}

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * A client process of a random run: several logical clients, of which the last asks by unary calls and the others share one
- * session, until the line {@code stop}. It is careless on purpose: it never looks whether its lease is still valid.
+ * A client process of a random run with several logical clients, until the line {@code stop}. The last logical client sends unary calls; the
+ * others share one session. By design it never checks whether its lease is still valid.
  *
  * <pre>
  * BusyClient NAME SERVER[,SERVER] OBJECTS HISTORY_FILE SEED LOGICAL_CLIENTS LOCKS
@@ -36,26 +36,26 @@ public final class BusyClient {
                         .servers(args[1].split(","))
                         .owner(args[0])
                         .build();
-                LeaseWatch watch = new LeaseWatch(history)) {
+                LeaseMonitor monitor = new LeaseMonitor(history)) {
             long seed = Long.parseLong(args[4]);
             int logical = Integer.parseInt(args[5]);
             Locks locks = new Locks(Integer.parseInt(args[6]));
-            List<Runnable> visitors = new ArrayList<>();
-            Stopping stopping = new Stopping();
+            List<Runnable> workloads = new ArrayList<>();
+            StopLatch stopLatch = new StopLatch();
             for (int i = 0; i < logical - 1; i++) {
-                visitors.add(new Visitor(
+                workloads.add(new Workload(
                         args[0] + "." + i,
                         client,
                         new GuardedObjects(objects, history),
                         history,
-                        watch,
+                        monitor,
                         locks,
                         new Random(seed * 31 + i),
-                        stopping));
+                        stopLatch));
             }
-            visitors.add(new UnaryVisitor(
-                    args[0] + "." + (logical - 1), servers, history, locks, new Random(seed * 31 - 1), stopping));
-            run(visitors, stopping);
+            workloads.add(new UnaryWorkload(
+                    args[0] + "." + (logical - 1), servers, history, locks, new Random(seed * 31 - 1), stopLatch));
+            run(workloads, stopLatch);
         } finally {
             servers.forEach(ManagedChannel::shutdownNow);
             objects.shutdownNow();
@@ -63,21 +63,21 @@ public final class BusyClient {
         System.out.println("done");
     }
 
-    private static void run(List<Runnable> visitors, Stopping stopping) throws IOException, InterruptedException {
-        // Whoever started this compares the number with its own clock.
+    private static void run(List<Runnable> workloads, StopLatch stopLatch) throws IOException, InterruptedException {
+        // The parent process compares the number with its own clock.
         System.out.println("ready " + System.nanoTime());
         List<Thread> threads = new ArrayList<>();
-        for (Runnable visitor : visitors) {
-            Thread thread = new Thread(visitor, "visitor");
+        for (Runnable workload : workloads) {
+            Thread thread = new Thread(workload, "workload");
             thread.setDaemon(true);
             threads.add(thread);
             thread.start();
         }
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null && !line.equals("stop"); line = in.readLine()) {
-            // Nothing else is said to it.
+            // Other lines are ignored.
         }
-        stopping.stop();
+        stopLatch.stop();
         for (Thread thread : threads) {
             thread.join();
         }

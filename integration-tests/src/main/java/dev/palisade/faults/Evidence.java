@@ -5,13 +5,14 @@ import static dev.palisade.scenario.Observed.number;
 import static dev.palisade.scenario.Observed.text;
 
 import com.google.gson.JsonObject;
-import dev.palisade.check.Answered;
 import dev.palisade.check.AppliedCall;
 import dev.palisade.check.Counter;
 import dev.palisade.check.DataLost;
 import dev.palisade.check.EndsFinal;
 import dev.palisade.check.FirstComeFirst;
 import dev.palisade.check.FreeLocksGranted;
+import dev.palisade.check.GrantReply;
+import dev.palisade.check.GrantReport;
 import dev.palisade.check.Held;
 import dev.palisade.check.LeasesDisjoint;
 import dev.palisade.check.LockEntry;
@@ -21,7 +22,6 @@ import dev.palisade.check.NothingLeft.Listed;
 import dev.palisade.check.OffersNotUsed;
 import dev.palisade.check.OneGrantPerRequest;
 import dev.palisade.check.Run;
-import dev.palisade.check.Told;
 import dev.palisade.check.Wait;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -33,19 +33,19 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The events of a run, read as what the checkers take. Only the events decide: a history that was kept can be judged again
- * anywhere.
+ * Input of the checkers, read from the events of a run. Only the events determine the verdict, so a stored history can be checked again on
+ * any machine.
  *
  * @param events in the order of their times
- * @param quietNanos when the last fault had ended
- * @param boundNanos of P11
+ * @param quietNanos end of the last fault
+ * @param boundNanos bound of P11
  */
 record Evidence(
         List<JsonObject> events,
         Run run,
         List<Held> leases,
-        List<Told> told,
-        List<Answered> answered,
+        List<GrantReport> reports,
+        List<GrantReply> replies,
         List<LockEntry> entries,
         List<Wait> waits,
         List<Listed> listed,
@@ -65,8 +65,8 @@ record Evidence(
                 List.copyOf(events),
                 run,
                 Leases.of(events),
-                told(events),
-                answered(events),
+                reports(events),
+                replies(events),
                 entries(events),
                 waits(events),
                 listed(events),
@@ -75,14 +75,14 @@ record Evidence(
                 quiet.has("bound_millis") ? number(quiet, "bound_millis") * 1_000_000 : 0);
     }
 
-    /** Whether the run came to its end: else what the storage has applied is not known, and what is left in use neither. */
-    boolean whole() {
+    /** Whether the run was completed. Otherwise the applied calls and the locks still in use are unknown. */
+    boolean isComplete() {
         return !listed.isEmpty() && !run.marks().isEmpty();
     }
 
-    /** What is wrong, each beginning with the name of its property; empty: nothing. Of a run that broke off, what can be judged. */
+    /** The violations, each prefixed with its property. For an aborted run, only the properties that can be checked. */
     List<String> violations() {
-        return all().filter(violation -> whole() || NEEDS_THE_END.stream().noneMatch(violation::startsWith))
+        return all().filter(violation -> isComplete() || NEEDS_THE_END.stream().noneMatch(violation::startsWith))
                 .toList();
     }
 
@@ -90,10 +90,10 @@ record Evidence(
         return Stream.of(
                         run.violations(losses),
                         LeasesDisjoint.violations(leases),
-                        // A store that lost some of its past may know an offer where a lease was.
+                        // A store that lost data may have an offer instead of a lease.
                         losses.isEmpty() ? OffersNotUsed.violations(entries, usedWithDelay()) : List.<String>of(),
-                        EndsFinal.violations(told, losses),
-                        OneGrantPerRequest.violations(answered, entries, losses),
+                        EndsFinal.violations(reports, losses),
+                        OneGrantPerRequest.violations(replies, entries, losses),
                         FirstComeFirst.violations(entries),
                         FreeLocksGranted.violations(waits, leases, quietNanos, boundNanos),
                         NothingLeft.violations(listed, boundNanos),
@@ -114,7 +114,7 @@ record Evidence(
         return used;
     }
 
-    /** P13, the other half: what was forged was refused. */
+    /** P13, second part: forged calls are refused. */
     private List<String> forgeries() {
         return events.stream()
                 .filter(event -> is(event, "forged") && text(event, "outcome").equals("admitted"))
@@ -162,65 +162,68 @@ record Evidence(
                 .toList();
     }
 
-    private static List<Told> told(List<JsonObject> events) {
+    private static List<GrantReport> reports(List<JsonObject> events) {
         Map<String, JsonObject> sent = new HashMap<>();
-        List<Told> told = new ArrayList<>();
+        List<GrantReport> reports = new ArrayList<>();
         for (JsonObject event : events) {
             switch (text(event, "event")) {
                 case "sending" -> sent.put(text(event, "op"), event);
                 case "acknowledged" ->
-                    told.add(told(
+                    reports.add(report(
                             event,
-                            Told.By.GUARD,
+                            GrantReport.Source.GUARD,
                             number(sent.getOrDefault(text(event, "op"), event), "at"),
                             false,
                             "write"));
-                case "read" -> told.add(told(event, Told.By.GUARD, number(event, "sent"), false, "read"));
+                case "read" ->
+                    reports.add(report(event, GrantReport.Source.GUARD, number(event, "sent"), false, "read"));
                 case "refused", "read-failed" -> {
                     if (text(event, "reason").equals("TOKEN_STALE")) {
-                        told.add(told(event, Told.By.GUARD, 0, true, is(event, "refused") ? "write" : "read"));
+                        reports.add(report(
+                                event, GrantReport.Source.GUARD, 0, true, is(event, "refused") ? "write" : "read"));
                     }
                 }
                 case "valid", "granted-again" -> {
                     long asked = number(event, event.has("asked") ? "asked" : "at");
-                    told.add(told(event, judge(event), asked, false, "renewal"));
+                    reports.add(report(event, sourceOf(event), asked, false, "renewal"));
                 }
                 case "lost" -> {
                     if (OVER.contains(text(event, "reason"))) {
                         long asked = event.has("sent") ? number(event, "sent") : 0;
-                        told.add(told(event, judge(event), asked, true, "lease"));
+                        reports.add(report(event, sourceOf(event), asked, true, "lease"));
                     }
                 }
                 default -> {
-                    // Nothing was told.
+                    // Other events report no grant.
                 }
             }
         }
-        return told;
+        return reports;
     }
 
-    /** Who calls without a session hears the server itself. */
-    private static Told.By judge(JsonObject event) {
-        return event.has("request") ? Told.By.SERVER : Told.By.SDK;
+    /** The source of a report: clients without a session call the server directly. */
+    private static GrantReport.Source sourceOf(JsonObject event) {
+        return event.has("request") ? GrantReport.Source.SERVER : GrantReport.Source.SDK;
     }
 
-    private static Told told(JsonObject event, Told.By by, long sentNanos, boolean over, String what) {
-        return new Told(
+    private static GrantReport report(
+            JsonObject event, GrantReport.Source source, long sentNanos, boolean ended, String what) {
+        return new GrantReport(
                 text(event, "client"),
                 text(event, "lock"),
                 number(event, "token"),
                 text(event, "grant"),
-                by,
+                source,
                 sentNanos,
                 number(event, "at"),
-                over,
+                ended,
                 what);
     }
 
-    private static List<Answered> answered(List<JsonObject> events) {
+    private static List<GrantReply> replies(List<JsonObject> events) {
         return events.stream()
                 .filter(event -> event.has("request") && (is(event, "granted") || is(event, "granted-again")))
-                .map(event -> new Answered(
+                .map(event -> new GrantReply(
                         text(event, "client"),
                         text(event, "lock"),
                         text(event, "request"),

@@ -23,7 +23,7 @@ import picocli.CommandLine.Parameters;
         usageHelpAutoWidth = true)
 public final class ExplainCommand implements Callable<Integer> {
     @Parameters(paramLabel = "DIR|FILE", description = "Output directory of a run, or its history.jsonl.")
-    private Path kept = Path.of("");
+    private Path input = Path.of("");
 
     @Option(
             names = "--most",
@@ -37,14 +37,14 @@ public final class ExplainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws CannotStart, IOException {
-        Evidence evidence = Evidence.of(Histories.events(history(kept)));
+        Evidence evidence = Evidence.of(Histories.events(history(input)));
         List<String> violations = evidence.violations();
         Explanation explanation = new Explanation(evidence.events());
         violations.stream().limit(most).forEach(violation -> System.out.println(explanation.of(violation)));
         if (violations.size() > most) {
             System.out.println((violations.size() - most) + " more; see them with --most " + violations.size());
         }
-        if (!evidence.whole()) {
+        if (!evidence.isComplete()) {
             System.out.println("This run was aborted: P6, P7, P12, P14 and P15 are not checked.");
         }
         System.out.println(
@@ -53,8 +53,8 @@ public final class ExplainCommand implements Callable<Integer> {
     }
 
     /** The file of a run's directory that has the events of all its processes. */
-    static Path history(Path kept) throws CannotStart {
-        Path file = Files.isDirectory(kept) ? kept.resolve("history.jsonl") : kept;
+    static Path history(Path input) throws CannotStart {
+        Path file = Files.isDirectory(input) ? input.resolve("history.jsonl") : input;
         if (!Files.isRegularFile(file)) {
             throw new CannotStart("there is no " + file + "; name the output directory of a run, or its history.jsonl");
         }

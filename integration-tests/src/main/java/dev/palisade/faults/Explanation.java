@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Tells a broken property as a timeline of what has to do with it: the events under the tokens, grants and writes that the
- * violation names, and what was done meanwhile to the clients and services in them. Judges nothing by itself.
+ * Timeline of the events that explain one violation: the events of the tokens, grants and writes that it names, and the faults meanwhile. It
+ * never checks properties itself.
  */
 final class Explanation {
     private static final int LINES_MAX = 60;
@@ -49,9 +49,10 @@ final class Explanation {
         Set<String> named = new HashSet<>(Arrays.asList(violation.split("[\\s,;()']+")));
         List<JsonObject> about =
                 events.stream().filter(event -> isNamed(event, named)).toList();
-        StringBuilder told = new StringBuilder();
-        told.append(violation).append('\n');
-        told.append("  rule ")
+        StringBuilder explanation = new StringBuilder();
+        explanation.append(violation).append('\n');
+        explanation
+                .append("  rule ")
                 .append(rule)
                 .append(": ")
                 .append(RULES.getOrDefault(rule, ""))
@@ -76,14 +77,14 @@ final class Explanation {
                 .toList();
         lines.stream()
                 .limit(LINES_MAX)
-                .forEach(event -> told.append(line(event)).append('\n'));
+                .forEach(event -> explanation.append(line(event)).append('\n'));
         if (lines.size() > LINES_MAX) {
-            told.append("  ... and ").append(lines.size() - LINES_MAX).append(" more\n");
+            explanation.append("  ... and ").append(lines.size() - LINES_MAX).append(" more\n");
         }
-        return told.toString();
+        return explanation.toString();
     }
 
-    /** Written down at the end of the run, whenever it had happened. */
+    /** Whether the event was recorded at the end of the run, without its own time. */
     private static boolean isAfterwards(JsonObject event) {
         return is(event, "applied") || is(event, "mark") || is(event, "counter");
     }
@@ -116,24 +117,26 @@ final class Explanation {
                 Locale.ROOT, "%-8s %-14s", printable(text(event, "client")), printable(text(event, "event"))));
         event.asMap().forEach((field, value) -> {
             if (!Set.of("event", "client", "at", "sha256").contains(field)) {
-                String said = value.isJsonPrimitive() ? value.getAsString() : value.toString();
-                line.append(' ').append(field).append('=').append(shown(field, said));
+                String content = value.isJsonPrimitive() ? value.getAsString() : value.toString();
+                line.append(' ').append(field).append('=').append(shown(field, content));
             }
         });
         return line.toString();
     }
 
-    private String shown(String field, String said) {
+    private String shown(String field, String content) {
         if (Set.of("asked", "sent", "from", "until", "answered").contains(field)) {
-            return String.format(Locale.ROOT, "%.3fms", (Long.parseLong(said) - startNanos) / 1e6);
+            return String.format(Locale.ROOT, "%.3fms", (Long.parseLong(content) - startNanos) / 1e6);
         }
         return printable(
-                field.equals("grant") && said.length() > GRANT_DIGITS ? said.substring(0, GRANT_DIGITS) : said);
+                field.equals("grant") && content.length() > GRANT_DIGITS
+                        ? content.substring(0, GRANT_DIGITS)
+                        : content);
     }
 
-    /** What a process has said must not steer the terminal it is shown on. */
-    private static String printable(String said) {
-        return said.codePoints()
+    /** Replaces control characters, which could steer the terminal. */
+    private static String printable(String content) {
+        return content.codePoints()
                 .map(c -> Character.isISOControl(c) || Character.getType(c) == Character.FORMAT ? '?' : c)
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
                 .toString();

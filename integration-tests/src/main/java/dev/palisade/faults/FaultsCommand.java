@@ -120,23 +120,23 @@ public final class FaultsCommand implements Callable<Integer> {
     private Path run(Installation installation, long chosen) throws IOException, SQLException {
         LockRedis redis = store == null ? null : redis(store, chosen);
         try (redis) {
-            Optional<LockRedis> kept = Optional.ofNullable(redis);
-            Where where = kept.map(LockRedis::where).orElse(Where.DATA_DIR);
+            Optional<LockRedis> shared = Optional.ofNullable(redis);
+            LockBackend backend = shared.map(LockRedis::backend).orElse(LockBackend.DATA_DIR);
             RandomRun.Plan plan = new RandomRun.Plan(
                     chosen,
                     clients,
                     Duration.ofSeconds(seconds),
                     guard.equals("on"),
-                    only == null ? Schedule.Kind.of(where) : only,
-                    kept);
+                    only == null ? Schedule.Kind.of(backend) : only,
+                    shared);
             return new RandomRun(installation, System.out, plan).run();
         }
     }
 
-    /** Under keys of its own: what an earlier run has left there must not be taken for this one's. */
+    /** Uses a key prefix of its own, so that data of an earlier run cannot be mistaken for data of this run. */
     private LockRedis redis(String uri, long chosen) {
         return uri.equals(OWN)
-                ? LockRedis.ofOurOwn()
+                ? LockRedis.startOwn()
                 : LockRedis.at(URI.create(uri), "palisade-faults-" + chosen + "-" + System.currentTimeMillis());
     }
 
@@ -151,15 +151,15 @@ public final class FaultsCommand implements Callable<Integer> {
 
     private int verdict(Path directory, Path history, long chosen) throws IOException {
         Evidence evidence = Evidence.of(Histories.events(history));
-        Figures figures = Figures.of(evidence);
+        RunStatistics statistics = RunStatistics.of(evidence);
         List<String> violations = evidence.violations();
         Path picture = directory.resolve("timeline.html");
         Picture.write("A fault run", evidence.events(), violations, picture);
-        System.out.print(figures);
+        System.out.print(statistics);
         System.out.println("  " + violations.size() + " violations");
         violations.stream().limit(20).forEach(violation -> System.out.println("FAILED: " + violation));
-        figures.missing().forEach(missing -> System.out.println("FAILED: " + missing));
-        if (violations.isEmpty() && figures.missing().isEmpty()) {
+        statistics.missing().forEach(missing -> System.out.println("FAILED: " + missing));
+        if (violations.isEmpty() && statistics.missing().isEmpty()) {
             System.out.println(
                     "No violations. Timeline: file://" + picture.toUri().getRawPath());
             return 0;

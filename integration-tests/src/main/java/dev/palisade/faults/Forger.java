@@ -21,10 +21,13 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
-/** Sends writes with the highest token there is: signed by a key of its own, for another lock's object, or not signed at all. */
+/**
+ * Attacker that sends writes with the highest token: under a sequencer with its own signature, under one for another lock, or under random
+ * bytes.
+ */
 final class Forger {
     private static final String ISSUER = "palisade";
-    private static final long EVERY_MILLIS = 1_500;
+    private static final long PERIOD_MILLIS = 1_500;
 
     private final SequencerKeys attacker = SequencerKeys.generate();
     private final SequencerKeys real;
@@ -33,7 +36,7 @@ final class Forger {
     private final Locks locks;
     private final Random random;
 
-    /** @param real the lock server's: for sequencers that are genuine and of another lock */
+    /** @param real keys of the lock server, for genuine sequencers of another lock */
     Forger(SequencerKeys real, ManagedChannel objects, History history, Locks locks, Random random) {
         this.real = real;
         this.objects = objects;
@@ -42,8 +45,8 @@ final class Forger {
         this.random = random;
     }
 
-    void work(Stopping stopping) {
-        while (!stopping.within(EVERY_MILLIS)) {
+    void work(StopLatch stopLatch) {
+        while (!stopLatch.await(PERIOD_MILLIS)) {
             forge();
         }
     }
@@ -54,7 +57,7 @@ final class Forger {
         byte[] sequencer = switch (how) {
             case "self-signed" -> attacker.sign(highest(lock)).toBytes();
             case "misdirected" -> real.sign(highest("stray/" + lock)).toBytes();
-            default -> noise();
+            default -> randomBytes();
         };
         JsonObject event = history.event("forged");
         event.addProperty("lock", lock);
@@ -83,7 +86,7 @@ final class Forger {
         }
     }
 
-    private byte[] noise() {
+    private byte[] randomBytes() {
         byte[] bytes = new byte[1 + random.nextInt(200)];
         random.nextBytes(bytes);
         return bytes;

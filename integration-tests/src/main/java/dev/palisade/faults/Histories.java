@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The clients' history files, read as what the checkers take. An increment without an answer is unknown. */
+/** The histories of all clients, as input of the checkers. The outcome of an increment without a reply is unknown. */
 record Histories(List<Granted> grants, List<Increment> increments, List<JsonObject> events) {
     static Histories read(Path directory) throws IOException {
         return of(events(directory));
@@ -49,7 +49,7 @@ record Histories(List<Granted> grants, List<Increment> increments, List<JsonObje
                     } catch (JsonParseException | IllegalStateException e) {
                         if (i < lines.size() - 1) {
                             throw new IOException(file + ", line " + (i + 1) + " is no event", e);
-                        } // The last line of a killed client may be cut short.
+                        } // A killed client may leave an incomplete last line.
                     }
                 }
             }
@@ -58,7 +58,7 @@ record Histories(List<Granted> grants, List<Increment> increments, List<JsonObje
     }
 
     /** Whether a guard has refused a stale call so far, by the histories of processes that still write them. */
-    static boolean tellOfRefusal(Path directory) throws IOException {
+    static boolean containRefusal(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
             for (Path file : files.toList()) {
                 if (Files.readString(file).contains("\"reason\":\"TOKEN_STALE\"")) {

@@ -18,27 +18,27 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases of a run as their clients believed in them, read from its events. A lease counts as freed early when the lock server
- * or its client says so. Where the server's word is missing, because it died with what it had not told yet, and the client was
- * cut off, stopped or slow at the time, nothing is claimed of the lease: it counts as freed early too.
+ * The leases of a run from the clients' point of view, read from its events. A lease counts as freed early if the lock server or its client
+ * recorded that. If the server's record is missing, and the client was cut off, stopped or slow at the time, the checkers assume nothing about
+ * the lease: it counts as freed early too.
  */
 final class Leases {
     private static final long EARLIER_NANOS = 8_000_000_000L;
     private static final long LATER_NANOS = 1_000_000_000L;
     private static final Set<String> EARLY = Set.of("ABANDONED", "FORCE_RELEASED");
 
-    /** By grant and token: a request that a store has forgotten may be granted once more, under the same grant. */
+    /** By grant and token: a store that lost data may grant a request again, under the same grant id. */
     private final Map<String, Lease> byToken = new LinkedHashMap<>();
 
     private final Set<String> freedEarly = new HashSet<>();
-    private final List<Trouble> troubles = new ArrayList<>();
-    private final List<Trouble> forced = new ArrayList<>();
-    private final List<Trouble> gaps = new ArrayList<>();
+    private final List<Interval> faults = new ArrayList<>();
+    private final List<Interval> forcedReleases = new ArrayList<>();
+    private final List<Interval> historyGaps = new ArrayList<>();
 
-    /** Something about {@code whom}, a client or a lock, from a moment to another. */
-    private record Trouble(String whom, long fromNanos, long untilNanos) {
-        boolean touches(String who, long from, long until) {
-            return whom.equals(who) && fromNanos <= until && untilNanos >= from;
+    /** A time interval of {@code subject}, a client or a lock. */
+    private record Interval(String subject, long fromNanos, long untilNanos) {
+        boolean overlaps(String who, long from, long until) {
+            return subject.equals(who) && fromNanos <= until && untilNanos >= from;
         }
     }
 
@@ -62,7 +62,7 @@ final class Leases {
     /** @param events in the order of their times */
     static List<Held> of(List<JsonObject> events) {
         Leases leases = new Leases();
-        leases.readTroubles(events);
+        leases.readIntervals(events);
         events.forEach(leases::read);
         return leases.byToken.values().stream().map(leases::held).toList();
     }
@@ -76,12 +76,12 @@ final class Leases {
             case "lost" -> {
                 end(byToken.get(key(event)), event);
                 if (EARLY.contains(text(event, "reason"))) {
-                    freedEarly.add(ofServer(text(event, "grant")));
+                    freedEarly.add(serverGrant(text(event, "grant")));
                 }
             }
             case "lock-history" -> {
                 if (EARLY.contains(text(event, "what"))) {
-                    freedEarly.add(ofServer(text(event, "grant")));
+                    freedEarly.add(serverGrant(text(event, "grant")));
                 }
             }
             case "fault-began" -> {
@@ -101,8 +101,8 @@ final class Leases {
         return text(event, "grant") + " " + number(event, "token");
     }
 
-    /** A lock server speaks of a grant, its client of one of the grant's turns. */
-    private static String ofServer(String grant) {
+    /** The grant id of the lock server; clients add the number of the local hand-off. */
+    private static String serverGrant(String grant) {
         return GrantId.of(HexFormat.of().parseHex(grant)).turn(0).toString();
     }
 
@@ -118,7 +118,7 @@ final class Leases {
         }
     }
 
-    private void readTroubles(List<JsonObject> events) {
+    private void readIntervals(List<JsonObject> events) {
         Map<String, JsonObject> began = new HashMap<>();
         Map<String, JsonObject> last = new HashMap<>();
         for (JsonObject event : events) {
@@ -127,10 +127,10 @@ final class Leases {
             } else if (is(event, "fault-ended")) {
                 JsonObject begin = began.remove(text(event, "number") + text(event, "who"));
                 if (begin != null) {
-                    troubles.add(new Trouble(text(event, "who"), number(begin, "at"), number(event, "at")));
+                    faults.add(new Interval(text(event, "who"), number(begin, "at"), number(event, "at")));
                 }
             } else if (is(event, "operated") && text(event, "fault").equals("FORCE_RELEASE")) {
-                forced.add(new Trouble(text(event, "lock"), number(event, "at"), number(event, "answered")));
+                forcedReleases.add(new Interval(text(event, "lock"), number(event, "at"), number(event, "answered")));
             } else if (is(event, "lock-history")) {
                 JsonObject before = last.put(text(event, "lock"), event);
                 // Up to a loss of data it was read; what is granted after one waits until nobody believes in anything
@@ -138,7 +138,7 @@ final class Leases {
                 if (before != null
                         && number(before, "stretch") != number(event, "stretch")
                         && !event.has("after_loss")) {
-                    gaps.add(new Trouble(text(event, "lock"), number(before, "at"), number(event, "at")));
+                    historyGaps.add(new Interval(text(event, "lock"), number(before, "at"), number(event, "at")));
                 }
             }
         }
@@ -150,11 +150,11 @@ final class Leases {
         String grant = text(lease.granted, "grant");
         long from = number(lease.granted, "at");
         long until = lease.untilNanos();
-        // It may be older than its client's knowledge of it.
+        // The lease may have begun before its client knew of it.
         long asked = number(lease.granted, "asked");
-        boolean wasForced = forced.stream().anyMatch(trouble -> trouble.touches(lock, asked, until));
-        boolean unsaid = gaps.stream().anyMatch(gap -> gap.touches(lock, from, until + LATER_NANOS))
-                && troubles.stream().anyMatch(trouble -> trouble.touches(client, from - EARLIER_NANOS, until));
+        boolean wasForced = forcedReleases.stream().anyMatch(interval -> interval.overlaps(lock, asked, until));
+        boolean unreported = historyGaps.stream().anyMatch(gap -> gap.overlaps(lock, from, until + LATER_NANOS))
+                && faults.stream().anyMatch(interval -> interval.overlaps(client, from - EARLIER_NANOS, until));
         return new Held(
                 client,
                 lock,
@@ -163,6 +163,6 @@ final class Leases {
                 grant,
                 from,
                 until,
-                freedEarly.contains(ofServer(grant)) || wasForced || unsaid);
+                freedEarly.contains(serverGrant(grant)) || wasForced || unreported);
     }
 }

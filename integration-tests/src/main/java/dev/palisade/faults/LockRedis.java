@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Redis in which the lock servers of a run keep their locks, and a link to it for each of them. Only one that the run has started
- * itself is ever harmed. One thread at a time harms it.
+ * The Redis that stores the locks of a run, with one link for each lock server. Only a Redis that the run has started itself gets faults.
+ * One thread at a time injects them.
  */
 final class LockRedis implements AutoCloseable {
     static final int SERVERS = 2;
@@ -42,8 +42,8 @@ final class LockRedis implements AutoCloseable {
                 .toList();
     }
 
-    /** Starts one that keeps its data as most are told to: each second on disk, so that a crash may lose the last ones. */
-    static LockRedis ofOurOwn() {
+    /** Starts a Redis with the common setting appendfsync everysec, so a crash may lose the last second. */
+    static LockRedis startOwn() {
         RedisProcess process = RedisProcess.start("appendonly yes", "appendfsync everysec");
         return new LockRedis(process, URI.create(process.uri()), "palisade-faults");
     }
@@ -53,14 +53,14 @@ final class LockRedis implements AutoCloseable {
         return new LockRedis(null, uri, prefix);
     }
 
-    Where where() {
-        return own == null ? Where.REDIS : Where.OWN_REDIS;
+    LockBackend backend() {
+        return own == null ? LockBackend.REDIS : LockBackend.OWN_REDIS;
     }
 
     /**
-     * What the lock server of that number is started with.
+     * The environment of a lock server.
      *
-     * @param first whether this Redis is new to all of them
+     * @param first whether no lock server has used this Redis yet
      */
     Map<String, String> environment(int server, boolean first) {
         String user = uri.getRawUserInfo() == null ? "" : uri.getRawUserInfo() + "@";
@@ -73,12 +73,12 @@ final class LockRedis implements AutoCloseable {
                 FAILOVER_GRACE_MILLIS + "ms",
                 "PALISADE_SERVER_INIT",
                 Boolean.toString(first),
-                // Clients reach it over links of their own, so that this address is of no use to them.
+                // Clients connect over their own links and do not use this address.
                 "PALISADE_SERVER_ADVERTISE",
                 "lock-server-" + server + ":7600");
     }
 
-    /** Between the lock server of that number and this Redis. */
+    /** The link between a lock server and this Redis. */
     Link link(int server) {
         return links.get(server);
     }
@@ -88,12 +88,12 @@ final class LockRedis implements AutoCloseable {
         process().kill9();
     }
 
-    /** Starts it again with what it had kept. */
+    /** Restarts Redis on its data. */
     void start() {
         process().restart();
     }
 
-    /** Starts it again with nothing. */
+    /** Restarts Redis without data. */
     void startEmpty() {
         try (Stream<Path> files = Files.walk(process().folder().resolve("appendonlydir"))) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
@@ -110,7 +110,7 @@ final class LockRedis implements AutoCloseable {
         process().freeze();
     }
 
-    void goOn() {
+    void resume() {
         process().thaw();
     }
 
@@ -122,15 +122,15 @@ final class LockRedis implements AutoCloseable {
         process().ask("FUNCTION", "FLUSH");
     }
 
-    /** Waits until there is one: an emptied Redis has none until a lock server has claimed the log. */
+    /** Waits for the counter: an emptied Redis has none until a lock server has claimed the log. */
     void deleteCounter() {
         long deadline = System.nanoTime() + COUNTER_PATIENCE.toNanos();
-        Stopping never = new Stopping();
+        StopLatch never = new StopLatch();
         while (!process().ask("DEL", prefix + ":{0}:log:token").equals("1")) {
             if (System.nanoTime() > deadline) {
                 throw new ScenarioFailed("no lock server has begun to count tokens within " + COUNTER_PATIENCE);
             }
-            never.within(50);
+            never.await(50);
         }
     }
 

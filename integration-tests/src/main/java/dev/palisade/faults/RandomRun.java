@@ -30,19 +30,19 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Runs clients under the faults of a {@link Schedule}, several at once, then lets everything heal, watches the locks come free, and leaves the
- * history of all processes as one file. Which faults come in which order is the seed's choice; the scheduler's is not.
+ * A randomized fault-injection run: runs clients under the faults of a {@link Schedule}, repairs everything, waits until the locks are free,
+ * and merges the histories of all processes. The seed chooses the faults and their order, but not the scheduling of threads.
  */
 final class RandomRun {
     private static final int LOCKS = 6;
     private static final long TTL_MAX_MILLIS = 2_500;
     private static final long LOCK_DELAY_MAX_MILLIS = 1_000;
     private static final long OFFER_MILLIS = 2_000;
-    /** What a busy machine with two cores may take for all of it. */
+    /** Allowance for a busy machine with two cores. */
     private static final long MACHINE_MILLIS = 2_000;
 
     private static final long QUIET_MILLIS = 6_000;
-    /** How much longer a short run may go on until the guard has refused a stale call: without one it proves nothing. */
+    /** Extension of a short run until the guard has refused a stale call: without one, the run proves nothing. */
     private static final Duration UNTIL_REFUSED_MAX = Duration.ofMinutes(1);
 
     private static final int STARTED_AT_ONCE = 4;
@@ -51,14 +51,14 @@ final class RandomRun {
     private final PrintStream out;
     private final Plan plan;
     private final Locks locks = new Locks(LOCKS);
-    private final Stopping healing = new Stopping();
+    private final StopLatch healing = new StopLatch();
     private final Queue<RuntimeException> failures = new ConcurrentLinkedQueue<>();
 
     /**
-     * What is to be run.
+     * The parameters of a run.
      *
-     * @param kinds what can happen at all
-     * @param redis where the locks are; empty: in a data directory
+     * @param kinds of faults
+     * @param redis store of the locks; empty: a data directory
      */
     record Plan(
             long seed,
@@ -67,8 +67,8 @@ final class RandomRun {
             boolean guard,
             List<Schedule.Kind> kinds,
             Optional<LockRedis> redis) {
-        Where where() {
-            return redis.map(LockRedis::where).orElse(Where.DATA_DIR);
+        LockBackend backend() {
+            return redis.map(LockRedis::backend).orElse(LockBackend.DATA_DIR);
         }
     }
 
@@ -84,7 +84,7 @@ final class RandomRun {
         begin(history);
         Random random = new Random(plan.seed());
         ManagedChannel objects = null;
-        try (Cast cast = new Cast(
+        try (Cluster cluster = new Cluster(
                         installation,
                         history,
                         locks,
@@ -92,34 +92,34 @@ final class RandomRun {
                         random,
                         plan.redis().orElse(null));
                 PalisadeClient operator = PalisadeClient.builder()
-                        .servers(cast.serverAddresses().split(","))
+                        .servers(cluster.serverAddresses().split(","))
                         .owner("operator")
                         .callTimeout(Duration.ofSeconds(2))
                         .build()) {
-            objects = Grpc.newChannelBuilder(cast.objects().address(), InsecureChannelCredentials.create())
+            objects = Grpc.newChannelBuilder(cluster.objects().address(), InsecureChannelCredentials.create())
                     .build();
-            LockHistories lockHistories = new LockHistories(operator.operations(), history, locks);
+            LockHistoryPoller lockHistories = new LockHistoryPoller(operator.operations(), history, locks);
             Forger forger = new Forger(keys(), objects, history, locks, new Random(plan.seed()));
-            startClients(cast);
-            Stopping watching = new Stopping();
+            startClients(cluster);
+            StopLatch watching = new StopLatch();
             Thread watcher = thread("lock-histories", () -> lockHistories.watch(watching));
             Thread forging = thread("forger", () -> forger.work(watching));
-            faults(new Harm(
-                    cast,
+            injectFaults(new FaultInjector(
+                    cluster,
                     history,
                     locks,
                     operator.operations(),
                     lockHistories,
                     installation.home().resolve("objects"),
-                    new Course(history, healing)));
-            settle(cast, operator, history);
+                    new FaultLifecycle(history, healing)));
+            awaitQuiescence(cluster, operator, history);
             watching.stop();
             join(watcher);
             join(forging);
             lockHistories.poll();
-            cast.stopServices();
-            Kept.everything(installation.home().resolve("objects"), history);
-            refuseFailure();
+            cluster.stopServices();
+            StoreSnapshot.recordAll(installation.home().resolve("objects"), history);
+            rethrowFailure();
         } finally {
             if (objects != null) {
                 objects.shutdownNow();
@@ -128,21 +128,21 @@ final class RandomRun {
         return Histories.merge(installation.histories(), installation.home().resolve("history.jsonl"));
     }
 
-    /** A few at a time: each is a JVM that starts. */
-    private void startClients(Cast cast) {
+    /** Starts a few clients at a time, because each starts a JVM. */
+    private void startClients(Cluster cluster) {
         for (int started = 0; started < plan.clients(); started += STARTED_AT_ONCE) {
             List<Thread> starting = new ArrayList<>();
             for (int i = started; i < Math.min(plan.clients(), started + STARTED_AT_ONCE); i++) {
-                starting.add(thread("start", cast::join));
+                starting.add(thread("start", cluster::startClient));
             }
             starting.forEach(RandomRun::join);
-            refuseFailure();
+            rethrowFailure();
         }
         Optional<ForeignClient> foreign = ForeignClient.prepare(installation);
         if (foreign.isEmpty()) {
             out.println("palisade chaos run: left out the client in Python; it needs " + ForeignClient.PACKAGES);
         } else {
-            cast.join(foreign);
+            cluster.startClient(foreign);
         }
     }
 
@@ -152,7 +152,7 @@ final class RandomRun {
         event.addProperty("clients", plan.clients());
         event.addProperty("seconds", plan.lasting().toSeconds());
         event.addProperty("guard", plan.guard() ? "on" : "off");
-        event.addProperty("locks_in", plan.where().name());
+        event.addProperty("locks_in", plan.backend().name());
         event.addProperty("epoch_millis", System.currentTimeMillis());
         history.write(event);
     }
@@ -165,27 +165,27 @@ final class RandomRun {
         }
     }
 
-    /** Until the time is over, every kind has had its turn and a stale call was refused; then all are healed at once. */
-    private void faults(Harm harm) throws IOException {
+    /** Injects faults until the time is over, every kind has occurred and a stale call was refused; then ends all faults. */
+    private void injectFaults(FaultInjector injector) throws IOException {
         Schedule schedule = new Schedule(plan.seed(), plan.kinds());
         long end = System.nanoTime() + plan.lasting().toNanos();
-        List<Thread> going = new ArrayList<>();
-        Stopping never = new Stopping();
+        List<Thread> running = new ArrayList<>();
+        StopLatch never = new StopLatch();
         Planned next = schedule.next();
         long firstRoundEnded = System.nanoTime();
         while (System.nanoTime() < end
                 || next.number() <= schedule.firstRound()
                 || (plan.guard()
                         && System.nanoTime() - firstRoundEnded < UNTIL_REFUSED_MAX.toNanos()
-                        && !Histories.tellOfRefusal(installation.histories()))) {
+                        && !Histories.containRefusal(installation.histories()))) {
             if (next.number() <= schedule.firstRound()) {
                 firstRoundEnded = System.nanoTime();
             }
-            never.within(next.afterMillis());
+            never.await(next.afterMillis());
             Planned fault = next;
-            going.removeIf(thread -> !thread.isAlive());
-            going.add(thread("fault " + fault.number(), () -> harm.happen(fault)));
-            refuseFailure();
+            running.removeIf(thread -> !thread.isAlive());
+            running.add(thread("fault " + fault.number(), () -> injector.inject(fault)));
+            rethrowFailure();
             next = schedule.next();
             if (fault.number() % 50 == 0) {
                 out.println("palisade chaos run: " + fault.number() + " faults, "
@@ -193,39 +193,39 @@ final class RandomRun {
             }
         }
         healing.stop();
-        going.forEach(RandomRun::join);
+        running.forEach(RandomRun::join);
     }
 
-    /** Everything is well again: nobody may wait for long, and when all have ended nothing may be left. */
-    private void settle(Cast cast, PalisadeClient operator, History history) {
-        long dead = plan.clients()
-                * (long) Cast.LOGICAL_CLIENTS
-                / 8; // At most that many can have died within the last seconds.
+    /** After the last fault: waiters must be granted within the bound, and ended clients must leave no lock in use. */
+    private void awaitQuiescence(Cluster cluster, PalisadeClient operator, History history) {
+        long killedClients = plan.clients()
+                * (long) Cluster.LOGICAL_CLIENTS
+                / 8; // Upper bound of the clients killed within the last seconds.
         long recovering = plan.redis().isPresent() ? LockRedis.FAILOVER_GRACE_MILLIS : 0;
         long bound = recovering
                 + TTL_MAX_MILLIS
                 + LOCK_DELAY_MAX_MILLIS
                 + TTL_MAX_MILLIS
-                + dead * OFFER_MILLIS
+                + killedClients * OFFER_MILLIS
                 + MACHINE_MILLIS;
         JsonObject quiet = history.event("quiet");
         quiet.addProperty("bound_millis", bound);
         history.write(quiet);
         out.println("palisade chaos run: all faults have ended; every waiter must be granted now");
-        Stopping never = new Stopping();
+        StopLatch never = new StopLatch();
         probe(operator, history, "live", bound);
-        never.within(QUIET_MILLIS);
-        cast.dismiss().ifPresent(message -> failures.add(new ScenarioFailed(message)));
+        never.await(QUIET_MILLIS);
+        cluster.stopClients().ifPresent(message -> failures.add(new ScenarioFailed(message)));
         long stopped = System.nanoTime();
         probe(operator, history, "last", bound);
         boolean left = true;
         while (left && System.nanoTime() - stopped < bound * 1_000_000) {
-            left = look(operator, history, stopped);
-            never.within(200);
+            left = recordLocksInUse(operator, history, stopped);
+            never.await(200);
         }
     }
 
-    /** Waits for every lock as anybody would, at once, with a patience beyond the bound. */
+    /** Acquires every lock concurrently, with a timeout beyond the bound. */
     private void probe(PalisadeClient operator, History history, String name, long boundMillis) {
         List<Thread> probes = new ArrayList<>();
         for (String lock : locks.names()) {
@@ -252,7 +252,7 @@ final class RandomRun {
                 lock,
                 AcquireOptions.waiting(Duration.ofMillis(boundMillis * 3)).ttl(Duration.ofMillis(TTL_MAX_MILLIS)));
         if (result instanceof AcquireResult.Granted granted) {
-            long until = LeaseWatch.untilNanos(granted.lease());
+            long until = LeaseMonitor.untilNanos(granted.lease());
             event.addProperty("at", System.nanoTime());
             event.addProperty("token", granted.lease().token().value());
             event.addProperty("grant", granted.lease().grant().toString());
@@ -272,7 +272,7 @@ final class RandomRun {
         }
     }
 
-    private static boolean look(PalisadeClient operator, History history, long stoppedNanos) {
+    private static boolean recordLocksInUse(PalisadeClient operator, History history, long stoppedNanos) {
         JsonObject event = history.event("listed");
         JsonArray inUse = new JsonArray();
         try {
@@ -304,7 +304,7 @@ final class RandomRun {
         return thread;
     }
 
-    private void refuseFailure() {
+    private void rethrowFailure() {
         RuntimeException failure = failures.peek();
         if (failure != null) {
             throw failure;

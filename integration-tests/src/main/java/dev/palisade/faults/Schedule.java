@@ -42,31 +42,31 @@ final class Schedule {
         /** An operator ends the leases of a lock. */
         FORCE_RELEASE(0, 0),
         /** Nothing goes one way, the other, or both, between a lock server and Redis. */
-        FREEZE_REDIS_LINK(300, 5_000, Where.REDIS),
+        FREEZE_REDIS_LINK(300, 5_000, LockBackend.REDIS),
         /** All connections of a lock server to Redis are reset. */
-        CUT_REDIS_LINK(0, 0, Where.REDIS),
-        STOP_REDIS(500, 5_000, Where.OWN_REDIS),
+        CUT_REDIS_LINK(0, 0, LockBackend.REDIS),
+        STOP_REDIS(500, 5_000, LockBackend.OWN_REDIS),
         /** kill -9 of Redis; it is started again on its data after that long. */
-        KILL_REDIS(0, 1_500, Where.OWN_REDIS),
+        KILL_REDIS(0, 1_500, LockBackend.OWN_REDIS),
         /** kill -9 of Redis; it is started again with nothing. */
-        EMPTY_REDIS(0, 1_500, Where.OWN_REDIS),
-        FLUSH_REDIS(0, 0, Where.OWN_REDIS),
-        FLUSH_FUNCTIONS(0, 0, Where.OWN_REDIS),
+        EMPTY_REDIS(0, 1_500, LockBackend.OWN_REDIS),
+        FLUSH_REDIS(0, 0, LockBackend.OWN_REDIS),
+        FLUSH_FUNCTIONS(0, 0, LockBackend.OWN_REDIS),
         /** The count of tokens. */
-        DELETE_COUNTER(0, 0, Where.OWN_REDIS);
+        DELETE_COUNTER(0, 0, LockBackend.OWN_REDIS);
 
         private final int shortestMillis;
         private final int longestMillis;
-        private final Where where;
+        private final LockBackend backend;
 
         Kind(int shortestMillis, int longestMillis) {
-            this(shortestMillis, longestMillis, Where.DATA_DIR);
+            this(shortestMillis, longestMillis, LockBackend.DATA_DIR);
         }
 
-        Kind(int shortestMillis, int longestMillis, Where where) {
+        Kind(int shortestMillis, int longestMillis, LockBackend backend) {
             this.shortestMillis = shortestMillis;
             this.longestMillis = longestMillis;
-            this.where = where;
+            this.backend = backend;
         }
 
         private boolean ofService() {
@@ -74,13 +74,13 @@ final class Schedule {
                     || this == STOP_SERVER
                     || this == KILL_OBJECTS
                     || this == STOP_OBJECTS
-                    || where != Where.DATA_DIR;
+                    || backend != LockBackend.DATA_DIR;
         }
 
         /** What can happen to a run that keeps its locks there. */
-        static List<Kind> of(Where where) {
+        static List<Kind> of(LockBackend backend) {
             return Arrays.stream(values())
-                    .filter(kind -> kind.where.compareTo(where) <= 0)
+                    .filter(kind -> kind.backend.compareTo(backend) <= 0)
                     .toList();
         }
     }

@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
         usageHelpAutoWidth = true)
 public final class TimelineCommand implements Callable<Integer> {
     @Parameters(paramLabel = "DIR|FILE", description = "Output directory of a run, or its history.jsonl.")
-    private Path kept = Path.of("");
+    private Path input = Path.of("");
 
     @Option(
             names = {"-o", "--output"},
@@ -32,7 +32,7 @@ public final class TimelineCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws CannotStart, IOException {
-        Path history = ExplainCommand.history(kept).toAbsolutePath();
+        Path history = ExplainCommand.history(input).toAbsolutePath();
         Path file = output == null ? history.resolveSibling("timeline.html") : output;
         draw(history, file);
         System.out.println(

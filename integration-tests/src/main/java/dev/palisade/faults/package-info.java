@@ -1,6 +1,6 @@
 /**
- * {@code palisade chaos run}: many client processes under faults that a seed chooses, their history, and the checkers over it.
- * Does the harm and writes down what happened; it judges nothing by itself, that is {@code dev.palisade.check}'s.
+ * Fault injection: client processes under faults that a seed chooses, the recorded history, and the input of the checkers. The checkers are in
+ * {@code dev.palisade.check}; this package never checks properties itself.
  */
 @NullMarked
 package dev.palisade.faults;

@@ -2,7 +2,7 @@ package dev.palisade.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.palisade.check.Told.By;
+import dev.palisade.check.GrantReport.Source;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -18,8 +18,8 @@ class LeaseCheckersTest {
         return new Held("c" + token, "l", false, token, "g" + token, from * SECOND, until * SECOND, true);
     }
 
-    private static Told told(String grant, By by, long sent, long answered, boolean over) {
-        return new Told("c", "l", 7, grant, by, sent * SECOND, answered * SECOND, over, "write");
+    private static GrantReport report(String grant, Source source, long sent, long answered, boolean over) {
+        return new GrantReport("c", "l", 7, grant, source, sent * SECOND, answered * SECOND, over, "write");
     }
 
     @Test
@@ -75,10 +75,10 @@ class LeaseCheckersTest {
     void acceptedBeforeTheEndAndSentBeforeItAndOtherGrantsPass() {
         assertThat(EndsFinal.violations(
                         List.of(
-                                told("a", By.GUARD, 1, 2, false),
-                                told("a", By.GUARD, 3, 6, false),
-                                told("a", By.GUARD, 0, 4, true),
-                                told("b", By.GUARD, 5, 6, false)),
+                                report("a", Source.GUARD, 1, 2, false),
+                                report("a", Source.GUARD, 3, 6, false),
+                                report("a", Source.GUARD, 0, 4, true),
+                                report("b", Source.GUARD, 5, 6, false)),
                         List.of()))
                 .isEmpty();
     }
@@ -86,14 +86,16 @@ class LeaseCheckersTest {
     @Test
     void anEndAtTheServerDoesNotBindAGuard() {
         assertThat(EndsFinal.violations(
-                        List.of(told("a", By.SERVER, 0, 4, true), told("a", By.GUARD, 5, 6, false)), List.of()))
+                        List.of(report("a", Source.SERVER, 0, 4, true), report("a", Source.GUARD, 5, 6, false)),
+                        List.of()))
                 .isEmpty();
     }
 
     @Test
     void aCallThatIsAcceptedAfterTheGrantWasStaleIsFound() {
         assertThat(EndsFinal.violations(
-                        List.of(told("a", By.GUARD, 5, 6, false), told("a", By.GUARD, 0, 4, true)), List.of()))
+                        List.of(report("a", Source.GUARD, 5, 6, false), report("a", Source.GUARD, 0, 4, true)),
+                        List.of()))
                 .singleElement()
                 .asString()
                 .startsWith("P8: c's write of l under token 7 was accepted 1000 ms after");
@@ -103,9 +105,9 @@ class LeaseCheckersTest {
     void theFirstEndCountsNotTheLast() {
         assertThat(EndsFinal.violations(
                         List.of(
-                                told("a", By.SERVER, 0, 9, true),
-                                told("a", By.SERVER, 0, 4, true),
-                                told("a", By.SERVER, 5, 6, false)),
+                                report("a", Source.SERVER, 0, 9, true),
+                                report("a", Source.SERVER, 0, 4, true),
+                                report("a", Source.SERVER, 5, 6, false)),
                         List.of()))
                 .hasSize(1);
     }
@@ -113,19 +115,22 @@ class LeaseCheckersTest {
     @Test
     void aServerMayForgetWhatItSaidOverALossAndAGuardAndTheSdkMayNot() {
         DataLost loss = new DataLost(4 * SECOND, 5 * SECOND);
-        for (By by : By.values()) {
+        for (Source source : Source.values()) {
             assertThat(EndsFinal.violations(
-                            List.of(told("a", by, 1, 3, true), told("a", by, 6, 7, false)), List.of(loss)))
-                    .as("%s", by)
-                    .hasSize(by == By.SERVER ? 0 : 1);
+                            List.of(report("a", source, 1, 3, true), report("a", source, 6, 7, false)), List.of(loss)))
+                    .as("%s", source)
+                    .hasSize(source == Source.SERVER ? 0 : 1);
         }
     }
 
     @Test
     void aLossBeforeOrAfterBothExcusesNothing() {
-        List<Told> told = List.of(told("a", By.SERVER, 2, 3, true), told("a", By.SERVER, 6, 7, false));
+        List<GrantReport> report =
+                List.of(report("a", Source.SERVER, 2, 3, true), report("a", Source.SERVER, 6, 7, false));
         for (DataLost loss : List.of(new DataLost(0, SECOND), new DataLost(8 * SECOND, 9 * SECOND))) {
-            assertThat(EndsFinal.violations(told, List.of(loss))).as("%s", loss).hasSize(1);
+            assertThat(EndsFinal.violations(report, List.of(loss)))
+                    .as("%s", loss)
+                    .hasSize(1);
         }
     }
 
@@ -133,9 +138,9 @@ class LeaseCheckersTest {
     void whatIsSaidAfterTheLossIsFinalAgain() {
         assertThat(EndsFinal.violations(
                         List.of(
-                                told("a", By.SERVER, 2, 3, true),
-                                told("a", By.SERVER, 6, 7, true),
-                                told("a", By.SERVER, 8, 9, false)),
+                                report("a", Source.SERVER, 2, 3, true),
+                                report("a", Source.SERVER, 6, 7, true),
+                                report("a", Source.SERVER, 8, 9, false)),
                         List.of(new DataLost(4 * SECOND, 5 * SECOND))))
                 .hasSize(1);
     }

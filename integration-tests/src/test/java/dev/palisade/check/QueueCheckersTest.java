@@ -26,12 +26,12 @@ class QueueCheckersTest {
         return new Held("d", "l", false, 1, "g", from * SECOND, until * SECOND, false);
     }
 
-    private static Answered answered(String request, long token, String grant) {
+    private static GrantReply answered(String request, long token, String grant) {
         return answered(request, token, grant, 0, 0);
     }
 
-    private static Answered answered(String request, long token, String grant, long asked, long at) {
-        return new Answered("c", "l", request, token, grant, asked * SECOND, at * SECOND);
+    private static GrantReply answered(String request, long token, String grant, long asked, long at) {
+        return new GrantReply("c", "l", request, token, grant, asked * SECOND, at * SECOND);
     }
 
     private static List<DataLost> lost(long from, long until) {
@@ -74,7 +74,7 @@ class QueueCheckersTest {
 
     @Test
     void aSecondGrantOfARequestIsExcusedByALossBetweenTheTwoOnly() {
-        List<Answered> twice = List.of(answered("s 1", 5, "a", 1, 2), answered("s 1", 6, "b", 6, 7));
+        List<GrantReply> twice = List.of(answered("s 1", 5, "a", 1, 2), answered("s 1", 6, "b", 6, 7));
         assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(3, 4))).isEmpty();
         assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(8, 9))).hasSize(1);
         assertThat(OneGrantPerRequest.violations(twice, List.of(), lost(0, 0))).hasSize(1);

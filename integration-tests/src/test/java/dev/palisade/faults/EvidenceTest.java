@@ -5,18 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Each property's planted bug, told as the processes would tell it, is found in the events. */
+/** Each property's planted bug, as the processes would record it, is found in the events. */
 class EvidenceTest {
     private static final String OF_1 = "'lock':'l','token':1,'grant':'00000000000000000000000000000100'";
 
-    private static Story settled(Story story) {
-        return story.at(5_000, "run", "quiet", "'bound_millis':100")
+    private static HistoryBuilder settled(HistoryBuilder history) {
+        return history.at(5_000, "run", "quiet", "'bound_millis':100")
                 .at(6_000, "run", "listed", "'after':1,'locks':[]")
                 .at(6_001, "run", "mark", "'when':'end','shared_token':0,'lock':'unused','token':0,'grant':''");
     }
 
-    private static List<String> broken(Story story) {
-        return Evidence.of(settled(story).events()).violations().stream()
+    private static List<String> broken(HistoryBuilder history) {
+        return Evidence.of(settled(history).events()).violations().stream()
                 .map(violation -> violation.substring(0, violation.indexOf(':')))
                 .distinct()
                 .toList();
@@ -24,7 +24,7 @@ class EvidenceTest {
 
     @Test
     void aRunInWhichNothingIsWrongPasses() {
-        assertThat(broken(new Story()
+        assertThat(broken(new HistoryBuilder()
                         .granted(10, "c1", 1, 1_000)
                         .at(20, "c1", "read", "'sent':19,'content':''," + OF_1)
                         .at(30, "c1", "releasing", OF_1)
@@ -34,13 +34,13 @@ class EvidenceTest {
 
     @Test
     void twoWhoBelieveInTheirLeasesAtOnceAreFound() {
-        assertThat(broken(new Story().granted(10, "c1", 1, 1_000).granted(40, "c2", 2, 1_000)))
+        assertThat(broken(new HistoryBuilder().granted(10, "c1", 1, 1_000).granted(40, "c2", 2, 1_000)))
                 .containsExactly("P5");
     }
 
     @Test
     void aReadAfterTheGrantWasStaleIsFound() {
-        assertThat(broken(new Story()
+        assertThat(broken(new HistoryBuilder()
                         .granted(10, "c1", 1, 1_000)
                         .at(20, "c1", "read-failed", "'sent':19,'reason':'TOKEN_STALE'," + OF_1)
                         .at(25, "c1", "read", "'sent':21,'content':''," + OF_1)))
@@ -49,7 +49,7 @@ class EvidenceTest {
 
     @Test
     void aReadThatWasSentBeforeTheGrantWasStaleIsNot() {
-        assertThat(broken(new Story()
+        assertThat(broken(new HistoryBuilder()
                         .granted(10, "c1", 1, 1_000)
                         .at(20, "c1", "read-failed", "'sent':11,'reason':'TOKEN_STALE'," + OF_1)
                         .at(25, "c1", "read", "'sent':19,'content':''," + OF_1)))
@@ -58,7 +58,7 @@ class EvidenceTest {
 
     @Test
     void aLeaseThatIsValidOnceMoreAfterItWasLostIsFound() {
-        assertThat(broken(new Story()
+        assertThat(broken(new HistoryBuilder()
                         .granted(10, "c1", 1, 1_000)
                         .at(20, "c1", "lost", "'reason':'SERVER_UNREACHABLE'," + OF_1)
                         .at(25, "c1", "valid", "'until':900," + OF_1)))
@@ -68,7 +68,7 @@ class EvidenceTest {
     @Test
     void aRequestThatIsGrantedTwiceIsFound() {
         String asked = "'asked':9,'lock':'l','mode':'EXCLUSIVE','op':'x','until':11,'request':'s 1',";
-        assertThat(broken(new Story()
+        assertThat(broken(new HistoryBuilder()
                         .at(10, "c1", "granted", asked + "'token':1,'grant':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa00'")
                         .at(12, "c1", "granted-again", asked + "'token':2,'grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00'")))
                 .containsExactly("P9");
@@ -76,38 +76,38 @@ class EvidenceTest {
 
     @Test
     void anOfferPastTheQueueIsFound() {
-        String told = "'lock':'l','stretch':0,'owner':'c','detail':'',";
-        assertThat(broken(new Story()
+        String entry = "'lock':'l','stretch':0,'owner':'c','detail':'',";
+        assertThat(broken(new HistoryBuilder()
                         .at(
                                 1,
                                 "run",
                                 "lock-history",
-                                told + "'what':'QUEUED','grant':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa00'")
+                                entry + "'what':'QUEUED','grant':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa00'")
                         .at(
                                 2,
                                 "run",
                                 "lock-history",
-                                told + "'what':'QUEUED','grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00'")
+                                entry + "'what':'QUEUED','grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00'")
                         .at(
                                 3,
                                 "run",
                                 "lock-history",
-                                told + "'what':'OFFERED','grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00','token':3")))
+                                entry + "'what':'OFFERED','grant':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb00','token':3")))
                 .containsExactly("P10");
     }
 
     @Test
     void aWaitForAFreeLockAfterTheLastFaultIsFoundAndOneBeforeItIsNot() {
         String asked = "'lock':'l','op':'x','reason':'TimedOut',";
-        assertThat(broken(new Story().at(5_500, "c1", "not-granted", asked + "'asked':5100")))
+        assertThat(broken(new HistoryBuilder().at(5_500, "c1", "not-granted", asked + "'asked':5100")))
                 .containsExactly("P11");
-        assertThat(broken(new Story().at(5_050, "c1", "not-granted", asked + "'asked':100")))
+        assertThat(broken(new HistoryBuilder().at(5_050, "c1", "not-granted", asked + "'asked':100")))
                 .isEmpty();
     }
 
     @Test
     void aForgeryThatIsAdmittedIsFound() {
-        assertThat(broken(new Story()
+        assertThat(broken(new HistoryBuilder()
                         .at(10, "run", "forged", "'lock':'l','how':'random','token':9,'outcome':'admitted'")
                         .at(11, "run", "forged", "'lock':'l','how':'random','token':9,'outcome':'unknown'")))
                 .containsExactly("P13");
@@ -117,13 +117,13 @@ class EvidenceTest {
     void overALossOfDataTheServerMayForgetAndWhatTheSdkOrAGuardSaidStands() {
         String lost = "'fault':'FLUSH_REDIS','number':1,'who':'redis','how':'','from':30";
         String unary = "'request':'s 1','op':'x',";
-        Story forgotten = new Story()
+        HistoryBuilder forgotten = new HistoryBuilder()
                 .granted(10, "c1", 1, 1_000)
                 .at(20, "c1", "lost", unary + "'sent':19,'reason':'EXPIRED'," + OF_1)
                 .at(31, "run", "data-lost", lost)
                 .at(40, "c1", "valid", unary + "'until':900," + OF_1);
         assertThat(broken(forgotten)).isEmpty();
-        assertThat(broken(new Story()
+        assertThat(broken(new HistoryBuilder()
                         .granted(10, "c1", 1, 1_000)
                         .at(20, "c1", "lost", "'reason':'EXPIRED'," + OF_1)
                         .at(31, "run", "data-lost", lost)
@@ -134,20 +134,20 @@ class EvidenceTest {
     @Test
     void tokensThatFallWithoutALossBetweenThemAreFoundAndWithOneTheyAreCounted() {
         String lost = "'fault':'EMPTY_REDIS','number':1,'who':'redis','how':'','from':";
-        Story fall = new Story()
+        HistoryBuilder fall = new HistoryBuilder()
                 .at(1, "run", "run", "'locks_in':'OWN_REDIS'")
                 .granted(10, "c1", 2, 20)
                 .granted(40, "c2", 1, 50);
         assertThat(broken(fall)).containsExactly("P2");
         assertThat(broken(fall.at(31, "run", "data-lost", lost + 30))).isEmpty();
-        assertThat(Figures.of(Evidence.of(settled(fall).events())).counts())
+        assertThat(RunStatistics.of(Evidence.of(settled(fall).events())).counts())
                 .containsEntry("tokens that fell over a loss", 1L)
                 .containsEntry("EMPTY_REDIS", 0L);
     }
 
     @Test
     void ofARunThatBrokeOffOnlyTheEndIsNotJudged() {
-        Story brokenOff = new Story()
+        HistoryBuilder brokenOff = new HistoryBuilder()
                 .granted(10, "c1", 1, 1_000)
                 .granted(40, "c2", 2, 1_000)
                 .at(
@@ -169,18 +169,20 @@ class EvidenceTest {
 
     @Test
     void aLockThatStaysInUseIsFound() {
-        assertThat(broken(new Story().at(7_000, "run", "listed", "'after':9,'locks':['l: held']")))
+        assertThat(broken(new HistoryBuilder().at(7_000, "run", "listed", "'after':9,'locks':['l: held']")))
                 .containsExactly("P14");
     }
 
     @Test
     void aRunThatSawNothingProvesNothing() {
-        List<String> missing =
-                Figures.of(Evidence.of(settled(new Story()).events())).missing();
+        List<String> missing = RunStatistics.of(
+                        Evidence.of(settled(new HistoryBuilder()).events()))
+                .missing();
 
         assertThat(missing)
                 .allMatch(line -> line.startsWith("VACUOUS: "))
-                .hasSizeGreaterThanOrEqualTo(Schedule.Kind.of(Where.DATA_DIR).size() + 10)
+                .hasSizeGreaterThanOrEqualTo(
+                        Schedule.Kind.of(LockBackend.DATA_DIR).size() + 10)
                 .anyMatch(line -> line.contains("KILL_SERVER: 0"))
                 .anyMatch(line -> line.contains("refusals as stale: 0"));
     }

@@ -18,8 +18,8 @@ class ExplanationTest {
     private static final String NEWER = "'lock':'l','token':1002,'grant':'0000000000000000000000000003ea00'";
 
     /** c1 is stopped before its write, c2 reads and writes, and c1's late write is applied: a guard that sleeps. */
-    private static Story lostUpdate() {
-        return new Story()
+    private static HistoryBuilder lostUpdate() {
+        return new HistoryBuilder()
                 .at(0, "run", "run", "'seed':7")
                 .granted(10, "c1", 1001, 1_000)
                 .at(12, "c1", "read", "'sent':11,'content':''," + STALE)
@@ -55,8 +55,8 @@ class ExplanationTest {
         return out.toString(StandardCharsets.UTF_8);
     }
 
-    private static Path kept(Path directory, Story story) throws Exception {
-        List<String> lines = story.events().stream().map(Object::toString).toList();
+    private static Path kept(Path directory, HistoryBuilder history) throws Exception {
+        List<String> lines = history.events().stream().map(Object::toString).toList();
         return Files.write(directory.resolve("history.jsonl"), lines);
     }
 
@@ -64,13 +64,13 @@ class ExplanationTest {
     void aPlantedLostUpdateIsFoundAndToldAsOneTimeline(@TempDir Path directory) throws Exception {
         kept(directory, lostUpdate());
 
-        String told = explain(directory, 1);
+        String explanation = explain(directory, 1);
 
-        assertThat(told)
+        assertThat(explanation)
                 .contains("P6: row 2", "P15: l counted 1, with 2 acknowledged")
                 .contains(
                         "rule P6: per resource the tokens of applied writes never fall; docs/reference/fault-runs.md");
-        assertThat(told.substring(told.indexOf("P6:"), told.indexOf("P15:")))
+        assertThat(explanation.substring(explanation.indexOf("P6:"), explanation.indexOf("P15:")))
                 .containsSubsequence(
                         "10.000 ms  c1       granted",
                         "20.000 ms  run      fault-began",
@@ -84,7 +84,7 @@ class ExplanationTest {
 
     @Test
     void theSameHistoryWithTheLateWriteRefusedIsWell(@TempDir Path directory) throws Exception {
-        Story well = new Story();
+        HistoryBuilder well = new HistoryBuilder();
         for (var event : lostUpdate().events()) {
             boolean late =
                     event.has("sha256") && event.get("sha256").getAsString().equals(Histories.sha256("1 c1-op-1"));
@@ -100,7 +100,7 @@ class ExplanationTest {
                 event.addProperty("event", "refused");
                 event.addProperty("reason", "TOKEN_STALE");
             }
-            well.keep(event);
+            well.add(event);
         }
         kept(directory, well);
 
@@ -109,9 +109,9 @@ class ExplanationTest {
 
     @Test
     void whatAProcessHasSaidCannotSteerTheTerminal() {
-        Story story = new Story().at(0, "c1", "refused", "'token':5,'reason':'\\u001b[2J\\u202e'");
+        HistoryBuilder history = new HistoryBuilder().at(0, "c1", "refused", "'token':5,'reason':'\\u001b[2J\\u202e'");
 
-        assertThat(new Explanation(story.events()).of("P6: token 5"))
+        assertThat(new Explanation(history.events()).of("P6: token 5"))
                 .contains("reason=?[2J?")
                 .doesNotContain("\u001b");
     }

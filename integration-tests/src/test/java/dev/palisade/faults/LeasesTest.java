@@ -15,12 +15,12 @@ class LeasesTest {
             "'lock':'l','token':3,'grant':'00000000000000000000000000000100','mode':'EXCLUSIVE','asked':95,'until':140";
 
     /** c1 believes in its lease from 0 to 100, c2 has the lock from 50 on. */
-    private static Story overlap() {
-        return new Story().granted(0, "c1", 1, 100).granted(50, "c2", 2, 150);
+    private static HistoryBuilder overlap() {
+        return new HistoryBuilder().granted(0, "c1", 1, 100).granted(50, "c2", 2, 150);
     }
 
-    private static List<String> violations(Story story) {
-        return LeasesDisjoint.violations(Leases.of(story.events()));
+    private static List<String> violations(HistoryBuilder history) {
+        return LeasesDisjoint.violations(Leases.of(history.events()));
     }
 
     @Test
@@ -58,19 +58,20 @@ class LeasesTest {
 
     @Test
     void aRenewalMovesTheEndAndOnlyForward() {
-        Story renewed = new Story()
+        HistoryBuilder renewed = new HistoryBuilder()
                 .granted(0, "c1", 1, 40)
                 .at(30, "c1", "valid", "'until':90," + OF_1)
                 .at(35, "c1", "valid", "'until':60," + OF_1);
-        assertThat(Leases.of(renewed.events())).extracting(Held::untilNanos).containsExactly(Story.nanos(90));
+        assertThat(Leases.of(renewed.events())).extracting(Held::untilNanos).containsExactly(HistoryBuilder.nanos(90));
     }
 
     /** A store that has forgotten a request grants it anew, under the same grant, with another token. */
     @Test
     void whatIsGrantedAnewIsALeaseOfItsOwn() {
-        Story anew = new Story().granted(0, "c1", 1, 40).granted(50, "c2", 2, 90);
+        HistoryBuilder anew = new HistoryBuilder().granted(0, "c1", 1, 40).granted(50, "c2", 2, 90);
         assertThat(violations(anew.at(100, "c1", "granted-again", ANEW))).isEmpty();
-        Story overlapping = new Story().granted(0, "c1", 1, 40).granted(50, "c2", 2, 90);
+        HistoryBuilder overlapping =
+                new HistoryBuilder().granted(0, "c1", 1, 40).granted(50, "c2", 2, 90);
         assertThat(violations(overlapping.at(60, "c1", "granted-again", ANEW))).hasSize(1);
     }
 
@@ -101,7 +102,7 @@ class LeasesTest {
     @Test
     void aLossOfDataIsNoExcuse() {
         String lost = "'fault':'EMPTY_REDIS','number':1,'who':'redis','how':'','from':40";
-        Story gap = overlap()
+        HistoryBuilder gap = overlap()
                 .at(10, "run", "fault-began", "'fault':'CUT_SERVER_LINK','number':1,'who':'c1'")
                 .at(11, "run", "fault-ended", "'fault':'CUT_SERVER_LINK','number':1,'who':'c1'")
                 .at(20, "run", "lock-history", "'stretch':0,'what':'GRANTED','lock':'l','grant':'x'")
@@ -112,7 +113,7 @@ class LeasesTest {
 
     @Test
     void aGapInTheServersHistoryExcusesOnlyWhoWasCutOffMeanwhile() {
-        Story gap = overlap()
+        HistoryBuilder gap = overlap()
                 .at(20, "run", "lock-history", "'stretch':0,'what':'GRANTED','lock':'l','grant':'x'")
                 .at(70, "run", "lock-history", "'stretch':1,'what':'GRANTED','lock':'l','grant':'y'");
         assertThat(violations(gap)).hasSize(1);

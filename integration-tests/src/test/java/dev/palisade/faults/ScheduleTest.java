@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ScheduleTest {
-    private static final List<Kind> KINDS = Kind.of(Where.OWN_REDIS);
+    private static final List<Kind> KINDS = Kind.of(LockBackend.OWN_REDIS);
     private static final int ROUND = new Schedule(0, KINDS).firstRound();
 
     private static List<Planned> planned(long seed, int total) {
@@ -34,11 +34,11 @@ class ScheduleTest {
 
     @Test
     void aRedisIsHarmedOnlyIfItIsTheRunsOwnAndOnlyTheWayToItIfItIsGiven() {
-        assertThat(Kind.of(Where.DATA_DIR))
+        assertThat(Kind.of(LockBackend.DATA_DIR))
                 .hasSize(14)
                 .noneMatch(kind -> kind.name().contains("REDIS"));
-        assertThat(Kind.of(Where.REDIS))
-                .containsAll(Kind.of(Where.DATA_DIR))
+        assertThat(Kind.of(LockBackend.REDIS))
+                .containsAll(Kind.of(LockBackend.DATA_DIR))
                 .contains(Kind.FREEZE_REDIS_LINK, Kind.CUT_REDIS_LINK)
                 .hasSize(16);
         assertThat(KINDS).containsExactly(Kind.values());
@@ -56,9 +56,9 @@ class ScheduleTest {
 
     @Test
     void aProcessWithAClockOfItsOwnIsRefused() {
-        Cast.refuseForeignClock("c", 5, 6, 7);
-        assertThatThrownBy(() -> Cast.refuseForeignClock("c", 5, 4, 7)).isInstanceOf(ScenarioFailed.class);
-        assertThatThrownBy(() -> Cast.refuseForeignClock("c", 5, 8, 7))
+        Cluster.requireSharedClock("c", 5, 6, 7);
+        assertThatThrownBy(() -> Cluster.requireSharedClock("c", 5, 4, 7)).isInstanceOf(ScenarioFailed.class);
+        assertThatThrownBy(() -> Cluster.requireSharedClock("c", 5, 8, 7))
                 .isInstanceOf(ScenarioFailed.class)
                 .hasMessageContaining("one clock for all processes");
     }

@@ -3,20 +3,20 @@ package dev.palisade.faults;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** That it is time to stop, and the way to pass time until then. Safe for many threads. */
-final class Stopping {
+/** A one-shot latch that stops worker threads, with an interruptible pause. Safe for many threads. */
+final class StopLatch {
     private final CountDownLatch latch = new CountDownLatch(1);
 
     void stop() {
         latch.countDown();
     }
 
-    boolean asked() {
+    boolean isStopped() {
         return latch.getCount() == 0;
     }
 
-    /** Returns after {@code millis}, or as soon as it is time to stop: then true. */
-    boolean within(long millis) {
+    /** Blocks for {@code millis}, or until {@link #stop}. Returns whether it was stopped. */
+    boolean await(long millis) {
         try {
             return latch.await(millis, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {

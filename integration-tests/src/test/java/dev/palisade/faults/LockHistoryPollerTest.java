@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What of a history that is asked for again was there before. */
-class LockHistoriesTest {
+/** The overlap of two polls of one history. */
+class LockHistoryPollerTest {
     private static int asked;
 
-    /** Entries of these grants, told at another time than ever before. */
-    private static List<HistoryEntry> told(int... grants) {
+    /** Entries of these grants, history at another time than ever before. */
+    private static List<HistoryEntry> history(int... grants) {
         asked++;
         List<HistoryEntry> entries = new ArrayList<>();
         for (int grant : grants) {
@@ -35,17 +35,19 @@ class LockHistoriesTest {
 
     @Test
     void whatFollowsTheSameEntriesIsNewThoughTheirTimesAreToldDifferently() {
-        assertThat(LockHistories.overlap(told(), told(1, 2))).isZero();
-        assertThat(LockHistories.overlap(told(1, 2), told(1, 2))).isEqualTo(2);
-        assertThat(LockHistories.overlap(told(1, 2), told(1, 2, 3))).isEqualTo(2);
-        assertThat(LockHistories.overlap(told(1, 2, 3), told(2, 3, 4))).isEqualTo(2);
-        assertThat(LockHistories.overlap(told(1, 1), told(1, 1, 1))).isEqualTo(2);
+        assertThat(LockHistoryPoller.overlap(history(), history(1, 2))).isZero();
+        assertThat(LockHistoryPoller.overlap(history(1, 2), history(1, 2))).isEqualTo(2);
+        assertThat(LockHistoryPoller.overlap(history(1, 2), history(1, 2, 3))).isEqualTo(2);
+        assertThat(LockHistoryPoller.overlap(history(1, 2, 3), history(2, 3, 4)))
+                .isEqualTo(2);
+        assertThat(LockHistoryPoller.overlap(history(1, 1), history(1, 1, 1))).isEqualTo(2);
     }
 
     @Test
     void aHistoryThatDoesNotHoldTheNewestEntryIsBroken() {
-        assertThat(LockHistories.overlap(told(1, 2), told(3))).isZero();
-        assertThat(LockHistories.overlap(told(1, 2, 3), told(1, 2))).isZero();
-        assertThat(LockHistories.overlap(told(1, 2, 3), told(1, 2, 4))).isZero();
+        assertThat(LockHistoryPoller.overlap(history(1, 2), history(3))).isZero();
+        assertThat(LockHistoryPoller.overlap(history(1, 2, 3), history(1, 2))).isZero();
+        assertThat(LockHistoryPoller.overlap(history(1, 2, 3), history(1, 2, 4)))
+                .isZero();
     }
 }

@@ -21,41 +21,40 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who plays in a random run: the lock servers, the object store, and client processes, each behind links of its own.
- * Whoever does harm to one of them takes it first and gives it back, so that no two harm one process at once. Safe for many
- * threads.
+ * The processes of a random run: lock servers, object store, and client processes, each behind its own links. A fault reserves its target
+ * first, so that two faults never hit one target at the same time. Safe for many threads.
  */
-final class Cast implements AutoCloseable {
+final class Cluster implements AutoCloseable {
     static final int LOGICAL_CLIENTS = 6;
-    /** The name of a client in another language begins so. */
+    /** Prefix of the name of a client in another language. */
     static final String FOREIGN = "py";
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private final Installation installation;
     private final History history;
     private final Locks locks;
     private final String guard;
     private final Random random;
-    private final List<Player> players = new ArrayList<>();
-    private final Set<Taken> taken = new HashSet<>();
+    private final List<ClientProcess> clients = new ArrayList<>();
+    private final Set<Reservation> reservations = new HashSet<>();
     private int started;
-    private final Map<String, Semaphore> turns = new ConcurrentHashMap<>();
+    private final Map<String, Semaphore> serviceMutexes = new ConcurrentHashMap<>();
     private final @Nullable LockRedis redis;
     private final List<Service> servers = new CopyOnWriteArrayList<>();
     private volatile Service objects;
 
-    /** What harm can be done to, of one client, at one time. */
-    enum Part {
+    /** The part of a client that one fault hits at a time. */
+    enum FaultTarget {
         PROCESS,
         SERVER_LINK,
         OBJECTS_LINK
     }
 
-    private record Taken(Player player, Part part) {}
+    private record Reservation(ClientProcess client, FaultTarget target) {}
 
-    /** A client process and its links, one to each lock server. */
-    record Player(Child child, List<Link> toServers, Link toObjects, Optional<ForeignClient> foreign)
+    /** A client process with its links, one to each lock server. */
+    record ClientProcess(Child child, List<Link> toServers, Link toObjects, Optional<ForeignClient> foreign)
             implements AutoCloseable {
         String name() {
             return child.name();
@@ -70,11 +69,11 @@ final class Cast implements AutoCloseable {
     }
 
     /**
-     * Starts the services; clients join by {@link #join}.
+     * Starts the services; {@link #startClient} starts the clients.
      *
-     * @param redis where two lock servers keep their locks; null: there is one, with a data directory
+     * @param redis store of two lock servers; null: one lock server with a data directory
      */
-    Cast(
+    Cluster(
             Installation installation,
             History history,
             Locks locks,
@@ -109,12 +108,12 @@ final class Cast implements AutoCloseable {
         return servers.get(number);
     }
 
-    /** Of all lock servers, as a client is told them. */
+    /** The addresses of all lock servers, in the format of the client library. */
     String serverAddresses() {
         return servers.stream().map(Service::address).collect(Collectors.joining(","));
     }
 
-    /** Whether several lock servers share their locks. */
+    /** Whether two lock servers share a Redis. */
     boolean isOnRedis() {
         return redis != null;
     }
@@ -132,12 +131,12 @@ final class Cast implements AutoCloseable {
     }
 
     /** Starts one more client. */
-    void join() {
-        join(Optional.empty());
+    void startClient() {
+        startClient(Optional.empty());
     }
 
     /** Starts one more client. */
-    void join(Optional<ForeignClient> foreign) {
+    void startClient(Optional<ForeignClient> foreign) {
         final int number;
         final long seed;
         synchronized (this) {
@@ -150,7 +149,7 @@ final class Cast implements AutoCloseable {
         Link toObjects = new Link(objects.address(), Link.Deaths.TOLD);
         long before = System.nanoTime();
         String addresses = toServers.stream().map(Link::address).collect(Collectors.joining(","));
-        Child child = foreign.map(client -> client.start(FOREIGN + number, addresses, seed, locks.total()))
+        Child child = foreign.map(program -> program.start(FOREIGN + number, addresses, seed, locks.total()))
                 .orElseGet(() -> installation.busyClient(
                         "c" + number,
                         BusyClient.class,
@@ -159,73 +158,73 @@ final class Cast implements AutoCloseable {
                         Long.toString(seed),
                         Integer.toString(LOGICAL_CLIENTS),
                         Integer.toString(locks.total())));
-        String ready = child.await(line -> line.startsWith("ready "), PATIENCE);
-        refuseForeignClock(child.name(), before, Long.parseLong(ready.substring("ready ".length())), System.nanoTime());
+        String ready = child.await(line -> line.startsWith("ready "), TIMEOUT);
+        requireSharedClock(child.name(), before, Long.parseLong(ready.substring("ready ".length())), System.nanoTime());
         JsonObject event = history.event("started");
         event.addProperty("who", child.name());
         history.write(event);
         synchronized (this) {
-            players.add(new Player(child, toServers, toObjects, foreign));
+            clients.add(new ClientProcess(child, toServers, toObjects, foreign));
         }
     }
 
-    /** The run's history has one time line only if all processes read one monotonic clock. */
-    static void refuseForeignClock(String name, long beforeNanos, long saidNanos, long afterNanos) {
-        if (saidNanos < beforeNanos || saidNanos > afterNanos) {
-            throw new ScenarioFailed(
-                    "System.nanoTime of " + name + " was " + saidNanos + ", here it was " + beforeNanos + " before and "
-                            + afterNanos + " after; a fault run needs one clock for all processes, as Linux has");
+    /** The history has one timeline only if all processes read one monotonic clock. */
+    static void requireSharedClock(String name, long beforeNanos, long clientNanos, long afterNanos) {
+        if (clientNanos < beforeNanos || clientNanos > afterNanos) {
+            throw new ScenarioFailed("System.nanoTime of " + name + " was " + clientNanos + ", here it was "
+                    + beforeNanos + " before and " + afterNanos
+                    + " after; a fault run needs one clock for all processes, as Linux has");
         }
     }
 
     /**
-     * Takes that part of up to {@code most} clients, where nobody else has it; so a client can be stopped while its link
-     * stands still. At least half of the clients keep it.
+     * Reserves the target of up to {@code limit} clients that is not reserved yet. A client's process and link can be hit at the same time.
+     * At least half of the clients stay unreserved.
      */
-    synchronized List<Player> take(Part part, int most, int dice) {
-        List<Player> free = new ArrayList<>(players.stream()
-                .filter(player -> !taken.contains(new Taken(player, part)))
+    synchronized List<ClientProcess> reserve(FaultTarget target, int limit, int dice) {
+        List<ClientProcess> free = new ArrayList<>(clients.stream()
+                .filter(client -> !reservations.contains(new Reservation(client, target)))
                 .toList());
-        List<Player> got = new ArrayList<>();
-        while (got.size() < most && free.size() > players.size() / 2) {
-            Player player = free.remove(Math.floorMod(dice, free.size()));
-            taken.add(new Taken(player, part));
-            got.add(player);
+        List<ClientProcess> reserved = new ArrayList<>();
+        while (reserved.size() < limit && free.size() > clients.size() / 2) {
+            ClientProcess client = free.remove(Math.floorMod(dice, free.size()));
+            reservations.add(new Reservation(client, target));
+            reserved.add(client);
         }
-        return got;
+        return reserved;
     }
 
-    synchronized void giveBack(Player player, Part part) {
-        taken.remove(new Taken(player, part));
+    synchronized void unreserve(ClientProcess client, FaultTarget target) {
+        reservations.remove(new Reservation(client, target));
     }
 
-    /** kill -9 of a client that was taken, and a new one in its place. */
-    void replace(Player player) {
+    /** Kills a reserved client with SIGKILL and starts a new one instead. */
+    void replace(ClientProcess client) {
         synchronized (this) {
-            players.remove(player);
+            clients.remove(client);
         }
-        player.child().kill();
+        client.child().kill();
         JsonObject event = history.event("killed");
-        event.addProperty("who", player.name());
+        event.addProperty("who", client.name());
         history.write(event);
-        // Its links still tell what they have taken, then the death.
-        join(player.foreign());
+        // Its links deliver the bytes that they have received, then the end of the connection.
+        startClient(client.foreign());
     }
 
-    /** Runs {@code harm} while nobody else harms the service of that name. */
-    void alone(String service, Runnable harm) {
-        Semaphore turn = turns.computeIfAbsent(service, name -> new Semaphore(1));
-        turn.acquireUninterruptibly();
+    /** Runs {@code action} while no other fault hits the service of that name. */
+    void exclusively(String service, Runnable action) {
+        Semaphore mutex = serviceMutexes.computeIfAbsent(service, name -> new Semaphore(1));
+        mutex.acquireUninterruptibly();
         try {
-            harm.run();
+            action.run();
         } finally {
-            turn.release();
+            mutex.release();
         }
     }
 
-    /** On the port and the data it had. One that finds Redis down or silent does not start, and is started again. */
+    /** Restarts a lock server on the same port and data. It is retried, because a lock server does not start without its Redis. */
     void restartServer(int number) {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
         while (true) {
             try {
                 servers.set(
@@ -247,17 +246,17 @@ final class Cast implements AutoCloseable {
         objects = installation.objects("--guard", guard, "--port", objects.port());
     }
 
-    /** Lets every client end by itself; empty if all did, else who did not and why. */
-    Optional<String> dismiss() {
-        List<Player> all;
+    /** Requests the end of every client and waits for it. Returns an error if a client does not end. */
+    Optional<String> stopClients() {
+        List<ClientProcess> all;
         synchronized (this) {
-            all = List.copyOf(players);
+            all = List.copyOf(clients);
         }
-        all.forEach(player -> player.child().send("stop"));
+        all.forEach(client -> client.child().send("stop"));
         try {
-            for (Player player : all) {
-                player.child().await(line -> line.equals("done"), PATIENCE);
-                player.child().awaitExit();
+            for (ClientProcess client : all) {
+                client.child().await(line -> line.equals("done"), TIMEOUT);
+                client.child().awaitExit();
             }
             return Optional.empty();
         } catch (ScenarioFailed e) {
@@ -265,7 +264,7 @@ final class Cast implements AutoCloseable {
         }
     }
 
-    /** Ends the services in order. */
+    /** Stops the object store, then the lock servers, with SIGTERM. */
     void stopServices() {
         objects.child().terminate();
         servers.forEach(server -> server.child().terminate());
@@ -273,11 +272,11 @@ final class Cast implements AutoCloseable {
 
     @Override
     public void close() {
-        List<Player> all;
+        List<ClientProcess> all;
         synchronized (this) {
-            all = List.copyOf(players);
+            all = List.copyOf(clients);
         }
-        all.forEach(Player::close);
+        all.forEach(ClientProcess::close);
         objects.child().close();
         servers.forEach(server -> server.child().close());
     }

@@ -14,18 +14,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 
-/** How much happened in a run, and what was too little for its verdict to mean anything. */
-final class Figures {
+/** Statistics of a run: event counts, and the counts that are too small for the verdict to prove anything. */
+final class RunStatistics {
     private final Map<String, Long> counts = new LinkedHashMap<>();
     private final List<String> missing = new ArrayList<>();
 
-    private Figures() {}
+    private RunStatistics() {}
 
-    static Figures of(Evidence evidence) {
-        Figures figures = new Figures();
+    static RunStatistics of(Evidence evidence) {
+        RunStatistics statistics = new RunStatistics();
         List<JsonObject> events = evidence.events();
-        for (Schedule.Kind kind : Schedule.Kind.of(where(events))) {
-            figures.need(
+        for (Schedule.Kind kind : Schedule.Kind.of(backend(events))) {
+            statistics.require(
                     kind.name(),
                     1,
                     count(
@@ -33,39 +33,39 @@ final class Figures {
                             event -> (is(event, "fault-began") || is(event, "operated"))
                                     && text(event, "fault").equals(kind.name())));
         }
-        figures.need("grants", 100, evidence.run().grants().size());
-        figures.need("grants passed on by their clients", 2, passedOn(evidence));
-        figures.need("unary grants", 3, count(events, event -> is(event, "granted") && event.has("request")));
+        statistics.require("grants", 100, evidence.run().grants().size());
+        statistics.require("grants passed on by their clients", 2, handedOff(evidence));
+        statistics.require("unary grants", 3, count(events, event -> is(event, "granted") && event.has("request")));
         boolean foreign = events.stream()
-                .anyMatch(event -> is(event, "started") && text(event, "who").startsWith(Cast.FOREIGN));
-        figures.need(
+                .anyMatch(event -> is(event, "started") && text(event, "who").startsWith(Cluster.FOREIGN));
+        statistics.require(
                 "grants of the client in Python",
                 foreign ? 1 : 0,
                 count(
                         events,
-                        event -> is(event, "granted") && text(event, "client").startsWith(Cast.FOREIGN)));
-        figures.need(
+                        event -> is(event, "granted") && text(event, "client").startsWith(Cluster.FOREIGN)));
+        statistics.require(
                 "SHARED reads applied",
                 10,
                 evidence.run().applied().stream().filter(AppliedCall::shared).count());
-        figures.need(
+        statistics.require(
                 "writes applied",
                 50,
                 evidence.run().applied().stream().filter(AppliedCall::write).count());
-        figures.need(
+        statistics.require(
                 "refusals as stale",
                 1,
                 count(
                         events,
                         event -> event.has("reason") && text(event, "reason").equals("TOKEN_STALE")));
-        figures.need("outcomes unknown", 0, count(events, event -> is(event, "unknown")));
-        figures.need("cancelled acquires", 3, count(events, event -> is(event, "cancelled")));
-        figures.need("renewals seen", 10, count(events, event -> is(event, "valid")));
-        figures.need("leases lost", 3, count(events, event -> is(event, "lost")));
-        figures.need("requests answered again", 2, count(events, event -> is(event, "granted-again")));
-        figures.need("snapshots of the marks", 2, evidence.run().marks().size());
-        figures.need("forged calls", 5, count(events, event -> is(event, "forged")));
-        figures.need(
+        statistics.require("outcomes unknown", 0, count(events, event -> is(event, "unknown")));
+        statistics.require("cancelled acquires", 3, count(events, event -> is(event, "cancelled")));
+        statistics.require("renewals seen", 10, count(events, event -> is(event, "valid")));
+        statistics.require("leases lost", 3, count(events, event -> is(event, "lost")));
+        statistics.require("requests answered again", 2, count(events, event -> is(event, "granted-again")));
+        statistics.require("snapshots of the marks", 2, evidence.run().marks().size());
+        statistics.require("forged calls", 5, count(events, event -> is(event, "forged")));
+        statistics.require(
                 "forged calls refused for it",
                 5,
                 count(
@@ -73,26 +73,26 @@ final class Figures {
                         event -> is(event, "forged")
                                 && (text(event, "outcome").equals("SEQUENCER_INVALID")
                                         || text(event, "outcome").equals("WRONG_RESOURCE"))));
-        figures.need("offers in the lock server's history", 20, entries(evidence, "OFFERED"));
-        figures.need(
+        statistics.require("offers in the lock server's history", 20, entries(evidence, "OFFERED"));
+        statistics.require(
                 "waits after the last fault",
                 5,
                 evidence.waits().stream()
                         .filter(wait -> wait.untilNanos() > evidence.quietNanos())
                         .count());
-        if (where(events) != Where.DATA_DIR) {
-            figures.need("grants reclaimed", 0, entries(evidence, "RECLAIMED"));
-            figures.need("offers withdrawn", 0, entries(evidence, "WITHDRAWN"));
-            figures.need(
+        if (backend(events) != LockBackend.DATA_DIR) {
+            statistics.require("grants reclaimed", 0, entries(evidence, "RECLAIMED"));
+            statistics.require("offers withdrawn", 0, entries(evidence, "WITHDRAWN"));
+            statistics.require(
                     "tokens that fell over a loss",
                     0,
                     TokensRise.violations(evidence.run().grants(), List.of()).size());
         }
-        figures.need("looks at what is left", 1, evidence.listed().size());
-        return figures;
+        statistics.require("looks at what is left", 1, evidence.listed().size());
+        return statistics;
     }
 
-    private static long passedOn(Evidence evidence) {
+    private static long handedOff(Evidence evidence) {
         return evidence.run().grants().stream()
                 .filter(grant ->
                         GrantId.of(HexFormat.of().parseHex(grant.grant())).turn() > 0)
@@ -105,26 +105,26 @@ final class Figures {
                 .count();
     }
 
-    private static Where where(List<JsonObject> events) {
+    private static LockBackend backend(List<JsonObject> events) {
         return events.stream()
                 .filter(event -> is(event, "run") && event.has("locks_in"))
-                .map(event -> Where.valueOf(text(event, "locks_in")))
+                .map(event -> LockBackend.valueOf(text(event, "locks_in")))
                 .findFirst()
-                .orElse(Where.DATA_DIR);
+                .orElse(LockBackend.DATA_DIR);
     }
 
     private static long count(List<JsonObject> events, Predicate<JsonObject> wanted) {
         return events.stream().filter(wanted).count();
     }
 
-    private void need(String what, long least, long count) {
+    private void require(String what, long least, long count) {
         counts.put(what, count);
         if (count < least) {
             missing.add("VACUOUS: " + what + ": " + count + ", and fewer than " + least + " prove nothing");
         }
     }
 
-    /** What was too little; empty: nothing. */
+    /** The counts that are too small. */
     List<String> missing() {
         return List.copyOf(missing);
     }
@@ -133,7 +133,7 @@ final class Figures {
         return Map.copyOf(counts);
     }
 
-    /** One line for each figure. */
+    /** One line for each count. */
     @Override
     public String toString() {
         StringBuilder lines = new StringBuilder();

@@ -7,32 +7,32 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Writes down how long the leases of this process are believed to hold: the end of each is asked for again and again, and
- * told when it has moved, so each renewal is seen. A moment is taken before the asking, so what is written is never
- * later than what was believed. A lost lease goes on being asked until it is released: it must never be valid again.
+ * Monitor of the leases of this process: polls the end of each lease and records every change, so that renewals are visible. The clock is
+ * read before the lease, so a recorded end is never later than the end that the client assumes. A lost lease is polled until its release,
+ * because it must never become valid again.
  */
-final class LeaseWatch implements AutoCloseable {
-    private static final long EVERY_MILLIS = 40;
-    private static final long MOVED_NANOS = 20_000_000;
+final class LeaseMonitor implements AutoCloseable {
+    private static final long PERIOD_MILLIS = 40;
+    private static final long RENEWAL_NANOS_MIN = 20_000_000;
 
     private final History history;
-    private final Stopping stopping = new Stopping();
+    private final StopLatch stopLatch = new StopLatch();
     private final Map<Lease, Long> untilNanos = new ConcurrentHashMap<>();
 
-    LeaseWatch(History history) {
+    LeaseMonitor(History history) {
         this.history = history;
-        Thread thread = new Thread(this::watch, "lease-watch");
+        Thread thread = new Thread(this::poll, "lease-poll");
         thread.setDaemon(true);
         thread.start();
     }
 
-    /** Until when {@code lease} is believed from now on. */
+    /** The current end of the validity of {@code lease}. */
     static long untilNanos(Lease lease) {
         long before = System.nanoTime();
         return before + lease.validFor().toNanos();
     }
 
-    /** @param until what was written about it already */
+    /** @param until the end that was recorded already */
     void add(Lease lease, long until) {
         untilNanos.put(lease, until);
         lease.onLost(reason -> {
@@ -46,18 +46,18 @@ final class LeaseWatch implements AutoCloseable {
         untilNanos.remove(lease);
     }
 
-    private void watch() {
-        while (!stopping.within(EVERY_MILLIS)) {
-            untilNanos.forEach(this::look);
+    private void poll() {
+        while (!stopLatch.await(PERIOD_MILLIS)) {
+            untilNanos.forEach(this::check);
         }
     }
 
-    private void look(Lease lease, long known) {
+    private void check(Lease lease, long known) {
         JsonObject event = about("valid", lease);
         long before = event.get("at").getAsLong();
         long left = lease.validFor().toNanos();
         boolean revived = lease.lostReason().isPresent() && lease.isValid();
-        if (revived || (left > 0 && before + left > known + MOVED_NANOS)) {
+        if (revived || (left > 0 && before + left > known + RENEWAL_NANOS_MIN)) {
             event.addProperty("until", before + left);
             if (untilNanos.replace(lease, before + left) != null) {
                 history.write(event);
@@ -75,6 +75,6 @@ final class LeaseWatch implements AutoCloseable {
 
     @Override
     public void close() {
-        stopping.stop();
+        stopLatch.stop();
     }
 }

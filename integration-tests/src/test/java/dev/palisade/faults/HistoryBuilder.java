@@ -6,27 +6,27 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** A history for tests, told event by event. Times are in milliseconds. */
-final class Story {
+/** Builder of a history for tests, event by event. Times are in milliseconds. */
+final class HistoryBuilder {
     private final List<JsonObject> events = new ArrayList<>();
 
     /** @param fields as in JSON, without the braces */
-    Story at(long millis, String client, String event, String fields) {
-        JsonObject told =
+    HistoryBuilder at(long millis, String client, String event, String fields) {
+        JsonObject json =
                 JsonParser.parseString("{" + fields.replace('\'', '"') + "}").getAsJsonObject();
-        told.addProperty("client", client);
-        told.addProperty("event", event);
-        told.addProperty("at", nanos(millis));
+        json.addProperty("client", client);
+        json.addProperty("event", event);
+        json.addProperty("at", nanos(millis));
         for (String time : List.of("asked", "sent", "from", "until", "answered")) {
-            if (told.has(time)) {
-                told.addProperty(time, nanos(told.get(time).getAsLong()));
+            if (json.has(time)) {
+                json.addProperty(time, nanos(json.get(time).getAsLong()));
             }
         }
-        events.add(told);
+        events.add(json);
         return this;
     }
 
-    Story granted(long millis, String client, long token, long until) {
+    HistoryBuilder granted(long millis, String client, long token, long until) {
         return at(
                 millis,
                 client,
@@ -35,7 +35,7 @@ final class Story {
                         + ",'grant':'" + String.format("%030x00", token) + "','until':" + until);
     }
 
-    void keep(JsonObject event) {
+    void add(JsonObject event) {
         events.add(event);
     }
 

@@ -9,19 +9,19 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
 
-/** What the object store has kept, written into the history: its marks at a moment, and at the end all it applied. */
-final class Kept {
-    private Kept() {}
+/** Recorder of snapshots of the object store: its marks at one time, and at the end of a run all applied calls and counters. */
+final class StoreSnapshot {
+    private StoreSnapshot() {}
 
-    /** While the store is killed. */
-    static void marks(Path objectsDir, String when, History history) throws IOException, SQLException {
-        write(Database.readCopy(objectsDir, connection -> Database.marks(connection, when)), history);
+    /** Only while the store does not run. */
+    static void recordMarks(Path objectsDir, String when, History history) throws IOException, SQLException {
+        record(Database.readCopy(objectsDir, connection -> Database.marks(connection, when)), history);
     }
 
-    /** After the store was stopped. */
-    static void everything(Path objectsDir, History history) throws IOException, SQLException {
+    /** Only after the store has ended. */
+    static void recordAll(Path objectsDir, History history) throws IOException, SQLException {
         Marks marks = Database.readCopy(objectsDir, connection -> Database.marks(connection, "end"));
-        write(marks, history);
+        record(marks, history);
         for (AppliedCall call : Database.readCopy(objectsDir, Database::applied)) {
             JsonObject event = history.event("applied");
             event.addProperty("seq", call.seq());
@@ -43,7 +43,7 @@ final class Kept {
         }
     }
 
-    private static void write(Marks marks, History history) {
+    private static void record(Marks marks, History history) {
         marks.byResource().forEach((resource, mark) -> {
             JsonObject event = history.event("mark");
             event.addProperty("when", marks.when());

@@ -12,11 +12,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The lock servers' own history of each lock, asked for again and again because they remember the last 50 entries only and, where they
- * keep it in memory, none after a restart. Each unbroken piece is a <i>stretch</i>: between two of them something may be missing. Safe
- * for many threads.
+ * Poller of the lock servers' history of each lock. It polls often, because a server keeps only the last 50 entries, and none after a
+ * restart if it stores them in memory. A <i>stretch</i> is a gapless part of the history. Safe for many threads.
  */
-final class LockHistories {
+final class LockHistoryPoller {
     private static final long EVERY_MILLIS = 150;
 
     private final Operations operations;
@@ -27,25 +26,25 @@ final class LockHistories {
     private final Set<String> afterLoss = new HashSet<>();
     private final Set<String> forced = new HashSet<>();
 
-    LockHistories(Operations operations, History history, Locks locks) {
+    LockHistoryPoller(Operations operations, History history, Locks locks) {
         this.operations = operations;
         this.history = history;
         this.locks = locks.names();
     }
 
-    void watch(Stopping stopping) {
-        while (!stopping.within(EVERY_MILLIS)) {
+    void watch(StopLatch stopping) {
+        while (!stopping.await(EVERY_MILLIS)) {
             poll();
         }
     }
 
-    /** Asks for all locks once; what cannot be had now is had later, or missing: then it returns false. */
+    /** Polls all locks once. Returns false if a server did not reply; a later poll may still read the entries. */
     synchronized boolean poll() {
         for (String lock : locks) {
             try {
-                take(lock, operations.history(lock));
+                merge(lock, operations.history(lock));
             } catch (LockUnavailableException e) {
-                return false; // It is down, or stopped.
+                return false; // The server is down or stopped.
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return false;
@@ -54,34 +53,33 @@ final class LockHistories {
         return true;
     }
 
-    /** The server has forgotten: what comes is a new stretch. */
-    synchronized void forget() {
+    /** Starts a new stretch after a server has lost its history. */
+    synchronized void startNewStretch() {
         known.clear();
         locks.forEach(lock -> stretches.merge(lock, 1, Integer::sum));
     }
 
-    /** Runs {@code loss}, by which the store may forget some or all of the past: what comes is a new stretch. */
-    synchronized void around(Runnable loss) {
-        boolean whole = poll();
+    /** Runs {@code loss}, which may delete part of the history, and starts a new stretch. */
+    synchronized void aroundDataLoss(Runnable loss) {
+        boolean complete = poll();
         loss.run();
         for (String lock : locks) {
             stretches.merge(lock, 1, Integer::sum);
-            if (whole) {
+            if (complete) {
                 afterLoss.add(lock);
             }
         }
     }
 
-    private void take(String lock, List<HistoryEntry> entries) {
+    private void merge(String lock, List<HistoryEntry> entries) {
         List<HistoryEntry> before = known.getOrDefault(lock, List.of());
-        int told = overlap(before, entries);
-        if (told == 0 && !before.isEmpty() && !entries.isEmpty()) {
+        int overlap = overlap(before, entries);
+        if (overlap == 0 && !before.isEmpty() && !entries.isEmpty()) {
             stretches.merge(lock, 1, Integer::sum);
         }
-        for (HistoryEntry entry : entries.subList(told, entries.size())) {
-            // After a gap some of it may be old all the same. Forced releases are remembered across restarts and told
-            // again.
-            if ((told > 0 || before.stream().noneMatch(old -> isSame(old, entry)))
+        for (HistoryEntry entry : entries.subList(overlap, entries.size())) {
+            // After a gap some entries may still be known. Servers report forced releases again after a restart.
+            if ((overlap > 0 || before.stream().noneMatch(old -> isSame(old, entry)))
                     && (!entry.what().equals("FORCE_RELEASED") || forced.add(lock + " " + entry.grant()))) {
                 write(lock, entry);
             }
@@ -91,7 +89,7 @@ final class LockHistories {
         }
     }
 
-    /** How many of {@code entries} were told before, as its newest: the most that can be. */
+    /** The largest number of entries at the end of {@code before} that are also the beginning of {@code entries}. */
     static int overlap(List<HistoryEntry> before, List<HistoryEntry> entries) {
         for (int same = Math.min(before.size(), entries.size()); same > 0; same--) {
             boolean all = true;
@@ -105,7 +103,7 @@ final class LockHistories {
         return 0;
     }
 
-    /** But for the time: a lock server tells it differently each time. */
+    /** Equality except for the time, which a lock server estimates anew in each reply. */
     private static boolean isSame(HistoryEntry one, HistoryEntry other) {
         return one.what().equals(other.what())
                 && one.grant().equals(other.grant())

@@ -25,10 +25,10 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A logical client without a session stream, as another language would be: it acquires by a unary call, asks the same request again
- * though it was answered, renews by hand or lets its lease run out, and then asks for more, which must be refused for ever.
+ * Workload of a logical client without a session stream, like a client in another language. It acquires by a unary call, repeats granted
+ * requests, and renews or lets the lease expire. After the end of a lease every call must be refused.
  */
-final class UnaryVisitor implements Runnable {
+final class UnaryWorkload implements Runnable {
     private static final long DEADLINE_MILLIS = 3_000;
     private static final long NANOS_PER_MILLI = 1_000_000;
 
@@ -37,37 +37,37 @@ final class UnaryVisitor implements Runnable {
     private final History history;
     private final Locks locks;
     private final Random random;
-    private final Stopping stopping;
+    private final StopLatch stopLatch;
     private final byte[] session = new byte[SessionId.BYTES];
     private long requests;
     private int failures;
 
-    UnaryVisitor(
+    UnaryWorkload(
             String name,
             List<ManagedChannel> channels,
             History history,
             Locks locks,
             Random random,
-            Stopping stopping) {
+            StopLatch stopLatch) {
         this.name = name;
         this.channels = List.copyOf(channels);
         this.history = history;
         this.locks = locks;
         this.random = random;
-        this.stopping = stopping;
+        this.stopLatch = stopLatch;
         new SecureRandom().nextBytes(session);
     }
 
     @Override
     public void run() {
-        while (!stopping.asked()) {
+        while (!stopLatch.isStopped()) {
             requests++;
-            visit(locks.any(random), 1_000 + random.nextInt(1_000), random.nextInt(3) == 0 ? 0 : 1_500);
-            stopping.within(100 + random.nextInt(300));
+            runOnce(locks.any(random), 1_000 + random.nextInt(1_000), random.nextInt(3) == 0 ? 0 : 1_500);
+            stopLatch.await(100 + random.nextInt(300));
         }
     }
 
-    private void visit(String lock, long ttlMillis, long waitMillis) {
+    private void runOnce(String lock, long ttlMillis, long waitMillis) {
         AcquireRequest request = AcquireRequest.newBuilder()
                 .setLock(lock)
                 .setMode(Mode.EXCLUSIVE)
@@ -78,7 +78,7 @@ final class UnaryVisitor implements Runnable {
                 .setOwner(name)
                 .setPurpose(name + "-" + requests)
                 .build();
-        JsonObject asked = of("asked", lock);
+        JsonObject asked = newEvent("asked", lock);
         asked.addProperty("mode", "EXCLUSIVE");
         asked.addProperty("way", "UNARY");
         asked.addProperty("wait_millis", waitMillis);
@@ -88,7 +88,7 @@ final class UnaryVisitor implements Runnable {
         long first = asked.get("at").getAsLong();
         Optional<Granted> granted = acquire(request, first, "granted");
         if (granted.isEmpty()) {
-            // Whatever has become of it: once it is left it must not hold the lock.
+            // The outcome may be unknown; after leaving, the request must not hold the lock.
             call(
                     "left",
                     lock,
@@ -107,19 +107,19 @@ final class UnaryVisitor implements Runnable {
         if (random.nextInt(3) == 0) {
             grant = acquire(request, firstNanos, "granted-again").orElse(grant);
         }
-        boolean letGo = random.nextInt(3) == 0;
-        stopping.within(letGo ? request.getTtlMillis() + 300 : random.nextInt((int) request.getTtlMillis() / 2));
+        boolean letExpire = random.nextInt(3) == 0;
+        stopLatch.await(letExpire ? request.getTtlMillis() + 300 : random.nextInt((int) request.getTtlMillis() / 2));
         for (int i = 0; i < 2; i++) {
             renew(grant);
         }
-        if (letGo) {
+        if (letExpire) {
             grant = acquire(request, firstNanos, "granted-again").orElse(grant);
         }
         release(grant);
     }
 
     private void release(Granted grant) {
-        history.write(about(of("releasing", grant.getLock()), grant));
+        history.write(about(newEvent("releasing", grant.getLock()), grant));
         call(
                 "released",
                 grant.getLock(),
@@ -131,37 +131,37 @@ final class UnaryVisitor implements Runnable {
                         .build()));
     }
 
-    private Optional<Granted> acquire(AcquireRequest request, long firstNanos, String event) {
-        JsonObject answer = of(event, request.getLock());
+    private Optional<Granted> acquire(AcquireRequest request, long firstNanos, String eventName) {
+        JsonObject event = newEvent(eventName, request.getLock());
         long sent = System.nanoTime();
-        answer.addProperty("asked", event.equals("granted") ? firstNanos : sent);
-        answer.addProperty("mode", "EXCLUSIVE");
+        event.addProperty("asked", eventName.equals("granted") ? firstNanos : sent);
+        event.addProperty("mode", "EXCLUSIVE");
         try {
             AcquireReply reply = stub(request.getWaitMillis())
                     .acquire(request.toBuilder()
                             .setAgeMillis((sent - firstNanos) / NANOS_PER_MILLI)
                             .build());
-            answer.addProperty("at", System.nanoTime());
+            event.addProperty("at", System.nanoTime());
             if (reply.hasGranted()) {
-                about(answer, reply.getGranted());
-                // A lease that was waited for is not older than the answer and not younger than the question.
-                answer.addProperty("until", until(sent, request.getTtlMillis()));
-                history.write(answer);
+                about(event, reply.getGranted());
+                // A lease granted after a wait began between the request and the reply.
+                event.addProperty("until", until(sent, request.getTtlMillis()));
+                history.write(event);
                 return Optional.of(reply.getGranted());
             }
-            answer.addProperty("event", "not-granted");
-            answer.addProperty("reason", reply.getOutcomeCase().name());
+            event.addProperty("event", "not-granted");
+            event.addProperty("reason", reply.getOutcomeCase().name());
         } catch (StatusRuntimeException e) {
-            answer.addProperty("at", System.nanoTime());
-            answer.addProperty("event", "not-granted");
-            answer.addProperty("reason", failed(e));
+            event.addProperty("at", System.nanoTime());
+            event.addProperty("event", "not-granted");
+            event.addProperty("reason", failed(e));
         }
-        history.write(answer);
+        history.write(event);
         return Optional.empty();
     }
 
     private void renew(Granted grant) {
-        JsonObject event = about(of("valid", grant.getLock()), grant);
+        JsonObject event = about(newEvent("valid", grant.getLock()), grant);
         long sent = event.get("at").getAsLong();
         try {
             long ttlMillis = stub(0).renew(RenewRequest.newBuilder()
@@ -188,7 +188,7 @@ final class UnaryVisitor implements Runnable {
     }
 
     private void call(String name, String lock, Call call) {
-        JsonObject event = of(name, lock);
+        JsonObject event = newEvent(name, lock);
         String outcome = "OK";
         try {
             var unused = call.of(stub(0));
@@ -200,7 +200,7 @@ final class UnaryVisitor implements Runnable {
         history.write(event);
     }
 
-    /** As the SDK counts: from before the sending, shortened by a thousandth and 20 ms. */
+    /** The end of the validity as the SDK computes it: from before the request, minus a thousandth and 20 ms. */
     private static long until(long sentNanos, long ttlMillis) {
         return sentNanos + ttlMillis * NANOS_PER_MILLI * 999 / 1_000 - 20 * NANOS_PER_MILLI;
     }
@@ -212,14 +212,14 @@ final class UnaryVisitor implements Runnable {
                 .orElse(failure.getStatus().getCode().name());
     }
 
-    /** How the lease ended, in the server's words. */
+    /** The reason of the end in the rejection. */
     private static String ended(StatusRuntimeException failure) {
         return Rejections.ofThrowable(failure)
                 .map(rejection -> rejection.metadata().get(Rejection.ENDED))
                 .orElse("EXPIRED");
     }
 
-    private JsonObject of(String event, String lock) {
+    private JsonObject newEvent(String event, String lock) {
         JsonObject made = history.event(event);
         made.addProperty("lock", lock);
         made.addProperty("op", name + "-" + requests);
@@ -233,7 +233,7 @@ final class UnaryVisitor implements Runnable {
         return event;
     }
 
-    /** Of the server that replied last; after a failure, of the next one. */
+    /** The stub of the server that replied last; after a failure, of the next server. */
     private LocksGrpc.LocksBlockingStub stub(long waitMillis) {
         ManagedChannel channel = channels.get(failures % channels.size());
         channel.resetConnectBackoff();
