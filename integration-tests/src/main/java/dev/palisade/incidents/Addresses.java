@@ -1,6 +1,6 @@
 package dev.palisade.incidents;
 
-/** How an application reaches each node: by a link of its own. */
+/** Addresses of the nodes for one application, which has its own links. */
 interface Addresses {
     /** HOST:PORT. */
     String of(Node node);

@@ -1,16 +1,16 @@
 package dev.palisade.incidents;
 
 /**
- * What the record of tokens shows, as numbers of grants.
+ * Numbers of grants by result of the token check. {@code state.json} has these field names.
  *
- * @param grants tokens issued and answered
- * @param unknown tries that ended without an answer
- * @param duplicates a token that another grant had (P1)
+ * @param grants issued tokens that reached a client
+ * @param unknown attempts without a reply
+ * @param duplicates tokens of another grant too (P1)
  * @param regressions a token not above one answered before it was asked for: in its epoch (P2), or both by the primary of the time (P4)
  * @param interleaved a token among those of another epoch (P3)
  * @param aboveNewer a deposed primary's token that is not below its successor's (P4)
- * @param bornStale tokens of a deposed primary, no fault of anybody
- * @param leftOver faults of the four kinds that no rule promises against, counted here alone
+ * @param bornStale tokens issued by a deposed primary, which are no fault
+ * @param leftOver faults excluded from the guarantees, counted only here
  */
 record Counts(
         long grants,
@@ -35,13 +35,13 @@ record Counts(
                 leftOver + other.leftOver);
     }
 
-    /** All that is wrong. */
+    /** The number of faults. */
     long violations() {
         return duplicates + regressions + interleaved + aboveNewer;
     }
 
-    /** What is wrong is left over. */
-    Counts excused() {
+    /** The same counts with every fault excluded from the guarantees. */
+    Counts excluded() {
         return new Counts(grants, unknown, 0, 0, 0, 0, bornStale, leftOver + violations());
     }
 }

@@ -1,20 +1,20 @@
 package dev.palisade.incidents;
 
-/** One kind of failure of the store under test, with the method that injects it: a constant of an enum. */
+/** Kind of incident in the store under test, with the method that injects it. The constants of an enum implement it. */
 interface Incident<N extends Node> {
-    /** That of the enum's constant. */
+    /** The name of the enum constant, which {@code state.json} contains. */
     String name();
 
-    /** Returns when it has happened; what it harmed may still be harmed. */
-    void happen(Scene<N> scene);
+    /** Injects the incident; returns before the repair. */
+    void inject(FaultContext<N> context);
 
     /** Whether it needs a clock or a disk that is preloaded. */
     default boolean needsPreload() {
         return false;
     }
 
-    /** Whether the rule does not promise anything for it: what is broken then is counted apart. */
-    default boolean leftOver() {
+    /** Whether the guarantees exclude it. Its faults are counted separately. */
+    default boolean isExcluded() {
         return false;
     }
 }

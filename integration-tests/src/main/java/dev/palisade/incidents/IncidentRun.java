@@ -7,9 +7,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** Does the incidents of a {@link State} to one issuer after another, and keeps what was found after each. One thread uses it. */
+/** Run of incidents against one issuer after another; the state is saved after each incident. One thread uses it. */
 final class IncidentRun<N extends Node> {
-    private static final int FAULTS_TOLD = 10;
+    private static final int FAULTS_SHOWN = 10;
 
     private final StoreUnderTest<N> store;
     private final Path directory;
@@ -27,55 +27,55 @@ final class IncidentRun<N extends Node> {
     State run() throws IOException {
         state.save(directory);
         for (String name : state.against()) {
-            Subject subject = store.subject(name).orElseThrow();
+            IssuerUnderTest issuer = store.issuer(name).orElseThrow();
             long began = System.nanoTime();
-            against(subject);
+            test(issuer);
             out.println(store.command() + ": " + name + ", " + state.of(name).done() + " incidents, "
                     + (System.nanoTime() - began) / 1_000_000_000 + " s");
         }
         return state;
     }
 
-    private void against(Subject subject) throws IOException {
+    private void test(IssuerUnderTest issuer) throws IOException {
         List<Incident<N>> kinds = state.kinds().stream()
                 .map(kind -> store.incident(kind).orElseThrow())
                 .toList();
         Schedule<Incident<N>> schedule = new Schedule<>(state.seed(), kinds);
-        Figures before = state.of(subject.name());
+        IncidentStatistics before = state.of(issuer.name());
         for (int i = 0; i < before.done(); i++) {
             schedule.next();
         }
-        History file = History.silent("run", directory.resolve(subject.name() + ".jsonl"));
+        History file = History.silent("run", directory.resolve(issuer.name() + ".jsonl"));
         long end = System.nanoTime() + Duration.ofSeconds(state.seconds()).toNanos();
-        while (more(subject, end)) {
-            try (Chapter<N> chapter = new Chapter<>(store, subject, file)) {
-                chapter(subject, chapter, schedule, end);
+        while (continues(issuer, end)) {
+            try (Campaign<N> campaign = new Campaign<>(store, issuer, file)) {
+                runCampaign(issuer, campaign, schedule, end);
             }
         }
     }
 
-    private void chapter(Subject subject, Chapter<N> chapter, Schedule<Incident<N>> schedule, long end)
+    private void runCampaign(IssuerUnderTest issuer, Campaign<N> campaign, Schedule<Incident<N>> schedule, long end)
             throws IOException {
-        Figures before = state.of(subject.name());
+        IncidentStatistics before = state.of(issuer.name());
         boolean over = false;
-        while (!over && more(subject, end)) {
+        while (!over && continues(issuer, end)) {
             Schedule.Planned<Incident<N>> planned = schedule.next();
-            chapter.happen(planned);
-            state = state.with(subject.name(), before.plus(chapter.figures()));
+            campaign.inject(planned);
+            state = state.with(issuer.name(), before.plus(campaign.statistics()));
             state.save(directory);
-            over = chapter.tokensAreAhead()
-                    || chapter.hasExcused()
-                    || chapter.length() >= state.kinds().size();
+            over = campaign.hasTokensAhead()
+                    || campaign.hasExcluded()
+                    || campaign.injectedCount() >= state.kinds().size();
         }
-        if (subject.ours()) {
-            chapter.faults().stream()
-                    .limit(FAULTS_TOLD)
-                    .forEach(fault -> out.println("FAILED: " + subject.name() + ": " + fault));
+        if (issuer.ours()) {
+            campaign.faults().stream()
+                    .limit(FAULTS_SHOWN)
+                    .forEach(fault -> out.println("FAILED: " + issuer.name() + ": " + fault));
         }
     }
 
-    private boolean more(Subject subject, long end) {
-        int done = state.of(subject.name()).done();
+    private boolean continues(IssuerUnderTest issuer, long end) {
+        int done = state.of(issuer.name()).done();
         return state.incidents() > 0 ? done < state.incidents() : System.nanoTime() < end;
     }
 }

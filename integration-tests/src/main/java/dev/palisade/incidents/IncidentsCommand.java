@@ -84,11 +84,13 @@ abstract class IncidentsCommand<N extends Node> implements Callable<Integer> {
         require(incidents == 0 || seconds == 0, "--incidents and --seconds exclude each other; use one of them");
         for (String name : issuers()) {
             require(
-                    store.subject(name).isPresent(),
+                    store.issuer(name).isPresent(),
                     "--against has '" + name + "'; use "
                             + String.join(
                                     ",",
-                                    store.subjects().stream().map(Subject::name).toList()));
+                                    store.issuers().stream()
+                                            .map(IssuerUnderTest::name)
+                                            .toList()));
         }
         String program = program();
         Path directory;
@@ -104,7 +106,7 @@ abstract class IncidentsCommand<N extends Node> implements Callable<Integer> {
         System.out.println(store.command() + ": seed " + state.seed() + ", against "
                 + String.join(", ", state.against()) + "; by " + program + "; output in " + directory);
         try {
-            return Verdict.tell(new IncidentRun<>(store, directory, System.out, state).run(), store);
+            return RunReport.print(new IncidentRun<>(store, directory, System.out, state).run(), store);
         } catch (ScenarioFailed | IllegalStateException | UncheckedIOException e) {
             throw new CannotStart("the run was aborted: " + e.getMessage() + "; continue: " + Installation.launcher()
                     + " chaos " + store.name() + " --resume " + directory);
@@ -113,7 +115,9 @@ abstract class IncidentsCommand<N extends Node> implements Callable<Integer> {
 
     private List<String> issuers() {
         List<String> named = against();
-        return named == null ? store.subjects().stream().map(Subject::name).toList() : named;
+        return named == null
+                ? store.issuers().stream().map(IssuerUnderTest::name).toList()
+                : named;
     }
 
     /** A run goes on with all of its kinds of incidents or not at all: with fewer, the seed would choose others. */

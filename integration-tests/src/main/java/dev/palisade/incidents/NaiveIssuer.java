@@ -5,8 +5,8 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.ScriptOutputType;
 
 /**
- * What a careful user writes with Lettuce: the lock and the rise of its token in one script, release by whoever holds it,
- * a timeout on every command; everything else as Lettuce has it by default.
+ * Careful hand-written lock with Lettuce as token issuer: lock and token increment in one script, release by the owner only, a timeout on
+ * every command, and Lettuce's defaults otherwise.
  */
 final class NaiveIssuer implements TokenIssuer {
     private static final String ACQUIRE =
@@ -16,43 +16,43 @@ final class NaiveIssuer implements TokenIssuer {
             "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
     private static final String TTL_MILLIS = "500";
 
-    private final RedisLine line;
+    private final LettuceConnection connection;
 
     NaiveIssuer(Addresses addresses, Node first) {
-        line = new RedisLine(addresses, first, true);
+        connection = new LettuceConnection(addresses, first, true);
     }
 
     @Override
-    public Answer acquire(String lock, String owner) {
-        RedisLine.Open open;
+    public AttemptOutcome acquire(String lock, String owner) {
+        LettuceConnection.Open open;
         try {
-            open = line.open();
+            open = connection.open();
         } catch (RedisException e) {
-            return new Answer.Refused(e.toString());
+            return new AttemptOutcome.Refused(e.toString());
         }
         try {
             Long token = open.commands()
                     .eval(ACQUIRE, ScriptOutputType.INTEGER, new String[] {lock, "token:" + lock}, owner, TTL_MILLIS);
-            return token == null ? Answer.HELD : new Answer.Taken(token, open.node());
+            return token == null ? AttemptOutcome.HELD : new AttemptOutcome.Taken(token, open.node());
         } catch (RedisCommandExecutionException e) {
-            return new Answer.Refused(e.toString());
+            return new AttemptOutcome.Refused(e.toString());
         } catch (RedisException e) {
-            return new Answer.Unknown(e.toString());
+            return new AttemptOutcome.Unknown(e.toString());
         }
     }
 
     @Override
     public void release(String lock, String owner) {
         try {
-            line.open().commands().eval(RELEASE, ScriptOutputType.INTEGER, new String[] {lock}, owner);
+            connection.open().commands().eval(RELEASE, ScriptOutputType.INTEGER, new String[] {lock}, owner);
         } catch (RedisException e) {
-            // It ends with its time.
+            // The lock expires.
         }
     }
 
     @Override
     public void follow(Node primary) {
-        line.follow(primary);
+        connection.follow(primary);
     }
 
     @Override
@@ -62,6 +62,6 @@ final class NaiveIssuer implements TokenIssuer {
 
     @Override
     public void close() {
-        line.close();
+        connection.close();
     }
 }

@@ -56,25 +56,25 @@ final class NaivePostgresIssuer implements TokenIssuer {
     }
 
     @Override
-    public Answer acquire(String lock, String owner) {
+    public AttemptOutcome acquire(String lock, String owner) {
         Open session;
         try {
             session = open();
         } catch (SQLException e) {
-            return new Answer.Refused(e.toString());
+            return new AttemptOutcome.Refused(e.toString());
         }
         try (PreparedStatement acquire = session.connection().prepareStatement(ACQUIRE)) {
             acquire.setString(1, lock);
             acquire.setString(2, owner);
             try (ResultSet row = acquire.executeQuery()) {
-                return row.next() ? new Answer.Taken(row.getLong(1), session.node()) : Answer.HELD;
+                return row.next() ? new AttemptOutcome.Taken(row.getLong(1), session.node()) : AttemptOutcome.HELD;
             }
         } catch (SQLException e) {
             return failed(session, e);
         }
     }
 
-    private static Answer failed(Open session, SQLException e) {
+    private static AttemptOutcome failed(Open session, SQLException e) {
         if (UNDEFINED_TABLE.equals(e.getSQLState())) {
             try (Statement create = session.connection().createStatement()) {
                 create.execute(CREATE);
@@ -82,7 +82,9 @@ final class NaivePostgresIssuer implements TokenIssuer {
                 // Another application creates it, or the next try does.
             }
         }
-        return isRefusal(session, e) ? new Answer.Refused(e.toString()) : new Answer.Unknown(e.toString());
+        return isRefusal(session, e)
+                ? new AttemptOutcome.Refused(e.toString())
+                : new AttemptOutcome.Unknown(e.toString());
     }
 
     /** An error of PostgreSQL over a connection that goes on: the statement was rolled back. */

@@ -2,10 +2,10 @@ package dev.palisade.incidents;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One server of the store under test: its process, and which era it is in. The run's own thread acts on it; everybody may ask. */
+/** One server of the store under test, with its process and its incarnation. Only the run's thread acts on it; other threads may read. */
 abstract class Node implements AutoCloseable {
     private final String name;
-    private final AtomicInteger era = new AtomicInteger();
+    private final AtomicInteger incarnation = new AtomicInteger();
 
     Node(String name) {
         this.name = name;
@@ -23,13 +23,13 @@ abstract class Node implements AutoCloseable {
     /** SIGKILL, and returns when the process is gone. */
     abstract void kill9();
 
-    /** One process as a primary for one time, as far as can be known from outside: a restart or a promotion begins another. */
-    String era() {
-        return name + "/" + era.get();
+    /** The incarnation of this node; a restart or a promotion begins a new one. */
+    String incarnation() {
+        return name + "/" + incarnation.get();
     }
 
-    void nextEra() {
-        era.incrementAndGet();
+    void nextIncarnation() {
+        incarnation.incrementAndGet();
     }
 
     @Override

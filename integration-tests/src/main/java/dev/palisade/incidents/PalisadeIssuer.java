@@ -20,17 +20,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A lock server of our own as a process, which keeps its locks in the store under test, and a client of it. Other than its defaults: a claim
- * of one second, and no grace after a loss, so that tokens come at once and nothing but the token rule stands between them.
+ * Palisade as token issuer: a lock server process on the store under test, and a client of it. Its claim is one second and it has no grace
+ * period after a loss, so that tokens depend only on the token rule.
  */
 final class PalisadeIssuer implements TokenIssuer {
     private static final Duration TTL = Duration.ofSeconds(1);
-    /** Of all lock servers here: those of one store have the same. */
+    /** Keys of all lock servers, because those of one store share them. */
     private static final SequencerKeys KEYS = SequencerKeys.generate();
 
     private static final Pattern LINKED = Pattern.compile("event=store_linked (?:primary|address)=([^ \"]+)");
-    /** What a line of the server's log takes to come here, and more. */
-    private static final long LOG_LATE_NANOS = 150_000_000;
+    /** Upper bound of the delay of a log line of the server. */
+    private static final long LOG_DELAY_NANOS_MAX = 150_000_000;
 
     private final Addresses addresses;
     private final Topology<?> topology;
@@ -39,16 +39,16 @@ final class PalisadeIssuer implements TokenIssuer {
     private final Child server;
     private final PalisadeClient client;
     private final Map<String, Lease> leases = new ConcurrentHashMap<>();
-    private volatile Followed followed;
+    private volatile FollowedPrimary followed;
 
     /**
-     * Whom the server is to follow.
+     * The primary that the server has to follow.
      *
-     * @param sinceNanos since when it surely does, by its own word; {@link Long#MAX_VALUE}: it has not said so
+     * @param sinceNanos when it certainly followed, by its log; {@link Long#MAX_VALUE}: not logged yet
      */
-    private record Followed(Node node, long sinceNanos) {}
+    private record FollowedPrimary(Node node, long sinceNanos) {}
 
-    /** After a loss the active lock server waits for the holders; clients of the other one wait in any case. */
+    /** After a loss the active lock server waits for the holders. */
     static PalisadeIssuer waiting(Topology<?> topology, Addresses addresses, PrimarySource source) {
         return new PalisadeIssuer(topology, addresses, source, "wait");
     }
@@ -61,11 +61,11 @@ final class PalisadeIssuer implements TokenIssuer {
     private PalisadeIssuer(Topology<?> topology, Addresses addresses, PrimarySource source, String afterLoss) {
         this.topology = topology;
         this.addresses = addresses;
-        followed = new Followed(topology.primary(), Long.MAX_VALUE);
+        followed = new FollowedPrimary(topology.primary(), Long.MAX_VALUE);
         this.source = source;
         makeKeyset();
-        List<String> both = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
-        both.addAll(Child.java(
+        List<String> command = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 2>&1", "sh"));
+        command.addAll(Child.java(
                 "-jar",
                 Installation.jar("lock-server/target/palisade-server.jar"),
                 "server",
@@ -82,7 +82,7 @@ final class PalisadeIssuer implements TokenIssuer {
                 "--failover-grace",
                 "0s"));
         server = Child.start(
-                "palisade server", both, Map.of("PALISADE_HOME", home.home().toString()), this::heard);
+                "palisade server", command, Map.of("PALISADE_HOME", home.home().toString()), this::onLogLine);
         String listening = server.await(line -> line.contains("listening on "), Duration.ofSeconds(60));
         client = PalisadeClient.builder()
                 .servers(listening
@@ -101,41 +101,41 @@ final class PalisadeIssuer implements TokenIssuer {
         }
     }
 
-    private void heard(String line) {
-        Matcher linked = LINKED.matcher(line);
-        if (linked.find()) {
-            String address = linked.group(1);
+    private void onLogLine(String line) {
+        Matcher matcher = LINKED.matcher(line);
+        if (matcher.find()) {
+            String address = matcher.group(1);
             topology.nodes().stream()
                     .filter(node -> addresses.of(node).equals(address))
                     .findFirst()
-                    .ifPresent(this::linked);
+                    .ifPresent(this::onLinked);
         }
     }
 
-    private synchronized void linked(Node node) {
+    private synchronized void onLinked(Node node) {
         boolean expected = node == followed.node() && followed.sinceNanos() == Long.MAX_VALUE;
         if (expected || !source.isBinding()) {
-            followed = new Followed(node, System.nanoTime() + LOG_LATE_NANOS);
+            followed = new FollowedPrimary(node, System.nanoTime() + LOG_DELAY_NANOS_MAX);
         }
     }
 
     @Override
-    public Answer acquire(String lock, String owner) throws InterruptedException {
-        Followed before = followed;
-        boolean sure = before.sinceNanos() < System.nanoTime();
+    public AttemptOutcome acquire(String lock, String owner) throws InterruptedException {
+        FollowedPrimary before = followed;
+        boolean certain = before.sinceNanos() < System.nanoTime();
         AcquireResult result = client.tryAcquire(lock, AcquireOptions.trying().ttl(TTL));
         if (result instanceof AcquireResult.Granted granted) {
             leases.put(owner, granted.lease());
-            return new Answer.Taken(
-                    granted.lease().token().value(), sure && followed.equals(before) ? before.node() : null);
+            return new AttemptOutcome.Taken(
+                    granted.lease().token().value(), certain && followed.equals(before) ? before.node() : null);
         }
         if (result instanceof AcquireResult.Unavailable unavailable) {
             String why = unavailable.rejection().toString();
             return unavailable.rejection().reason() == Reason.OUTCOME_UNKNOWN
-                    ? new Answer.Unknown(why)
-                    : new Answer.Refused(why);
+                    ? new AttemptOutcome.Unknown(why)
+                    : new AttemptOutcome.Refused(why);
         }
-        return Answer.HELD;
+        return AttemptOutcome.HELD;
     }
 
     @Override
@@ -149,13 +149,13 @@ final class PalisadeIssuer implements TokenIssuer {
     @Override
     public synchronized void follow(Node primary) {
         if (primary != followed.node()) {
-            followed = new Followed(primary, Long.MAX_VALUE);
+            followed = new FollowedPrimary(primary, Long.MAX_VALUE);
         }
         source.announce(addresses.of(primary));
     }
 
     @Override
-    public void cutOff() {
+    public void stopFollowing() {
         source.stopAnnouncing();
     }
 

@@ -30,14 +30,16 @@ public final class PostgresIncidentsCommand extends IncidentsCommand<PostgresNod
             paramLabel = "NAME",
             split = ",",
             description = "Token issuers: ${COMPLETION-CANDIDATES} (default: all).",
-            completionCandidates = SubjectNames.class)
+            completionCandidates = IssuerNames.class)
     private @Nullable List<String> against;
 
     /** The names that {@code --against} takes. */
-    static final class SubjectNames implements Iterable<String> {
+    static final class IssuerNames implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {
-            return Subject.ON_POSTGRESQL.stream().map(Subject::name).iterator();
+            return IssuerUnderTest.ON_POSTGRESQL.stream()
+                    .map(IssuerUnderTest::name)
+                    .iterator();
         }
     }
 

@@ -23,7 +23,7 @@ final class PostgresNode extends Node {
     static final String USER = "postgres";
     static final String DATABASE = "postgres";
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final Duration END = Duration.ofSeconds(10);
     private static final int START_TRIES = 5;
 
@@ -71,7 +71,7 @@ final class PostgresNode extends Node {
     void start() {
         for (int tries = 1; ; tries++) {
             Child next = launch();
-            Waiting.until(this + " replies", PATIENCE, () -> !next.isAlive() || replies());
+            Polling.until(this + " replies", TIMEOUT, () -> !next.isAlive() || replies());
             if (next.isAlive()) {
                 return;
             }
@@ -179,7 +179,7 @@ final class PostgresNode extends Node {
         }
         backends.forEach(ProcessHandle::destroyForcibly);
         // A backend whose parent is gone may stay as a zombie, which no start minds.
-        Waiting.within(Duration.ofSeconds(2), () -> backends.stream().noneMatch(ProcessHandle::isAlive));
+        Polling.within(Duration.ofSeconds(2), () -> backends.stream().noneMatch(ProcessHandle::isAlive));
     }
 
     /** Fast shutdown: sessions are ended, and everything is on disk. */
@@ -196,7 +196,7 @@ final class PostgresNode extends Node {
         if (isAlive()) {
             thaw();
             signal(signal, pid());
-            if (!Waiting.within(END, () -> !isAlive())) {
+            if (!Polling.within(END, () -> !isAlive())) {
                 kill9();
             }
         }
@@ -204,7 +204,7 @@ final class PostgresNode extends Node {
 
     /** With what its data directory has. */
     void restart() {
-        nextEra();
+        nextIncarnation();
         start();
     }
 

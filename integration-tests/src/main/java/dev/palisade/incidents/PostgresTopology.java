@@ -5,7 +5,7 @@ import java.util.List;
 
 /** A primary of PostgreSQL and one streaming standby, promoted as an operator would. */
 final class PostgresTopology extends Topology<PostgresNode> {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final Duration STREAMING_SOON = Duration.ofSeconds(5);
 
     PostgresTopology() {
@@ -16,19 +16,19 @@ final class PostgresTopology extends Topology<PostgresNode> {
 
     @Override
     void promote(PostgresNode next) {
-        reign(next, () -> {
+        changePrimary(next, () -> {
             // Does not wait there: replay may wait for the snapshot of a session that waits for the promotion.
             next.ask("SELECT pg_promote(false)");
-            Waiting.until(next + " is promoted", PATIENCE, () -> !next.isStandby());
+            Polling.until(next + " is promoted", TIMEOUT, () -> !next.isStandby());
         });
     }
 
     @Override
-    void awaitReplica(PostgresNode replica) {
+    void awaitCaughtUp(PostgresNode replica) {
         String written = primary().ask("SELECT pg_current_wal_lsn()");
-        Waiting.until(
+        Polling.until(
                 replica + " has all",
-                PATIENCE,
+                TIMEOUT,
                 () -> replica.ask("SELECT pg_last_wal_replay_lsn() >= '" + written + "'")
                         .equals("t"));
     }
@@ -36,9 +36,9 @@ final class PostgresTopology extends Topology<PostgresNode> {
     /** Commits at the primary wait for the standby, from when this returns until the primary's next repair. */
     static void synchronize(PostgresNode primary) {
         primary.set("synchronous_standby_names", "*");
-        Waiting.until(
+        Polling.until(
                 "the standby of " + primary + " is synchronous",
-                PATIENCE,
+                TIMEOUT,
                 () -> primary.ask("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")
                         .equals("1"));
     }
@@ -51,7 +51,7 @@ final class PostgresTopology extends Topology<PostgresNode> {
         DataDirectory.replace(replica.data(), replica.backup());
         DataDirectory.follow(replica.data(), link(replica, primary).address());
         replica.restart();
-        Waiting.until(replica + " follows", PATIENCE, () -> streams(primary));
+        Polling.until(replica + " follows", TIMEOUT, () -> streams(primary));
     }
 
     private static boolean streams(PostgresNode primary) {
@@ -73,11 +73,11 @@ final class PostgresTopology extends Topology<PostgresNode> {
         }
         primary.set("synchronous_standby_names", "");
         for (PostgresNode standby : replicas()) {
-            boolean follows = standby.isStandby() && Waiting.within(STREAMING_SOON, () -> streams(primary));
+            boolean follows = standby.isStandby() && Polling.within(STREAMING_SOON, () -> streams(primary));
             if (!follows) {
                 follow(standby, primary);
             }
-            awaitReplica(standby);
+            awaitCaughtUp(standby);
         }
     }
 }

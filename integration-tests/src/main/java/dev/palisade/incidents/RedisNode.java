@@ -24,7 +24,7 @@ final class RedisNode extends Node {
     private final @Nullable Disk disk;
     private final RedisProcess process;
 
-    /** Has a clock and a disk that can be harmed where {@link RedisIncident#preloadMissing()} is empty. */
+    /** Clock and disk can get faults if {@link RedisIncident#preloadMissing()} is empty. */
     RedisNode(String name) {
         super(name);
         boolean preloaded = RedisIncident.preloadMissing().isEmpty();
@@ -66,7 +66,7 @@ final class RedisNode extends Node {
     }
 
     /**
-     * Becomes a replica of {@code address} and, at once, a primary again: in one write, so that nobody's call comes in between.
+     * Becomes a replica of {@code address} and a primary again, in one write, so that no other command comes in between.
      */
     void followAndReturn(String address) {
         int colon = address.lastIndexOf(':');
@@ -94,7 +94,7 @@ final class RedisNode extends Node {
         return Optional.ofNullable(disk);
     }
 
-    /** What it persists from now on, over restarts too. */
+    /** Changes the persistence settings, also for later restarts. */
     void persist(String... settings) {
         for (int i = 0; i < settings.length; i += 2) {
             process.ask("CONFIG", "SET", settings[i], settings[i + 1]);
@@ -102,9 +102,9 @@ final class RedisNode extends Node {
         process.ask("CONFIG", "REWRITE");
     }
 
-    /** Writes a snapshot of now; when another is being written for a replica, after that one. */
+    /** Writes a snapshot, after any running snapshot for a replica. */
     void save() {
-        Waiting.until(name() + " has saved", Duration.ofSeconds(10), () -> {
+        Polling.until(name() + " has saved", Duration.ofSeconds(10), () -> {
             try {
                 return process.ask("SAVE").equals("OK");
             } catch (IllegalStateException e) {
@@ -117,13 +117,13 @@ final class RedisNode extends Node {
         return process.folder().resolve("dump.rdb");
     }
 
-    /** Starts again with whatever its disk has. */
+    /** Restarts on the data on its disk. */
     void restart() {
-        nextEra();
+        nextIncarnation();
         process.restart();
     }
 
-    void forgetSnapshot() {
+    void deleteSnapshot() {
         try {
             Files.deleteIfExists(snapshot());
         } catch (IOException e) {

@@ -5,7 +5,7 @@ import java.util.List;
 
 /** A primary and two replicas of Redis, promoted as a sentinel would. */
 final class RedisTopology extends Topology<RedisNode> {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
     RedisTopology() {
         super(List.of(new RedisNode("n1"), new RedisNode("n2"), new RedisNode("n3")));
@@ -14,19 +14,19 @@ final class RedisTopology extends Topology<RedisNode> {
 
     @Override
     void promote(RedisNode next) {
-        reign(next, () -> next.process().ask("REPLICAOF", "NO", "ONE"));
+        changePrimary(next, () -> next.process().ask("REPLICAOF", "NO", "ONE"));
     }
 
     @Override
-    void awaitReplica(RedisNode replica) {
-        Waiting.until(
+    void awaitCaughtUp(RedisNode replica) {
+        Polling.until(
                 replica + " has caught up",
-                PATIENCE,
+                TIMEOUT,
                 () -> replica.process().info("master_link_status").equals("up"));
         long offset = Long.parseLong(primary().process().info("master_repl_offset"));
-        Waiting.until(
+        Polling.until(
                 replica + " has all",
-                PATIENCE,
+                TIMEOUT,
                 () -> Long.parseLong(replica.process().info("slave_repl_offset")) >= offset);
     }
 
@@ -46,7 +46,7 @@ final class RedisTopology extends Topology<RedisNode> {
             node.clock().ifPresent(clock -> clock.step(Duration.ZERO));
             node.disk().ifPresent(disk -> disk.delaySyncs(Duration.ZERO));
             if (!node.isAlive()) {
-                node.forgetSnapshot();
+                node.deleteSnapshot();
                 node.restart();
             }
             node.persist("save", "", "appendonly", "no", "maxmemory", "0", "maxmemory-policy", "noeviction");
@@ -54,6 +54,6 @@ final class RedisTopology extends Topology<RedisNode> {
                 follow(node, primary);
             }
         }
-        replicas().forEach(this::awaitReplica);
+        replicas().forEach(this::awaitCaughtUp);
     }
 }

@@ -13,19 +13,18 @@ import org.redisson.config.Config;
 import org.redisson.config.MasterSlaveServersConfig;
 
 /**
- * Redisson's RFencedLock with a primary and its replicas, all settings at their defaults: {@code checkLockSyncedSlaves} is on, so
- * each lock waits until replicas have it. Who is told of another primary makes a client with it, as Redisson's own topology
- * watchers change theirs.
+ * Redisson's RFencedLock as token issuer, on a primary and its replicas, with default settings: {@code checkLockSyncedSlaves} is on, so each
+ * lock waits for the replicas. A failover creates a new client, as Redisson's own topology monitor switches connections.
  */
 final class RedissonIssuer implements TokenIssuer {
     private static final int TTL_MILLIS = 500;
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     private final Topology<?> topology;
     private final Addresses addresses;
     private volatile Open open;
 
-    /** A primary and the client that knows it. */
+    /** A primary with its client. */
     private record Open(Node node, RedissonClient client) {}
 
     RedissonIssuer(Topology<?> topology, Addresses addresses) {
@@ -47,15 +46,15 @@ final class RedissonIssuer implements TokenIssuer {
     }
 
     @Override
-    public Answer acquire(String lock, String owner) {
+    public AttemptOutcome acquire(String lock, String owner) {
         Open there = open;
         try {
             Long token = await(
                     there.client().getFencedLock(lock).tryLockAndGetTokenAsync(0, TTL_MILLIS, TimeUnit.MILLISECONDS));
-            return token == null ? Answer.HELD : new Answer.Taken(token, there.node());
+            return token == null ? AttemptOutcome.HELD : new AttemptOutcome.Taken(token, there.node());
         } catch (RedisException e) {
             String why = String.valueOf(e.getMessage());
-            return why.startsWith("ERR ") ? new Answer.Refused(why) : new Answer.Unknown(e.toString());
+            return why.startsWith("ERR ") ? new AttemptOutcome.Refused(why) : new AttemptOutcome.Unknown(e.toString());
         }
     }
 
@@ -64,15 +63,15 @@ final class RedissonIssuer implements TokenIssuer {
         await(open.client().getFencedLock(lock).unlockAsync());
     }
 
-    /** Some calls never come back after their client lost its primary, so none is waited for without an end. */
+    /** Limits every wait, because some calls never complete after the client lost its primary. */
     private static <T> @Nullable T await(RFuture<T> call) {
         try {
-            return call.toCompletableFuture().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            return call.toCompletableFuture().get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
             throw new RedisException(
                     String.valueOf(e.getCause() == null ? e : e.getCause().getMessage()), e);
         } catch (TimeoutException e) {
-            throw new RedisException("no reply within " + PATIENCE.toSeconds() + " s", e);
+            throw new RedisException("no reply within " + TIMEOUT.toSeconds() + " s", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new RedisException("interrupted", e);

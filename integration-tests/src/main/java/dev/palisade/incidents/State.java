@@ -21,7 +21,12 @@ import java.util.TreeMap;
  * @param figures by the issuer's name
  */
 record State(
-        long seed, List<String> kinds, int incidents, int seconds, List<String> against, Map<String, Figures> figures) {
+        long seed,
+        List<String> kinds,
+        int incidents,
+        int seconds,
+        List<String> against,
+        Map<String, IncidentStatistics> figures) {
     private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
     private static final String FILE = "state.json";
 
@@ -52,12 +57,12 @@ record State(
         }
     }
 
-    Figures of(String issuer) {
-        return figures.getOrDefault(issuer, Figures.NONE);
+    IncidentStatistics of(String issuer) {
+        return figures.getOrDefault(issuer, IncidentStatistics.NONE);
     }
 
-    State with(String issuer, Figures found) {
-        Map<String, Figures> all = new TreeMap<>(figures);
+    State with(String issuer, IncidentStatistics found) {
+        Map<String, IncidentStatistics> all = new TreeMap<>(figures);
         all.put(issuer, found);
         return new State(seed, kinds, incidents, seconds, against, all);
     }

@@ -11,18 +11,18 @@ import java.util.function.Supplier;
  * @param topology starts the processes
  */
 record StoreUnderTest<N extends Node>(
-        String name, List<Incident<N>> incidents, List<Subject> subjects, Supplier<Topology<N>> topology) {
-    static final StoreUnderTest<RedisNode> REDIS =
-            new StoreUnderTest<>("redis", List.of(RedisIncident.values()), Subject.ON_REDIS, RedisTopology::new);
+        String name, List<Incident<N>> incidents, List<IssuerUnderTest> issuers, Supplier<Topology<N>> topology) {
+    static final StoreUnderTest<RedisNode> REDIS = new StoreUnderTest<>(
+            "redis", List.of(RedisIncident.values()), IssuerUnderTest.ON_REDIS, RedisTopology::new);
     static final StoreUnderTest<PostgresNode> POSTGRESQL = new StoreUnderTest<>(
-            "postgresql", List.of(PostgresIncident.values()), Subject.ON_POSTGRESQL, PostgresTopology::new);
+            "postgresql", List.of(PostgresIncident.values()), IssuerUnderTest.ON_POSTGRESQL, PostgresTopology::new);
 
     String command() {
         return "palisade chaos " + name;
     }
 
-    Optional<Subject> subject(String named) {
-        return subjects.stream().filter(subject -> subject.name().equals(named)).findFirst();
+    Optional<IssuerUnderTest> issuer(String named) {
+        return issuers.stream().filter(issuer -> issuer.name().equals(named)).findFirst();
     }
 
     Optional<Incident<N>> incident(String named) {

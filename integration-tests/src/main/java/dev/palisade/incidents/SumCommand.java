@@ -34,7 +34,7 @@ final class SumCommand implements Callable<Integer> {
             throw new IllegalStateException("not parsed yet");
         }
         StoreUnderTest<?> store = parent.store();
-        Map<String, Figures> sum = new LinkedHashMap<>();
+        Map<String, IncidentStatistics> sum = new LinkedHashMap<>();
         Set<Long> seeds = new LinkedHashSet<>();
         for (Path directory : directories) {
             State state = State.load(directory, store);
@@ -42,9 +42,9 @@ final class SumCommand implements Callable<Integer> {
                 throw new CannotStart("seed " + state.seed() + " of " + directory
                         + " was in another of the directories; the same incidents count once");
             }
-            state.against().forEach(name -> sum.merge(name, state.of(name), Figures::plus));
+            state.against().forEach(name -> sum.merge(name, state.of(name), IncidentStatistics::plus));
         }
         System.out.println("seeds " + seeds);
-        return Verdict.tell(sum, store);
+        return RunReport.print(sum, store);
     }
 }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Figures as tables of text. */
+/** IncidentStatistics as tables of text. */
 final class Table {
     private static final List<String> HEAD = List.of(
             "issuer",
@@ -23,7 +23,7 @@ final class Table {
     private Table() {}
 
     /** A line for each issuer. */
-    static List<String> byIssuer(Map<String, Figures> figures) {
+    static List<String> byIssuer(Map<String, IncidentStatistics> figures) {
         List<List<String>> rows = new ArrayList<>(List.of(HEAD));
         figures.forEach((issuer, found) -> {
             Counts all = found.all();
@@ -43,18 +43,18 @@ final class Table {
     }
 
     /** A line for each kind of incident: how many grants were at fault, with each issuer; a dash where it did not happen. */
-    static List<String> byKind(Map<String, Figures> figures, StoreUnderTest<?> store) {
+    static List<String> byKind(Map<String, IncidentStatistics> figures, StoreUnderTest<?> store) {
         List<String> head = new ArrayList<>(List.of("grants at fault"));
         head.addAll(figures.keySet());
         List<List<String>> rows = new ArrayList<>(List.of(head));
-        Set<String> happened = new HashSet<>();
-        figures.values().forEach(found -> happened.addAll(found.byKind().keySet()));
+        Set<String> injected = new HashSet<>();
+        figures.values().forEach(found -> injected.addAll(found.byKind().keySet()));
         for (Incident<?> kind : store.incidents()) {
-            if (!happened.contains(kind.name())) {
+            if (!injected.contains(kind.name())) {
                 continue;
             }
             List<String> row = new ArrayList<>(List.of(kind.toString()));
-            for (Figures found : figures.values()) {
+            for (IncidentStatistics found : figures.values()) {
                 Counts counts = found.byKind().get(kind.name());
                 row.add(counts == null ? "-" : text(counts.violations() + counts.leftOver()));
             }

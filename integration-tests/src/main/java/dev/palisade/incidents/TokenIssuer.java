@@ -1,30 +1,30 @@
 package dev.palisade.incidents;
 
 /**
- * Whoever issues tokens, as one application process has it: the port behind which all the compared are alike. Safe for several
- * threads. Never says who was right.
+ * Client of a token-issuing lock, in one application process: the common interface of Palisade and the libraries that are compared. It never
+ * checks tokens. Safe for several threads.
  */
 interface TokenIssuer extends AutoCloseable {
     /**
-     * One try, without waiting for whoever holds the lock.
+     * Makes one attempt, without waiting for a holder.
      *
-     * @param owner names the try; no other has this name
+     * @param owner unique name of the attempt
      */
-    Answer acquire(String lock, String owner) throws InterruptedException;
+    AttemptOutcome acquire(String lock, String owner) throws InterruptedException;
 
-    /** Gives back what {@link #acquire} gave, as well as it can. By the same thread. */
+    /** Releases the lock of {@link #acquire} on the same thread, if possible. */
     void release(String lock, String owner);
 
-    /** From now on that one is the primary, as a sentinel would tell. */
+    /** Switches to a new primary, like a notification of a sentinel. */
     void follow(Node primary);
 
-    /** From now on, until it is told otherwise, it cannot find out who the primary is, and stays where it is. */
-    default void cutOff() {}
+    /** Cuts the issuer off from primary discovery until the next {@link #follow}. */
+    default void stopFollowing() {}
 
-    /** Which counter a lock's tokens come from: tokens of one counter are compared. */
+    /** The counter of a lock's tokens. Only tokens of one counter are compared. */
     String counter(String lock);
 
-    /** SIGSTOP of a process of its own, if it has one: what runs in the application is not stopped. */
+    /** SIGSTOP of its own process, if it has one. */
     default void pause() {}
 
     /** SIGCONT. */

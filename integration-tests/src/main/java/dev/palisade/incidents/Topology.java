@@ -7,27 +7,27 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A primary and its replicas, as real processes, and the history of who the primary was. Replicas reach their primary over links that
- * can be harmed. The run's own thread changes it; everybody may ask.
+ * Replication topology of a primary and its replicas, as real processes, with the history of the primaries. Replicas reach their primary over
+ * links that can get faults. Only the run's thread changes it; all threads may read.
  */
 abstract class Topology<N extends Node> implements AutoCloseable {
     private final List<N> nodes;
     private final Map<String, Link> links = new ConcurrentHashMap<>();
-    private final List<Reign> reigns = new ArrayList<>();
+    private final List<PrimaryTerm> terms = new ArrayList<>();
 
     /** @param nodes the primary first */
     Topology(List<N> nodes) {
         this.nodes = List.copyOf(nodes);
-        reigns.add(new Reign(nodes.get(0).name(), System.nanoTime(), Long.MAX_VALUE));
+        terms.add(new PrimaryTerm(nodes.get(0).name(), System.nanoTime(), Long.MAX_VALUE));
     }
 
     List<N> nodes() {
         return nodes;
     }
 
-    /** Who the primary is. */
+    /** The current primary. */
     synchronized N primary() {
-        String name = reigns.get(reigns.size() - 1).node();
+        String name = terms.get(terms.size() - 1).node();
         return nodes.stream()
                 .filter(node -> node.name().equals(name))
                 .findFirst()
@@ -38,36 +38,36 @@ abstract class Topology<N extends Node> implements AutoCloseable {
         return nodes.stream().filter(node -> node != primary()).toList();
     }
 
-    synchronized List<Reign> reigns() {
-        return List.copyOf(reigns);
+    synchronized List<PrimaryTerm> terms() {
+        return List.copyOf(terms);
     }
 
-    /** Makes a replica the primary. Nobody tells the old one, nor the clients. */
+    /** Promotes a replica, without notifying the old primary or the clients. */
     abstract void promote(N next);
 
-    /** Ends the reign of the primary, does what makes {@code next} the primary, and begins the reign of that one. */
-    void reign(N next, Runnable promotion) {
+    /** Ends the term of the primary, runs {@code promotion}, and begins the term of {@code next}. */
+    void changePrimary(N next, Runnable promotion) {
         synchronized (this) {
-            Reign last = reigns.remove(reigns.size() - 1);
-            reigns.add(new Reign(last.node(), last.fromNanos(), System.nanoTime()));
+            PrimaryTerm last = terms.remove(terms.size() - 1);
+            terms.add(new PrimaryTerm(last.node(), last.fromNanos(), System.nanoTime()));
         }
-        next.nextEra();
+        next.nextIncarnation();
         promotion.run();
         synchronized (this) {
-            reigns.add(new Reign(next.name(), System.nanoTime(), Long.MAX_VALUE));
+            terms.add(new PrimaryTerm(next.name(), System.nanoTime(), Long.MAX_VALUE));
         }
     }
 
     /** Returns when {@code replica} has all that the primary has by now. */
-    abstract void awaitReplica(N replica);
+    abstract void awaitCaughtUp(N replica);
 
-    /** The way by which {@code replica} follows {@code primary}. */
+    /** The link from {@code replica} to {@code primary}. */
     Link link(N replica, N primary) {
         return links.computeIfAbsent(
                 replica.name() + ">" + primary.name(), ends -> new Link(primary.address(), Link.Deaths.TOLD));
     }
 
-    /** From now on nothing more comes to {@code replica}: it lags. What was on its way is lost with the link. */
+    /** Stops replication to {@code replica}. Data in flight is lost with the link. */
     void lag(N replica, boolean cut) {
         Link link = link(replica, primary());
         if (cut) {
@@ -88,7 +88,7 @@ abstract class Topology<N extends Node> implements AutoCloseable {
         });
     }
 
-    /** All run as at the start, and follow the primary with all it has. */
+    /** Repairs everything: all nodes run, and the replicas have caught up with the primary. */
     abstract void heal();
 
     @Override

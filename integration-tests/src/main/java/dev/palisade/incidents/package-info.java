@@ -1,7 +1,6 @@
 /**
- * {@code palisade chaos redis} and {@code palisade chaos postgresql}: what happens to a store in use, done to real processes while
- * tokens are taken, and what that does to the tokens: of Palisade, of a careful script or table, and of Redisson. Judged from the record
- * of all tokens issued; no rule of the product is here.
+ * {@code palisade chaos redis} and {@code palisade chaos postgresql}: failures of real store processes while tokens are taken, of Palisade, of a
+ * careful script or table, and of Redisson. The log of all tokens is checked; this package contains no rule of the product.
  */
 @NullMarked
 package dev.palisade.incidents;

@@ -46,11 +46,11 @@ class IncidentIT {
         Assumptions.assumeTrue(missing.isEmpty(), () -> kind + ": left out, " + missing.orElseThrow());
         Schedule<Incident<RedisNode>> schedule = new Schedule<>(seed, List.of(kind));
         History file = History.silent("run", directory.resolve(issuer + ".jsonl"));
-        try (Chapter<RedisNode> chapter = new Chapter<>(
-                StoreUnderTest.REDIS, StoreUnderTest.REDIS.subject(issuer).orElseThrow(), file)) {
-            chapter.happen(schedule.next());
-            chapter.faults().stream().limit(5).forEach(fault -> System.out.println(issuer + ": " + fault));
-            return chapter.figures().all();
+        try (Campaign<RedisNode> campaign = new Campaign<>(
+                StoreUnderTest.REDIS, StoreUnderTest.REDIS.issuer(issuer).orElseThrow(), file)) {
+            campaign.inject(schedule.next());
+            campaign.faults().stream().limit(5).forEach(fault -> System.out.println(issuer + ": " + fault));
+            return campaign.statistics().all();
         }
     }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /** {@code palisade chaos redis}, short: what it says, its exit codes, and that it goes on. {@link IncidentIT} has the incidents. */
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentsCommandIT {
-    private static final Duration PATIENCE = Duration.ofMinutes(4);
+    private static final Duration TIMEOUT = Duration.ofMinutes(4);
 
     private final String seed = Long.toString(Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000));
 
@@ -47,7 +47,7 @@ class IncidentsCommandIT {
         command.addAll(List.of(options));
         List<String> said = new ArrayList<>();
         try (Child run = Child.start("palisade chaos " + store, command, Map.of())) {
-            run.awaitEnd(PATIENCE);
+            run.awaitEnd(TIMEOUT);
             said.addAll(run.remainingOutput());
             said.add("exit code " + run.awaitExit());
         }

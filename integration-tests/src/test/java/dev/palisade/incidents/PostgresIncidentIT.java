@@ -34,14 +34,14 @@ class PostgresIncidentIT {
         System.clearProperty(PostgresPrograms.PROPERTY);
     }
 
-    private Figures happen(String issuer, List<PostgresIncident> kinds) throws Exception {
+    private IncidentStatistics inject(String issuer, List<PostgresIncident> kinds) throws Exception {
         History file = History.silent("run", directory.resolve(issuer + ".jsonl"));
-        Subject subject = StoreUnderTest.POSTGRESQL.subject(issuer).orElseThrow();
+        IssuerUnderTest underTest = StoreUnderTest.POSTGRESQL.issuer(issuer).orElseThrow();
         Schedule<Incident<PostgresNode>> schedule = new Schedule<>(seed, List.copyOf(kinds));
-        try (Chapter<PostgresNode> chapter = new Chapter<>(StoreUnderTest.POSTGRESQL, subject, file)) {
-            kinds.forEach(kind -> chapter.happen(schedule.next()));
-            chapter.faults().stream().limit(5).forEach(fault -> System.out.println(issuer + ": " + fault));
-            return chapter.figures();
+        try (Campaign<PostgresNode> campaign = new Campaign<>(StoreUnderTest.POSTGRESQL, underTest, file)) {
+            kinds.forEach(kind -> campaign.inject(schedule.next()));
+            campaign.faults().stream().limit(5).forEach(fault -> System.out.println(issuer + ": " + fault));
+            return campaign.statistics();
         }
     }
 
@@ -49,7 +49,7 @@ class PostgresIncidentIT {
     void tokensOfATableFallWhereRowsAreLost() throws Exception {
         List<PostgresIncident> lossless = List.of(PostgresIncident.KILLED, PostgresIncident.SYNCHRONOUS_STANDBY);
         List<PostgresIncident> lossy = List.of(PostgresIncident.LAGGING_STANDBY, PostgresIncident.TRUNCATED);
-        Map<String, Counts> naive = happen(
+        Map<String, Counts> naive = inject(
                         "naive",
                         Stream.concat(lossless.stream(), lossy.stream()).toList())
                 .byKind();
@@ -67,7 +67,7 @@ class PostgresIncidentIT {
 
     @Test
     void tokensOfLockServersRise() throws Exception {
-        Counts counts = happen("palisade", List.of(PostgresIncident.LAGGING_STANDBY, PostgresIncident.TRUNCATED))
+        Counts counts = inject("palisade", List.of(PostgresIncident.LAGGING_STANDBY, PostgresIncident.TRUNCATED))
                 .all();
         assertThat(counts.violations()).as("seed %d: %s", seed, counts).isZero();
         assertThat(counts.grants()).as("seed %d", seed).isPositive();

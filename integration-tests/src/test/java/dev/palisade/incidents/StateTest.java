@@ -13,10 +13,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What is kept of a run, and how runs are added up. */
 class StateTest {
-    private static final Figures SOME = new Figures(
+    private static final IncidentStatistics SOME = new IncidentStatistics(
             3, Map.of("FLUSHED", new Counts(10, 1, 2, 3, 4, 5, 6, 7), "EVICTED", new Counts(1, 0, 0, 0, 0, 0, 0, 0)));
 
-    private static State state(Map<String, Figures> figures) {
+    private static State state(Map<String, IncidentStatistics> figures) {
         return new State(5, List.of("FLUSHED", "EVICTED"), 9, 0, List.of("naive", "palisade"), figures);
     }
 
@@ -27,7 +27,7 @@ class StateTest {
         assertThat(State.load(directory, StoreUnderTest.REDIS)).isEqualTo(state);
         state.with("palisade", SOME).save(directory);
         assertThat(State.load(directory, StoreUnderTest.REDIS).of("palisade")).isEqualTo(SOME);
-        assertThat(State.load(directory, StoreUnderTest.REDIS).of("redisson")).isEqualTo(Figures.NONE);
+        assertThat(State.load(directory, StoreUnderTest.REDIS).of("redisson")).isEqualTo(IncidentStatistics.NONE);
     }
 
     @Test
@@ -51,7 +51,8 @@ class StateTest {
 
     @Test
     void figuresAreAddedKindByKind() {
-        Figures sum = SOME.plus(new Figures(2, Map.of("FLUSHED", new Counts(1, 1, 1, 1, 1, 1, 1, 1))));
+        IncidentStatistics sum =
+                SOME.plus(new IncidentStatistics(2, Map.of("FLUSHED", new Counts(1, 1, 1, 1, 1, 1, 1, 1))));
         assertThat(sum.done()).isEqualTo(5);
         assertThat(sum.byKind().get("FLUSHED")).isEqualTo(new Counts(11, 2, 3, 4, 5, 6, 7, 8));
         assertThat(sum.all()).isEqualTo(new Counts(12, 2, 3, 4, 5, 6, 7, 8));
@@ -59,18 +60,18 @@ class StateTest {
 
     @Test
     void whatIsLeftOverIsNoViolation() {
-        assertThat(new Counts(9, 0, 1, 2, 3, 4, 0, 0).excused()).isEqualTo(new Counts(9, 0, 0, 0, 0, 0, 0, 10));
+        assertThat(new Counts(9, 0, 1, 2, 3, 4, 0, 0).excluded()).isEqualTo(new Counts(9, 0, 0, 0, 0, 0, 0, 10));
     }
 
-    private static int tell(Map<String, Figures> figures) {
-        return Verdict.tell(figures, StoreUnderTest.REDIS);
+    private static int print(Map<String, IncidentStatistics> figures) {
+        return RunReport.print(figures, StoreUnderTest.REDIS);
     }
 
     @Test
     void theRunFailsForAViolationOfOursAndForNothingElse() {
-        Figures nothing = new Figures(1, Map.of("FLUSHED", new Counts(10, 0, 0, 0, 0, 0, 0, 0)));
-        assertThat(tell(Map.of("palisade", nothing, "naive", SOME))).isZero();
-        assertThat(tell(Map.of("palisade", SOME))).isOne();
-        assertThat(tell(Map.of("palisade", Figures.NONE))).isOne();
+        IncidentStatistics nothing = new IncidentStatistics(1, Map.of("FLUSHED", new Counts(10, 0, 0, 0, 0, 0, 0, 0)));
+        assertThat(print(Map.of("palisade", nothing, "naive", SOME))).isZero();
+        assertThat(print(Map.of("palisade", SOME))).isOne();
+        assertThat(print(Map.of("palisade", IncidentStatistics.NONE))).isOne();
     }
 }

@@ -1,10 +1,10 @@
 package dev.palisade.incidents;
 
-/** Who issues tokens while an application is down: nobody. */
-final class Nobody implements TokenIssuer {
+/** Null object for the token issuer of an application that is down. It issues no tokens. */
+final class StoppedIssuer implements TokenIssuer {
     @Override
-    public Answer acquire(String lock, String owner) {
-        return Answer.HELD;
+    public AttemptOutcome acquire(String lock, String owner) {
+        return AttemptOutcome.HELD;
     }
 
     @Override
@@ -14,7 +14,7 @@ final class Nobody implements TokenIssuer {
 
     @Override
     public void follow(Node primary) {
-        // Who starts follows the primary of that time.
+        // A new issuer follows the primary of its start.
     }
 
     @Override

@@ -7,28 +7,28 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One application process: its links to the nodes, its issuer and two threads that take tokens. Like an application it may follow another
- * primary than its neighbours.
+ * One simulated application process: its links to the nodes, its token issuer, and two threads that take tokens. It may follow another primary
+ * than the other application.
  */
-final class Side implements AutoCloseable {
-    /** What makes an issuer, given how it reaches the nodes. */
-    interface Maker {
+final class AppProcess implements AutoCloseable {
+    /** Factory of token issuers. */
+    interface IssuerFactory {
         TokenIssuer make(Topology<?> topology, Addresses addresses);
     }
 
     private final String name;
     private final Topology<?> topology;
-    private final Maker maker;
+    private final IssuerFactory factory;
     private final Map<String, Link> links = new TreeMap<>();
     private volatile TokenIssuer issuer;
-    private @Nullable Takers takers;
+    private @Nullable TokenClients clients;
 
-    Side(String name, Topology<?> topology, Maker maker) {
+    AppProcess(String name, Topology<?> topology, IssuerFactory factory) {
         this.name = name;
         this.topology = topology;
-        this.maker = maker;
+        this.factory = factory;
         topology.nodes().forEach(node -> links.put(node.name(), new Link(node.address(), Link.Deaths.TOLD)));
-        this.issuer = maker.make(topology, this::address);
+        this.issuer = factory.make(topology, this::address);
     }
 
     private String address(Node node) {
@@ -51,31 +51,31 @@ final class Side implements AutoCloseable {
         return issuer;
     }
 
-    /** The process ends, and whatever it knew is gone. */
+    /** Ends the issuer, which loses its memory. */
     void stop() {
         TokenIssuer former = issuer;
-        issuer = new Nobody();
+        issuer = new StoppedIssuer();
         former.close();
     }
 
-    /** Another starts, which knows nothing. */
+    /** Starts a new issuer without memory. */
     void start() {
-        issuer = maker.make(topology, this::address);
+        issuer = factory.make(topology, this::address);
     }
 
-    void take(Ledger ledger) {
-        takers = new Takers(this, topology, ledger);
+    void startClients(TokenLog tokenLog) {
+        clients = new TokenClients(this, topology, tokenLog);
     }
 
-    /** Takes tokens by the caller's own thread, while the threads of the application rest. */
-    void alone(Consumer<Takers> taking) {
-        Takers there = takers;
-        if (there == null) {
+    /** Runs an action that takes tokens on the caller's thread while the other threads are paused. */
+    void withPausedClients(Consumer<TokenClients> action) {
+        TokenClients current = clients;
+        if (current == null) {
             throw new IllegalStateException("side " + name + " takes no tokens yet");
         }
-        there.rest(true);
-        taking.accept(there);
-        there.rest(false);
+        current.pause(true);
+        action.accept(current);
+        current.pause(false);
     }
 
     void heal() {
@@ -88,8 +88,8 @@ final class Side implements AutoCloseable {
 
     @Override
     public void close() {
-        if (takers != null) {
-            takers.stop();
+        if (clients != null) {
+            clients.stop();
         }
         issuer.close();
         links.values().forEach(Link::close);

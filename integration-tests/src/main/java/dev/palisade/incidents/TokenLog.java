@@ -8,32 +8,32 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 
-/** Every token issued to anybody, and every try that ended without knowing: on file, and for the chapter that is going on. Thread-safe. */
-final class Ledger {
+/** Log of every issued token and every attempt with unknown outcome: in a file, and in memory for one campaign. Thread-safe. */
+final class TokenLog {
     private static final int LOCKS = 2;
 
     private final History file;
-    private final List<Issued> issued = new ArrayList<>();
+    private final List<IssuedToken> issued = new ArrayList<>();
     private final Map<Integer, Integer> unknown = new HashMap<>();
     private volatile int incident;
 
-    Ledger(History file) {
+    TokenLog(History file) {
         this.file = file;
     }
 
     /**
-     * What is taken next.
+     * One attempt to take a lock.
      *
-     * @param incident the number of the one that is going on
+     * @param incident number of the current incident
      */
-    record Place(int incident, String lock) {}
+    record Attempt(int incident, String lock) {}
 
-    Place place(long number) {
+    Attempt attempt(long number) {
         int now = incident;
-        return new Place(now, "incident-" + now + "-" + number % LOCKS);
+        return new Attempt(now, "incident-" + now + "-" + number % LOCKS);
     }
 
-    /** From now on tries are of that incident, and of its locks. */
+    /** Assigns later attempts to that incident and its locks. */
     void begin(int number, String kind) {
         incident = number;
         JsonObject event = file.event("incident");
@@ -42,7 +42,7 @@ final class Ledger {
         file.write(event);
     }
 
-    /** What was done to whom, for the reader. */
+    /** Records an action, for people. */
     void note(String what) {
         JsonObject event = file.event("done");
         event.addProperty("incident", incident);
@@ -50,7 +50,7 @@ final class Ledger {
         file.write(event);
     }
 
-    void write(Issued one) {
+    void write(IssuedToken one) {
         JsonObject event = event(one.incident(), one.granted().client(), "taken");
         event.addProperty("lock", one.lock());
         event.addProperty("counter", one.granted().lock());
@@ -65,34 +65,34 @@ final class Ledger {
         }
     }
 
-    void write(Place place, String who, String fate, String why, long asked, long answered) {
-        JsonObject event = event(place.incident(), who, fate);
-        event.addProperty("lock", place.lock());
+    void write(Attempt attempt, String who, String outcome, String why, long asked, long answered) {
+        JsonObject event = event(attempt.incident(), who, outcome);
+        event.addProperty("lock", attempt.lock());
         event.addProperty("why", why);
         event.addProperty("asked", asked);
         event.addProperty("answered", answered);
         file.write(event);
-        if (fate.equals("unknown")) {
+        if (outcome.equals("unknown")) {
             synchronized (issued) {
-                unknown.merge(place.incident(), 1, Integer::sum);
+                unknown.merge(attempt.incident(), 1, Integer::sum);
             }
         }
     }
 
-    private JsonObject event(int number, String who, String fate) {
-        JsonObject event = file.event(fate);
+    private JsonObject event(int number, String who, String outcome) {
+        JsonObject event = file.event(outcome);
         event.addProperty("incident", number);
         event.addProperty("who", who);
         return event;
     }
 
-    long count(Predicate<Issued> which) {
+    long count(Predicate<IssuedToken> which) {
         synchronized (issued) {
             return issued.stream().filter(which).count();
         }
     }
 
-    List<Issued> issued() {
+    List<IssuedToken> issued() {
         synchronized (issued) {
             return List.copyOf(issued);
         }

@@ -18,16 +18,15 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * What a record of tokens shows, for each incident by its number: a fault counts for the incident in whose time the grant that is at
- * fault was taken. Pure.
+ * Checker of the tokens of one campaign. A fault counts for the incident during which the faulty grant was taken. Pure.
  */
-final class Judgement {
-    private final List<Issued> issued;
-    private final Map<String, List<Reign>> reignsByNode;
-    private final List<Reign> reigns;
+final class TokenChecker {
+    private final List<IssuedToken> issued;
+    private final Map<String, List<PrimaryTerm>> termsByNode;
+    private final List<PrimaryTerm> terms;
     private final Map<Integer, Set<Fault>> faults = new HashMap<>();
 
-    private record Fault(String kind, Issued one) {
+    private record Fault(String kind, IssuedToken one) {
         @Override
         public String toString() {
             return kind + ": token " + one.token() + " of " + one.granted().grant() + " by " + one.node() + ", epoch "
@@ -35,23 +34,23 @@ final class Judgement {
         }
     }
 
-    private Judgement(List<Issued> issued, List<Reign> reigns) {
+    private TokenChecker(List<IssuedToken> issued, List<PrimaryTerm> terms) {
         this.issued = issued.stream()
                 .sorted(Comparator.comparingLong(one -> one.granted().answeredNanos()))
                 .toList();
-        this.reigns = reigns;
-        this.reignsByNode = reigns.stream().collect(Collectors.groupingBy(Reign::node));
+        this.terms = terms;
+        this.termsByNode = terms.stream().collect(Collectors.groupingBy(PrimaryTerm::node));
     }
 
-    /** @param reigns in their order */
-    static Judgement of(List<Issued> issued, List<Reign> reigns) {
-        Judgement judgement = new Judgement(issued, reigns);
-        by(judgement.issued, one -> one.granted().lock()).values().forEach(judgement::judge);
-        return judgement;
+    /** @param terms in their order */
+    static TokenChecker of(List<IssuedToken> issued, List<PrimaryTerm> terms) {
+        TokenChecker checker = new TokenChecker(issued, terms);
+        by(checker.issued, one -> one.granted().lock()).values().forEach(checker::check);
+        return checker;
     }
 
-    private void judge(List<Issued> ofOneCounter) {
-        Map<String, Issued> byGrant = new HashMap<>();
+    private void check(List<IssuedToken> ofOneCounter) {
+        Map<String, IssuedToken> byGrant = new HashMap<>();
         ofOneCounter.forEach(one -> byGrant.put(one.granted().grant(), one));
         note("P1", TokensUnique.pairs(granted(ofOneCounter)), byGrant);
         note(
@@ -59,24 +58,24 @@ final class Judgement {
                 TokensRise.pairs(
                         granted(ofOneCounter.stream().filter(this::current).toList())),
                 byGrant);
-        Map<String, List<Issued>> epochs = by(ofOneCounter, Issued::epoch);
+        Map<String, List<IssuedToken>> epochs = by(ofOneCounter, IssuedToken::epoch);
         epochs.remove("");
         epochs.values().forEach(epoch -> note("P2", TokensRise.pairs(granted(epoch)), byGrant));
         interleaved(ofOneCounter).forEach(one -> note("P3", one));
         aboveNewer(ofOneCounter).forEach(one -> note("P4", one));
     }
 
-    /** Between the least and the largest token of an epoch there is none of an epoch that began later. */
-    private static List<Issued> interleaved(List<Issued> ofOneCounter) {
-        Map<String, List<Issued>> epochs = by(ofOneCounter, Issued::epoch);
+    /** Finds tokens within the range of an epoch that began earlier. */
+    private static List<IssuedToken> interleaved(List<IssuedToken> ofOneCounter) {
+        Map<String, List<IssuedToken>> epochs = by(ofOneCounter, IssuedToken::epoch);
         epochs.remove("");
-        List<List<Issued>> inOrder = epochs.values().stream()
+        List<List<IssuedToken>> inOrder = epochs.values().stream()
                 .sorted(Comparator.comparingLong(epoch -> epoch.get(0).granted().answeredNanos()))
                 .toList();
-        List<Issued> found = new ArrayList<>();
+        List<IssuedToken> found = new ArrayList<>();
         for (int later = 1; later < inOrder.size(); later++) {
             List<LongSummaryStatistics> earlier =
-                    inOrder.subList(0, later).stream().map(Judgement::range).toList();
+                    inOrder.subList(0, later).stream().map(TokenChecker::range).toList();
             inOrder.get(later).stream()
                     .filter(one -> earlier.stream()
                             .anyMatch(range -> range.getMin() < one.token() && one.token() < range.getMax()))
@@ -85,79 +84,79 @@ final class Judgement {
         return found;
     }
 
-    private static LongSummaryStatistics range(List<Issued> epoch) {
-        return epoch.stream().mapToLong(Issued::token).summaryStatistics();
+    private static LongSummaryStatistics range(List<IssuedToken> epoch) {
+        return epoch.stream().mapToLong(IssuedToken::token).summaryStatistics();
     }
 
-    /** What a deposed primary issued is below everything of its successors. */
-    private List<Issued> aboveNewer(List<Issued> ofOneCounter) {
-        long[] leastAfter = new long[reigns.size() + 1];
+    /** Finds tokens of a deposed primary that are not below all tokens of its successors. */
+    private List<IssuedToken> aboveNewer(List<IssuedToken> ofOneCounter) {
+        long[] leastAfter = new long[terms.size() + 1];
         Arrays.fill(leastAfter, Long.MAX_VALUE);
-        for (Issued one : ofOneCounter) {
-            int reign = reignOf(one);
-            if (reign >= 0) {
-                leastAfter[reign] = Math.min(leastAfter[reign], one.token());
+        for (IssuedToken one : ofOneCounter) {
+            int term = termOf(one);
+            if (term >= 0) {
+                leastAfter[term] = Math.min(leastAfter[term], one.token());
             }
         }
-        for (int i = reigns.size() - 1; i >= 0; i--) {
+        for (int i = terms.size() - 1; i >= 0; i--) {
             leastAfter[i] = Math.min(leastAfter[i], leastAfter[i + 1]);
         }
         return ofOneCounter.stream()
                 .filter(this::stale)
-                .filter(one -> one.token() >= leastAfter[lastReignBefore(one) + 1])
+                .filter(one -> one.token() >= leastAfter[lastTermBefore(one) + 1])
                 .toList();
     }
 
-    /** Whether its node was the primary from before it was asked until after it answered. */
-    private boolean current(Issued one) {
-        return reignOf(one) >= 0;
+    /** Whether its node was the primary during the whole call. */
+    private boolean current(IssuedToken one) {
+        return termOf(one) >= 0;
     }
 
-    /** Whether its node had been the primary, and was it at no moment while it answered. */
-    private boolean stale(Issued one) {
-        return lastReignBefore(one) >= 0
-                && reignsByNode.getOrDefault(one.node(), List.of()).stream()
-                        .noneMatch(reign -> reign.fromNanos() <= one.granted().answeredNanos()
-                                && reign.untilNanos() >= one.granted().askedNanos());
+    /** Whether its node was deposed before the call and not the primary during it. */
+    private boolean stale(IssuedToken one) {
+        return lastTermBefore(one) >= 0
+                && termsByNode.getOrDefault(one.node(), List.of()).stream()
+                        .noneMatch(term -> term.fromNanos() <= one.granted().answeredNanos()
+                                && term.untilNanos() >= one.granted().askedNanos());
     }
 
-    private int reignOf(Issued one) {
-        for (int i = reigns.size() - 1; i >= 0; i--) {
-            Reign reign = reigns.get(i);
-            if (reign.node().equals(one.node())
-                    && reign.fromNanos() <= one.granted().askedNanos()
-                    && reign.untilNanos() >= one.granted().answeredNanos()) {
+    private int termOf(IssuedToken one) {
+        for (int i = terms.size() - 1; i >= 0; i--) {
+            PrimaryTerm term = terms.get(i);
+            if (term.node().equals(one.node())
+                    && term.fromNanos() <= one.granted().askedNanos()
+                    && term.untilNanos() >= one.granted().answeredNanos()) {
                 return i;
             }
         }
         return -1;
     }
 
-    private int lastReignBefore(Issued one) {
-        for (int i = reigns.size() - 1; i >= 0; i--) {
-            Reign reign = reigns.get(i);
-            if (reign.node().equals(one.node())
-                    && reign.untilNanos() < one.granted().askedNanos()) {
+    private int lastTermBefore(IssuedToken one) {
+        for (int i = terms.size() - 1; i >= 0; i--) {
+            PrimaryTerm term = terms.get(i);
+            if (term.node().equals(one.node())
+                    && term.untilNanos() < one.granted().askedNanos()) {
                 return i;
             }
         }
         return -1;
     }
 
-    private void note(String kind, List<Pair> pairs, Map<String, Issued> byGrant) {
+    private void note(String kind, List<Pair> pairs, Map<String, IssuedToken> byGrant) {
         for (Pair pair : pairs) {
-            Issued later = byGrant.get(pair.later().grant());
+            IssuedToken later = byGrant.get(pair.later().grant());
             if (later != null) {
                 note(kind, later);
             }
         }
     }
 
-    private void note(String kind, Issued one) {
+    private void note(String kind, IssuedToken one) {
         faults.computeIfAbsent(one.incident(), incident -> new HashSet<>()).add(new Fault(kind, one));
     }
 
-    /** In words, by the number of the incident. */
+    /** Descriptions of the faults, by number of the incident. */
     Map<Integer, List<String>> faults() {
         Map<Integer, List<String>> words = new TreeMap<>();
         faults.forEach((number, found) ->
@@ -165,14 +164,14 @@ final class Judgement {
         return words;
     }
 
-    /** @param unknown how many tries ended without an answer, by the number of the incident */
+    /** @param unknown number of attempts without a reply, by number of the incident */
     Map<Integer, Counts> counts(Map<Integer, Integer> unknown) {
-        Map<Integer, List<Issued>> byIncident = by(issued, Issued::incident);
+        Map<Integer, List<IssuedToken>> byIncident = by(issued, IssuedToken::incident);
         Set<Integer> numbers = new HashSet<>(byIncident.keySet());
         numbers.addAll(unknown.keySet());
         Map<Integer, Counts> counts = new HashMap<>();
         for (int number : numbers) {
-            List<Issued> taken = byIncident.getOrDefault(number, List.of());
+            List<IssuedToken> taken = byIncident.getOrDefault(number, List.of());
             Map<String, Long> found = faults.getOrDefault(number, Set.of()).stream()
                     .collect(Collectors.groupingBy(Fault::kind, Collectors.counting()));
             counts.put(
@@ -190,11 +189,11 @@ final class Judgement {
         return counts;
     }
 
-    private static List<Granted> granted(List<Issued> issued) {
-        return issued.stream().map(Issued::granted).toList();
+    private static List<Granted> granted(List<IssuedToken> issued) {
+        return issued.stream().map(IssuedToken::granted).toList();
     }
 
-    private static <K> Map<K, List<Issued>> by(List<Issued> issued, Function<Issued, K> key) {
+    private static <K> Map<K, List<IssuedToken>> by(List<IssuedToken> issued, Function<IssuedToken, K> key) {
         return issued.stream().collect(Collectors.groupingBy(key, HashMap::new, Collectors.toList()));
     }
 }

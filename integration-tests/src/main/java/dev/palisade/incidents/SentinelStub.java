@@ -15,10 +15,10 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Says who the primary is to one application, in the words of a Sentinel, because the run itself promotes: {@code SENTINEL MASTER} and
- * nothing else. It can be out of reach. Thread-safe.
+ * Stub of a Redis Sentinel for one application, because the run promotes nodes itself. It supports only {@code SENTINEL MASTER} and can be
+ * unreachable. Thread-safe.
  */
-final class Announcer implements PrimarySource {
+final class SentinelStub implements PrimarySource {
     private final ServerSocket listening;
     private final Queue<Socket> connections = new ConcurrentLinkedQueue<>();
     private String address;
@@ -26,7 +26,7 @@ final class Announcer implements PrimarySource {
     private boolean silent;
 
     /** @param address HOST:PORT of the primary */
-    Announcer(String address) {
+    SentinelStub(String address) {
         this.address = address;
         try {
             listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
@@ -36,8 +36,8 @@ final class Announcer implements PrimarySource {
         start(this::accept);
     }
 
-    static Announcer of(Topology<?> topology, Addresses addresses) {
-        return new Announcer(addresses.of(topology.primary()));
+    static SentinelStub of(Topology<?> topology, Addresses addresses) {
+        return new SentinelStub(addresses.of(topology.primary()));
     }
 
     @Override
@@ -45,7 +45,7 @@ final class Announcer implements PrimarySource {
         return "redis-sentinel://127.0.0.1:" + listening.getLocalPort() + "#incidents";
     }
 
-    /** Also ends a silence. */
+    /** Also makes the stub reachable again. */
     @Override
     public synchronized void announce(String primary) {
         if (!primary.equals(address)) {
@@ -55,7 +55,7 @@ final class Announcer implements PrimarySource {
         silent = false;
     }
 
-    /** Cuts all connections, and answers no request. */
+    /** Makes the stub unreachable: cuts all connections and does not reply. */
     @Override
     public synchronized void stopAnnouncing() {
         silent = true;
@@ -78,7 +78,7 @@ final class Announcer implements PrimarySource {
                         close(socket);
                     } else {
                         connections.add(socket);
-                        start(() -> answer(socket));
+                        start(() -> serve(socket));
                     }
                 }
             } catch (IOException e) {
@@ -87,7 +87,7 @@ final class Announcer implements PrimarySource {
         }
     }
 
-    private void answer(Socket socket) {
+    private void serve(Socket socket) {
         try (socket) {
             BufferedReader in =
                     new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
@@ -95,14 +95,14 @@ final class Announcer implements PrimarySource {
             for (String head = in.readLine(); head != null; head = in.readLine()) {
                 List<String> words = new ArrayList<>();
                 for (int i = Integer.parseInt(head.substring(1)); i > 0; i--) {
-                    in.readLine(); // The length: no word of theirs has a line break.
+                    in.readLine(); // The length is not needed: no argument has a line break.
                     words.add(String.valueOf(in.readLine()));
                 }
                 out.write(reply(words).getBytes(StandardCharsets.UTF_8));
                 out.flush();
             }
         } catch (IOException e) {
-            // They went, or were sent away.
+            // The connection has ended.
         }
     }
 

@@ -9,17 +9,18 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Each fault is planted in a record in which nothing else is wrong. Times are tens: n1 is the primary up to 500, n2 from 510 on. */
-class JudgementTest {
-    private static final List<Reign> REIGNS = List.of(new Reign("n1", 0, 500), new Reign("n2", 510, Long.MAX_VALUE));
+class TokenCheckerTest {
+    private static final List<PrimaryTerm> REIGNS =
+            List.of(new PrimaryTerm("n1", 0, 500), new PrimaryTerm("n2", 510, Long.MAX_VALUE));
 
-    private final List<Issued> record = new ArrayList<>();
+    private final List<IssuedToken> record = new ArrayList<>();
 
     private void taken(String node, String epoch, long token, long asked) {
         taken(node, epoch, token, asked, 7);
     }
 
     private void taken(String node, String epoch, long token, long asked, int incident) {
-        record.add(new Issued(
+        record.add(new IssuedToken(
                 new Granted("near0", "counter", false, token, "grant-" + record.size(), asked, asked + 5),
                 "lock",
                 node,
@@ -28,7 +29,7 @@ class JudgementTest {
     }
 
     private Counts counts() {
-        return Judgement.of(record, REIGNS).counts(Map.of()).getOrDefault(7, Counts.NONE);
+        return TokenChecker.of(record, REIGNS).counts(Map.of()).getOrDefault(7, Counts.NONE);
     }
 
     private static Counts only(
@@ -109,9 +110,11 @@ class JudgementTest {
         taken("n1", "a", 30, 530);
         taken("n2", "b", 40, 540);
         taken("n3", "c", 20, 720);
-        List<Reign> three =
-                List.of(new Reign("n1", 0, 500), new Reign("n2", 510, 700), new Reign("n3", 710, Long.MAX_VALUE));
-        Counts counts = Judgement.of(record, three).counts(Map.of()).getOrDefault(7, Counts.NONE);
+        List<PrimaryTerm> three = List.of(
+                new PrimaryTerm("n1", 0, 500),
+                new PrimaryTerm("n2", 510, 700),
+                new PrimaryTerm("n3", 710, Long.MAX_VALUE));
+        Counts counts = TokenChecker.of(record, three).counts(Map.of()).getOrDefault(7, Counts.NONE);
         assertThat(counts.aboveNewer()).isEqualTo(1);
     }
 
@@ -133,12 +136,12 @@ class JudgementTest {
     void aFaultCountsForTheIncidentOfTheGrantAtFault() {
         taken("n1", "a", 20, 10, 1);
         taken("n1", "a", 10, 20, 2);
-        Judgement judgement = Judgement.of(record, REIGNS);
-        assertThat(judgement.counts(Map.of(3, 4)))
+        TokenChecker checker = TokenChecker.of(record, REIGNS);
+        assertThat(checker.counts(Map.of(3, 4)))
                 .containsEntry(1, new Counts(1, 0, 0, 0, 0, 0, 0, 0))
                 .containsEntry(2, new Counts(1, 0, 0, 1, 0, 0, 0, 0))
                 .containsEntry(3, new Counts(0, 4, 0, 0, 0, 0, 0, 0));
-        assertThat(judgement.faults()).containsOnlyKeys(2);
-        assertThat(judgement.faults().get(2)).containsExactly("P2: token 10 of grant-1 by n1, epoch a");
+        assertThat(checker.faults()).containsOnlyKeys(2);
+        assertThat(checker.faults().get(2)).containsExactly("P2: token 10 of grant-1 by n1, epoch a");
     }
 }

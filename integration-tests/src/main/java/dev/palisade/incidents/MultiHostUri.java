@@ -2,14 +2,14 @@ package dev.palisade.incidents;
 
 import java.util.List;
 
-/** URI with all servers of PostgreSQL, among which the lock server itself finds the primary. */
-record NamedServers(List<String> addresses) implements PrimarySource {
-    NamedServers {
+/** Multi-host PostgreSQL URI, with which the lock server finds the primary itself. */
+record MultiHostUri(List<String> addresses) implements PrimarySource {
+    MultiHostUri {
         addresses = List.copyOf(addresses);
     }
 
-    static NamedServers of(Topology<?> topology, Addresses reached) {
-        return new NamedServers(topology.nodes().stream().map(reached::of).toList());
+    static MultiHostUri of(Topology<?> topology, Addresses reached) {
+        return new MultiHostUri(topology.nodes().stream().map(reached::of).toList());
     }
 
     @Override
@@ -19,7 +19,7 @@ record NamedServers(List<String> addresses) implements PrimarySource {
 
     @Override
     public void announce(String primary) {
-        // The lock server takes the one of the latest timeline.
+        // The lock server selects the node with the latest timeline.
     }
 
     @Override

@@ -11,8 +11,8 @@ import io.lettuce.core.codec.StringCodec;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Lettuce's connection to whichever node is followed; made when it is first needed. Safe for several threads. */
-final class RedisLine implements AutoCloseable {
+/** Lazy Lettuce connection to the current primary. Safe for several threads. */
+final class LettuceConnection implements AutoCloseable {
     static final Duration TIMEOUT = Duration.ofSeconds(1);
 
     private final Addresses addresses;
@@ -21,8 +21,8 @@ final class RedisLine implements AutoCloseable {
     private boolean closed;
     private @Nullable StatefulRedisConnection<String, String> connection;
 
-    /** @param reconnecting whether Lettuce reconnects by itself, and sends again what was in flight: its default */
-    RedisLine(Addresses addresses, Node first, boolean reconnecting) {
+    /** @param reconnecting whether Lettuce reconnects and resends commands in flight, which is its default */
+    LettuceConnection(Addresses addresses, Node first, boolean reconnecting) {
         this.addresses = addresses;
         this.followed = first;
         client.setOptions(ClientOptions.builder()
@@ -31,10 +31,10 @@ final class RedisLine implements AutoCloseable {
                 .build());
     }
 
-    /** A node, and the commands that go there. */
+    /** A node with its command interface. */
     record Open(Node node, RedisCommands<String, String> commands) {}
 
-    /** @throws RedisException if there is no connection to be had */
+    /** @throws RedisException if there is no connection */
     synchronized Open open() {
         if (closed) {
             throw new RedisException("closed");
@@ -62,7 +62,7 @@ final class RedisLine implements AutoCloseable {
         }
     }
 
-    /** The next one to call connects anew. */
+    /** Closes the connection; the next call connects again. */
     synchronized void drop() {
         if (connection != null) {
             connection.close();
