@@ -76,7 +76,7 @@ final class Admissions implements AutoCloseable {
     }
 
     private Measured enter(Guard guard, SignedSequencer[] sequencers, Duration time) throws InterruptedException {
-        return OneThread.run(time, i -> {
+        return SingleThreadLoop.run(time, i -> {
             int at = i % RESOURCES;
             guard.enter(sequencers[i % sequencers.length], Access.WRITE, bindings[at])
                     .close();
@@ -86,13 +86,14 @@ final class Admissions implements AutoCloseable {
 
     private Measured verify(Duration time) throws InterruptedException {
         var verifier = keys.verifier("bench");
-        return OneThread.run(time, i -> verifier.verify(fresh[i % fresh.length]).issuedAtMillis());
+        return SingleThreadLoop.run(
+                time, i -> verifier.verify(fresh[i % fresh.length]).issuedAtMillis());
     }
 
     /** What many a sample does in place of a guard. It is no fence: the write comes after. */
     private Measured compare(Duration time) throws InterruptedException {
         Map<String, AtomicLong> marks = new ConcurrentHashMap<>();
-        return OneThread.run(time, i -> {
+        return SingleThreadLoop.run(time, i -> {
             int at = i % RESOURCES;
             long token = 1_000_000L + at;
             return marks.computeIfAbsent(bindings[at].resource(), any -> new AtomicLong())

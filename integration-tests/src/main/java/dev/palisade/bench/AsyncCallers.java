@@ -11,14 +11,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 
 /**
- * Callers that block no thread: when a lock is taken its release is sent, when that is confirmed the next lock is asked for. No two
- * want the same lock. Each does it once at least.
+ * Asynchronous callers: each acquires a lock, releases it, and continues with the next lock, without blocking a thread and at least once. No
+ * two callers use the same lock.
  *
- * @param count how many
- * @param names how many locks they go through together; at least {@code count}
+ * @param count of callers
+ * @param names number of locks in total; at least {@code count}
  */
-record Chains(int count, int names) {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+record AsyncCallers(int count, int names) {
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     Measured run(Locks locks, Map<String, LongSupplier> clocks, Duration time) throws InterruptedException {
         AtomicReference<Throwable> failed = new AtomicReference<>();
@@ -27,10 +27,10 @@ record Chains(int count, int names) {
         Usage usage = Usage.begin(clocks);
         long until = System.nanoTime() + time.toNanos();
         for (int i = 0; i < count; i++) {
-            new Chain(locks, i, until, failed, pairs, ended).next();
+            new AsyncCaller(locks, i, until, failed, pairs, ended).next();
         }
-        if (!ended.await(time.plus(PATIENCE).toNanos(), TimeUnit.NANOSECONDS)) {
-            throw new ScenarioFailed(ended.getCount() + " callers have no answer " + PATIENCE.toSeconds()
+        if (!ended.await(time.plus(TIMEOUT).toNanos(), TimeUnit.NANOSECONDS)) {
+            throw new ScenarioFailed(ended.getCount() + " callers have no answer " + TIMEOUT.toSeconds()
                     + " s after the end of the round");
         }
         Throwable failure = failed.get();
@@ -40,42 +40,42 @@ record Chains(int count, int names) {
         return usage.end(pairs.get(), Map.of());
     }
 
-    private final class Chain {
+    private final class AsyncCaller {
         private final Locks locks;
         private final int first;
         private final long until;
         private final AtomicReference<Throwable> failed;
-        private final AtomicLong all;
+        private final AtomicLong totalPairs;
         private final CountDownLatch ended;
         private int name;
         private long pairs;
 
-        Chain(
+        AsyncCaller(
                 Locks locks,
                 int first,
                 long until,
                 AtomicReference<Throwable> failed,
-                AtomicLong all,
+                AtomicLong totalPairs,
                 CountDownLatch ended) {
             this.locks = locks;
             this.first = first;
             this.until = until;
             this.failed = failed;
-            this.all = all;
+            this.totalPairs = totalPairs;
             this.ended = ended;
             this.name = first;
         }
 
-        /** One step after the other, whichever thread is told of the last: the library hands them on. */
+        /** Runs one pair after the other, on the thread that completes the last one. */
         void next() {
             if ((pairs > 0 && System.nanoTime() - until >= 0) || failed.get() != null) {
                 end();
                 return;
             }
-            String wanted = "bench/chain/" + name;
+            String lock = "bench/chain/" + name;
             name = name + count < names ? name + count : first;
             try {
-                var unused = locks.acquireAsync(wanted)
+                var unused = locks.acquireAsync(lock)
                         .thenCompose(Locks.Hold::releaseAsync)
                         .whenComplete((done, failure) -> {
                             if (failure == null) {
@@ -96,7 +96,7 @@ record Chains(int count, int names) {
         }
 
         private void end() {
-            all.addAndGet(pairs);
+            totalPairs.addAndGet(pairs);
             ended.countDown();
         }
     }

@@ -43,9 +43,9 @@ final class BenchRun {
             }
             case HAND_OFF -> locks.handOff();
             case ASYNC -> {
-                locks.chains(64, 64);
-                locks.chains(512, 512);
-                locks.chains(512, LockParts.NAMES);
+                locks.asyncCallers(64, 64);
+                locks.asyncCallers(512, 512);
+                locks.asyncCallers(512, LockParts.NAMES);
             }
             case VIRTUAL -> locks.virtual(512);
             case GUARD -> GuardParts.run(this::compare);

@@ -59,10 +59,10 @@ final class LockParts {
                 (service, clocks) -> time -> HandOff.run(service.clients(2), clocks, time));
     }
 
-    void chains(int callers, int names) throws Exception {
+    void asyncCallers(int callers, int names) throws Exception {
         compare(Part.ASYNC, chainsTitle(callers, names), LockParts::hasNoConnectionEach, (service, clocks) -> {
-            Chains chains = new Chains(callers, names);
-            return time -> chains.run(service.client(), clocks, time);
+            AsyncCallers asyncCallers = new AsyncCallers(callers, names);
+            return time -> asyncCallers.run(service.client(), clocks, time);
         });
     }
 

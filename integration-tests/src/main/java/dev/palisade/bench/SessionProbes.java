@@ -9,65 +9,64 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Takes a lock in each of many sessions every second, releases it, and keeps the longest time from a request until both are confirmed.
- * The sessions take turns, so that requests come evenly. A single session asks a hundred times as often, so that no gap escapes it. One
- * thread uses it.
+ * Periodic probes of many sessions: each takes a lock and releases it every second, evenly distributed, and keeps the longest time until both
+ * were confirmed. A single session is probed a hundred times as often, to detect every gap. One thread uses it.
  */
-final class Askers implements AutoCloseable {
+final class SessionProbes implements AutoCloseable {
     private static final Duration INTERVAL = Duration.ofSeconds(1);
-    private static final Duration ALONE = Duration.ofMillis(10);
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration SINGLE_INTERVAL = Duration.ofMillis(10);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final AtomicLong NAMES = new AtomicLong();
 
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> {
-        Thread thread = new Thread(task, "askers");
+        Thread thread = new Thread(task, "session-probes");
         thread.setDaemon(true);
         return thread;
     });
-    private final List<Asker> askers;
+    private final List<Probe> probes;
     private final long intervalNanos;
 
-    Askers(List<HeldLeases> sessions) {
-        intervalNanos = (sessions.size() == 1 ? ALONE : INTERVAL).toNanos();
-        askers = sessions.stream().map(Asker::new).toList();
-        for (int i = 0; i < askers.size(); i++) {
-            later(askers.get(i), intervalNanos * i / askers.size());
+    SessionProbes(List<HeldLeases> sessions) {
+        intervalNanos = (sessions.size() == 1 ? SINGLE_INTERVAL : INTERVAL).toNanos();
+        probes = sessions.stream().map(Probe::new).toList();
+        for (int i = 0; i < probes.size(); i++) {
+            schedule(probes.get(i), intervalNanos * i / probes.size());
         }
     }
 
-    private void later(Asker asker, long nanos) {
-        var unused = timer.schedule(asker::ask, nanos, TimeUnit.NANOSECONDS);
+    private void schedule(Probe probe, long nanos) {
+        var unused = timer.schedule(probe::start, nanos, TimeUnit.NANOSECONDS);
     }
 
-    /** Returns when each session had its answer to a request that it sent after this call. */
-    void awaitAnswers() throws InterruptedException {
+    /** Returns when each session has a reply to a request that it sent after this call. */
+    void awaitReplies() throws InterruptedException {
         long since = System.nanoTime();
-        while (askers.stream().anyMatch(asker -> asker.answeredNanos - since < 0)) {
-            if (System.nanoTime() - since > PATIENCE.toNanos()) {
-                throw new ScenarioFailed("a session has no answer within " + PATIENCE.toSeconds() + " s: " + failure());
+        while (probes.stream().anyMatch(probe -> probe.confirmedNanos - since < 0)) {
+            if (System.nanoTime() - since > TIMEOUT.toNanos()) {
+                throw new ScenarioFailed("a session has no answer within " + TIMEOUT.toSeconds() + " s: " + failure());
             }
             TimeUnit.MILLISECONDS.sleep(20);
         }
     }
 
-    /** The same when that time is over. */
-    void awaitAnswersAfter(Duration time) throws InterruptedException {
+    /** Waits for {@code time}, then {@link #awaitReplies}. */
+    void awaitRepliesAfter(Duration time) throws InterruptedException {
         TimeUnit.NANOSECONDS.sleep(time.toNanos());
-        awaitAnswers();
+        awaitReplies();
     }
 
     private String failure() {
-        return askers.stream()
-                .filter(asker -> !asker.failed.isEmpty())
+        return probes.stream()
+                .filter(probe -> !probe.failed.isEmpty())
                 .findFirst()
-                .map(asker -> asker.failed)
+                .map(probe -> probe.failed)
                 .orElse("none of them failed");
     }
 
-    /** One for each session. */
+    /** The longest wait of each session. */
     Samples longestWaits() {
         Samples waits = new Samples();
-        askers.forEach(asker -> waits.add(asker.longestNanos));
+        probes.forEach(probe -> waits.add(probe.longestNanos));
         return waits;
     }
 
@@ -76,21 +75,21 @@ final class Askers implements AutoCloseable {
         timer.shutdownNow();
     }
 
-    private final class Asker {
+    private final class Probe {
         private final HeldLeases session;
-        /** When the last request was sent that was answered. */
-        private volatile long answeredNanos = System.nanoTime() - 1;
+        /** Start of the last confirmed probe. */
+        private volatile long confirmedNanos = System.nanoTime() - 1;
 
         private volatile long longestNanos;
         private volatile String failed = "";
-        /** When what is to be answered was first requested: a failure does not end the wait. */
+        /** Start of the current probe, including its retries. */
         private long askedNanos;
 
-        Asker(HeldLeases session) {
+        Probe(HeldLeases session) {
             this.session = session;
         }
 
-        void ask() {
+        void start() {
             askedNanos = System.nanoTime();
             request();
         }
@@ -100,8 +99,8 @@ final class Askers implements AutoCloseable {
                     .whenComplete((done, failure) -> {
                         if (failure == null) {
                             longestNanos = Math.max(longestNanos, System.nanoTime() - askedNanos);
-                            answeredNanos = askedNanos;
-                            later(this, intervalNanos);
+                            confirmedNanos = askedNanos;
+                            schedule(this, intervalNanos);
                         } else {
                             failed = failure.toString();
                             retry();

@@ -58,7 +58,7 @@ final class SignaturesPart {
     }
 
     private static Contestant sign(SequencerKeys keys, Sequencer[] sequencers) {
-        return time -> OneThread.run(
+        return time -> SingleThreadLoop.run(
                 time, i -> keys.sign(sequencers[i % sequencers.length]).hashCode());
     }
 
@@ -67,7 +67,7 @@ final class SignaturesPart {
         for (int i = 0; i < signed.length; i++) {
             signed[i] = keys.sign(sequencers[i]);
         }
-        return time -> OneThread.run(
+        return time -> SingleThreadLoop.run(
                 time, i -> verifier.verify(signed[i % signed.length]).issuedAtMillis());
     }
 }

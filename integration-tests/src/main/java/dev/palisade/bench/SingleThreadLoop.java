@@ -4,19 +4,19 @@ import dev.palisade.bench.Rounds.Measured;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 
-/** Does one thing over and over on the calling thread. */
-final class OneThread {
-    private static final int BETWEEN_LOOKS = 1_000;
+/** Benchmark loop that repeats one operation on the calling thread. */
+final class SingleThreadLoop {
+    private static final int BATCH = 1_000;
 
-    @SuppressWarnings("UnusedVariable") // That it is written is the point.
-    private static volatile long seen;
+    @SuppressWarnings("UnusedVariable") // The write keeps the result alive.
+    private static volatile long blackhole;
 
-    /** What is done; its result is looked at, so that it cannot be left out. */
+    /** The operation; its result is used, so that the compiler cannot remove it. */
     interface Work {
         long run(int number) throws InterruptedException;
     }
 
-    private OneThread() {}
+    private SingleThreadLoop() {}
 
     static Measured run(Duration time, Work work) throws InterruptedException {
         long cpu = cpuNanos();
@@ -26,13 +26,13 @@ final class OneThread {
         long sum = 0;
         int number = 0;
         while (System.nanoTime() - until < 0) {
-            for (int i = 0; i < BETWEEN_LOOKS; i++) {
+            for (int i = 0; i < BATCH; i++) {
                 sum += work.run(number);
                 number = number == Integer.MAX_VALUE ? 0 : number + 1;
             }
-            done += BETWEEN_LOOKS;
+            done += BATCH;
         }
-        seen = sum;
+        blackhole = sum;
         return new Measured(done, System.nanoTime() - start, cpuNanos() - cpu);
     }
 

@@ -94,11 +94,11 @@ final class TakeoverPart {
             servers.restart();
             TimeUnit.NANOSECONDS.sleep(SETTLED.toNanos());
             long began = System.nanoTime();
-            try (Askers askers = new Askers(held)) {
-                askers.awaitAnswers();
+            try (SessionProbes probes = new SessionProbes(held)) {
+                probes.awaitReplies();
                 servers.takeOver(end == End.KILLED);
-                askers.awaitAnswersAfter(time);
-                Samples waits = askers.longestWaits();
+                probes.awaitRepliesAfter(time);
+                Samples waits = probes.longestWaits();
                 Map<String, Double> figures = new LinkedHashMap<>();
                 figures.put("sessions", (double) waits.count());
                 figures.put("leases", (double)

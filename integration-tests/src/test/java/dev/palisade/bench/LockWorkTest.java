@@ -50,7 +50,7 @@ class LockWorkTest {
                         .run(locks, Map.of(), Duration.ZERO)
                         .operations())
                 .isEqualTo(3);
-        assertThat(new Chains(3, 3).run(locks, Map.of(), Duration.ZERO).operations())
+        assertThat(new AsyncCallers(3, 3).run(locks, Map.of(), Duration.ZERO).operations())
                 .isEqualTo(3);
     }
 
@@ -59,7 +59,7 @@ class LockWorkTest {
         FakeLocks many = new FakeLocks(executor);
         long rounds = 0;
         while (many.names().size() < 10 && rounds < 1_000) {
-            rounds += new Chains(3, 10).run(many, Map.of(), TIME).operations();
+            rounds += new AsyncCallers(3, 10).run(many, Map.of(), TIME).operations();
         }
 
         assertThat(many.names()).hasSize(10);
@@ -80,11 +80,11 @@ class LockWorkTest {
                         .run(new FakeLocks(null).failingAfter(5), Map.of(), Duration.ofSeconds(20)))
                 .isInstanceOf(ScenarioFailed.class)
                 .hasMessageContaining("no more locks");
-        assertThatThrownBy(() ->
-                        new Chains(2, 2).run(new FakeLocks(executor).failingAfter(5), Map.of(), Duration.ofSeconds(20)))
+        assertThatThrownBy(() -> new AsyncCallers(2, 2)
+                        .run(new FakeLocks(executor).failingAfter(5), Map.of(), Duration.ofSeconds(20)))
                 .isInstanceOf(ScenarioFailed.class)
                 .hasMessageContaining("no more locks");
-        assertThatThrownBy(() -> new Chains(2, 2).run(new FakeLocks(null), Map.of(), TIME))
+        assertThatThrownBy(() -> new AsyncCallers(2, 2).run(new FakeLocks(null), Map.of(), TIME))
                 .isInstanceOf(ScenarioFailed.class)
                 .hasMessageContaining("no asynchronous calls");
     }
