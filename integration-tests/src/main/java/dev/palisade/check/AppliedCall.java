@@ -1,16 +1,16 @@
 package dev.palisade.check;
 
 /**
- * One row of the storage's applied-log. Rows of one resource come in the order in which they were applied.
+ * Row of the storage's log of applied calls. Rows of one resource are in the order of application.
  *
- * @param seq the row's number
- * @param resource what the mark belongs to
- * @param key the object
- * @param write whether it changed the object; otherwise it only told what is there
- * @param shared whether a SHARED grant made it
- * @param token the grant's token; 0 when the call came without a sequencer
- * @param grant the grant in hexadecimal digits; empty when the call came without a sequencer
- * @param contentHash SHA-256 of what was written; empty when nothing was
+ * @param seq number of the row
+ * @param resource that has the mark
+ * @param key of the object
+ * @param write whether it changed the object; otherwise it was a read
+ * @param shared whether its grant was SHARED
+ * @param token of the grant; 0 without a sequencer
+ * @param grant id in hexadecimal digits; empty without a sequencer
+ * @param contentHash SHA-256 of the written content; empty for a read
  */
 public record AppliedCall(
         long seq,

@@ -1,9 +1,9 @@
 package dev.palisade.check;
 
 /**
- * A counter object at the end of the run.
+ * Final state of a counter object.
  *
- * @param value how many increments it counted; 0 when it was never written
+ * @param value number of counted increments; 0 if it was never written
  * @param contentHash SHA-256 of its content; empty when it was never written
  */
 public record Counter(String key, long value, String contentHash) {}

@@ -1,12 +1,12 @@
 package dev.palisade.check;
 
 /**
- * A grant as its client was told. Both times are one machine's monotonic clock.
+ * Grant from the point of view of its client. Times are of one machine's monotonic clock.
  *
- * @param client who
- * @param grant the grant in hexadecimal digits
- * @param askedNanos right before the client asked
- * @param answeredNanos right after it was answered
+ * @param client name of the client
+ * @param grant id in hexadecimal digits
+ * @param askedNanos right before the request
+ * @param answeredNanos right after the reply
  */
 public record Granted(
         String client, String lock, boolean shared, long token, String grant, long askedNanos, long answeredNanos) {

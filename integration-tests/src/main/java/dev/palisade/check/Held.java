@@ -1,15 +1,14 @@
 package dev.palisade.check;
 
 /**
- * A lease for as long as its client believed in it. Times are one machine's monotonic clock.
+ * Lease during the time in which its client assumed it. Times are of one machine's monotonic clock.
  *
- * @param client who
- * @param grant the grant in hexadecimal digits
- * @param fromNanos right after the client was told that it holds the lock
- * @param untilNanos when it stopped believing: it released, was told that the lease is lost, or died; otherwise its own
- *     deadline as of the last confirmation it has seen
- * @param freedEarly whether the lock server ended the lease before that, as it may: for a client it took for dead, or because an
- *     operator said so
+ * @param client name of the client
+ * @param grant id in hexadecimal digits
+ * @param fromNanos right after the reply that granted it
+ * @param untilNanos when the client released it, was notified of its loss, or died; otherwise the deadline after the last
+ *     confirmation that the client has received
+ * @param freedEarly whether the lock server ended the lease before that, because its client seemed dead or an operator ended it
  */
 public record Held(
         String client,

@@ -7,9 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * P5: nobody believes in an EXCLUSIVE lease while another client believes in any lease of the same lock; except that a lease
- * which the server ended early is believed in until its client hears of it. That a client was stopped is no exception: its
- * deadline runs on, and until then the lock is its own.
+ * Checker of P5: no client assumes an EXCLUSIVE lease while another client assumes a lease of the same lock. A lease that the server ended early
+ * is exempt until its client is notified. A stopped client is not exempt: until its deadline the lock is its own.
  */
 public final class LeasesDisjoint {
     private LeasesDisjoint() {}
@@ -29,7 +28,7 @@ public final class LeasesDisjoint {
         List<Held> open = new ArrayList<>();
         for (Held next : byFrom) {
             if (next.untilNanos() <= next.fromNanos()) {
-                continue; // Its client was stopped before it could hear of it: it was never believed in.
+                continue; // Its client was stopped before the reply and never assumed the lease.
             }
             open.removeIf(earlier -> earlier.untilNanos() <= next.fromNanos());
             for (Held earlier : open) {

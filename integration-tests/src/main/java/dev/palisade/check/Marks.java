@@ -3,9 +3,9 @@ package dev.palisade.check;
 import java.util.Map;
 
 /**
- * All marks of a storage at one moment.
+ * Snapshot of all marks of a storage.
  *
- * @param when for the reader: which moment
+ * @param when name of the time, for people
  */
 public record Marks(String when, Map<String, Mark> byResource) {
     public Marks {

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** P12: from one snapshot to the next no mark goes back, changes its grant at one token, or vanishes. */
+/** Checker of P12: between snapshots no mark decreases, changes its grant at one token, or disappears. */
 public final class MarksRise {
     private MarksRise() {}
 

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * P5, for leases with a lock-delay: the lock server counts a lease as one before its holder uses it. If it ends a used lease as a mere
+ * Checker of P5 for leases with a lock-delay: the lock server counts a lease as one before its holder uses it. If it ends a used lease as a mere
  * offer (lapsed, left, dropped), no lock-delay follows, and the next holder begins within the former one's deadline.
  */
 public final class OffersNotUsed {
@@ -20,7 +20,7 @@ public final class OffersNotUsed {
      */
     public record Used(String grant, long token) {}
 
-    /** @param withDelay the leases that clients were granted and that were asked for with a lock-delay */
+    /** @param withDelay granted leases that were requested with a lock-delay */
     public static List<String> violations(List<LockEntry> entries, Set<Used> withDelay) {
         List<String> found = new ArrayList<>();
         for (LockEntry entry : entries) {

@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** P13: every mark, and every applied call, names a grant that a client was really given. */
+/** Checker of P13: every mark and every applied call has a grant that a client received. */
 public final class OnlyAuthentic {
     private OnlyAuthentic() {}
 

@@ -1,4 +1,4 @@
 package dev.palisade.check;
 
-/** Two grants that cannot both be right: the one that came first, and the one that is at fault. */
+/** Pair of conflicting grants: the earlier one, and the later one that is at fault. */
 public record Pair(Granted earlier, Granted later) {}

@@ -5,11 +5,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** P7: once a grant has read with token t, no write of another grant with a token up to t is applied. */
+/** Checker of P7: once a grant has read with token t, no write of another grant with a token up to t is applied. */
 public final class ReadsFence {
     private ReadsFence() {}
 
-    /** The two highest reads that belong to different grants: enough to judge a write of any grant. */
+    /** The two highest reads that belong to different grants: enough to check a write of any grant. */
     private record Highest(AppliedCall first, AppliedCall second) {
         Highest with(AppliedCall read) {
             if (read.grant().equals(first.grant())) {

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * P2 and P4: of two grants of a lock, the one asked for after the other was answered has the larger token. Grants whose
- * times overlap may have been made in either order, so nothing is asked of them; nor of grants with a loss of data between them.
+ * Checker of P2 and P4: a grant that was requested after the reply to another grant of the lock has the larger token. Concurrent grants
+ * may have any order, and so may grants with a loss of data in between.
  */
 public final class TokensRise {
     private TokensRise() {}
 
-    /** @param losses that a token need not outlive */
+    /** @param losses across which tokens need not rise */
     public static List<String> violations(List<Granted> grants, List<DataLost> losses) {
         List<String> found = new ArrayList<>();
         for (Pair fall : pairs(grants)) {

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** P1: no token is given to two grants of a lock, and no grant is given twice or has two tokens. */
+/** Checker of P1: no two grants of a lock have the same token, and no grant is issued twice or has two tokens. */
 public final class TokensUnique {
     private TokensUnique() {}
 

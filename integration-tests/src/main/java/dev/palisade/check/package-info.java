@@ -1,6 +1,6 @@
 /**
- * The properties of a finished run, asked of what the storage says it applied and of what the clients say they were
- * answered. Pure: each checker takes records and returns what is wrong in words; an empty list is a pass.
+ * Checkers of the properties of a finished run, from the storage's log of applied calls and the replies that clients received. Pure: each
+ * checker returns descriptions of violations; an empty list is a pass.
  */
 @NullMarked
 package dev.palisade.check;

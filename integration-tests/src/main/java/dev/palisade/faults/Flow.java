@@ -11,11 +11,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One way of one connection of a {@link Link}: one thread takes bytes, another delivers them, in order, and the end of the
- * stream after the last of them. Keeps a bounded number of bytes; then the sender has to wait, as it would for a network.
+ * One direction of a connection of a {@link Link}: one thread receives bytes, another delivers them in order, then the end of the stream. The
+ * buffer is bounded; a full buffer blocks the sender, like a network.
  */
 final class Flow {
-    /** Bytes and when they were taken: each comes late by the delay, not by the delays of those before it too. */
+    /** Bytes with their time of arrival. Each chunk is delayed separately; delays do not add up. */
     private record Chunk(ByteString bytes, long takenNanos) {}
 
     private static final int CHUNK_BYTES = 16 << 10;
@@ -65,7 +65,7 @@ final class Flow {
                 put(new Chunk(ByteString.copyFrom(buffer, 0, length), System.nanoTime()));
             }
         } catch (IOException e) {
-            // Cut, or that side is gone: the end, all the same.
+            // The connection was cut or has ended.
         }
         synchronized (this) {
             endTaken = true;
@@ -92,7 +92,7 @@ final class Flow {
                 chunk.bytes().writeTo(sink.getOutputStream());
             }
         } catch (IOException e) {
-            // Cut, or that side is gone.
+            // The connection was cut or has ended.
         }
         ended.run();
     }
@@ -118,7 +118,7 @@ final class Flow {
         thread.start();
     }
 
-    /** The other side is to see a reset, not an end. */
+    /** Makes {@link #close} send a reset instead of an end of stream. */
     static void resetOnClose(Socket socket) {
         try {
             socket.setSoLinger(true, 0);

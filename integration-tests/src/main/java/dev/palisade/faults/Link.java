@@ -12,20 +12,19 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The middle of TCP connections: bytes pass, stand still, come late, or all connections are cut. Nobody hears of a death on
- * the other side while the way from there stands still: what a network may do. Never changes or drops bytes of a connection
- * that goes on. Safe for many threads.
+ * TCP proxy with network faults: it freezes, delays, refuses or cuts connections. While a direction is frozen, the end of a connection is not
+ * forwarded in it, as in a real network. It never changes or drops bytes of a connection that continues. Safe for many threads.
  */
 public final class Link implements AutoCloseable {
-    /** Which way bytes go. */
+    /** Direction of the bytes. */
     public enum Way {
-        /** To the side that is connected to. */
+        /** To the target. */
         ONWARD,
-        /** Back to whoever connected. */
+        /** To the side that connected. */
         BACK
     }
 
-    /** Whether the side that is connected to hears when whoever connected has ended. */
+    /** Whether the end of a connection is forwarded to the target. */
     public enum Deaths {
         TOLD,
         HIDDEN
@@ -40,7 +39,7 @@ public final class Link implements AutoCloseable {
     private volatile boolean backFrozen;
     private volatile boolean refusing;
 
-    /** @param address HOST:PORT of the side that is connected to */
+    /** @param address HOST:PORT of the target */
     public Link(String address, Deaths deaths) {
         int colon = address.lastIndexOf(':');
         this.to = new InetSocketAddress(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
@@ -57,30 +56,30 @@ public final class Link implements AutoCloseable {
         return "127.0.0.1:" + listening.getLocalPort();
     }
 
-    /** From now on nothing is delivered onward on the connections that there are; new ones are well. */
+    /** Freezes existing connections towards the target, but not new ones. */
     void hold() {
         connections.forEach(connection -> connection.onward.hold(true));
     }
 
-    /** Delivers what is held, in order, and whatever comes after it. */
+    /** Undoes {@link #hold}: delivers the held bytes in order. */
     void release() {
         connections.forEach(connection -> connection.onward.hold(false));
     }
 
-    /** From now on nothing goes these ways, on new connections neither. */
+    /** Freezes these directions, also of new connections. */
     public void freeze(Way... ways) {
         for (Way way : ways) {
             set(way, true);
         }
     }
 
-    /** Undoes {@link #freeze}: what stood still is delivered, in order. */
+    /** Undoes {@link #freeze}: delivers the held bytes in order. */
     public void thaw() {
         set(Way.ONWARD, false);
         set(Way.BACK, false);
     }
 
-    /** Everything passes at once again; what stood still is delivered first. */
+    /** Ends freezes and delays. */
     void heal() {
         delayNanos = 0;
         thaw();
@@ -100,14 +99,14 @@ public final class Link implements AutoCloseable {
         connections.forEach(connection -> (way == Way.ONWARD ? connection.onward : connection.back).hold(frozen));
     }
 
-    /** How many bytes were taken to be sent onward and wait to be delivered. */
+    /** Number of received bytes that wait for delivery to the target. */
     public long heldBytes() {
         return connections.stream()
                 .mapToLong(connection -> connection.onward.heldBytes())
                 .sum();
     }
 
-    /** Bytes come that much late from now on, 0: at once. */
+    /** Delays bytes from now on; zero for none. */
     public void delay(Duration delay) {
         delayNanos = delay.toNanos();
     }
@@ -139,7 +138,7 @@ public final class Link implements AutoCloseable {
             from.setTcpNoDelay(true);
             onward.setTcpNoDelay(true);
         } catch (IOException e) {
-            Flow.resetOnClose(from); // Nobody there, or gone again.
+            Flow.resetOnClose(from); // The target is not reachable, or the client has gone.
             Flow.close(from);
             Flow.close(onward);
             return;
@@ -149,7 +148,7 @@ public final class Link implements AutoCloseable {
         connection.begin();
     }
 
-    /** One connection: two flows that end together, except that a hidden death ends nothing. */
+    /** One connection: two flows that end together, unless ends are hidden. */
     private final class Connection {
         private final Socket from;
         private final Socket to;
@@ -163,7 +162,7 @@ public final class Link implements AutoCloseable {
             this.back = new Flow(to, from, () -> delayNanos, this::end);
         }
 
-        /** What the link suffers at the moment holds for a new connection too: asked after it is in the list of them. */
+        /** Applies the current faults, after the connection is in the list, so that no change is missed. */
         void begin() {
             onward.hold(onwardFrozen);
             back.hold(backFrozen);

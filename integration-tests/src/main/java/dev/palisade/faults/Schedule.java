@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * What happens when, chosen by a seed alone: every kind of fault once in an order of the seed's choice, and again. It knows no
- * clock and no process; the same seed gives the same faults. One thread uses it.
+ * Random schedule of faults, determined by a seed: shuffled rounds that contain every kind. It uses neither clock nor processes. One thread
+ * uses it.
  */
 final class Schedule {
     private static final int GAP_MILLIS_MAX = 2_400;
@@ -18,13 +18,13 @@ final class Schedule {
     private final Random random;
     private final Deque<Kind> deck = new ArrayDeque<>();
 
-    /** What can happen. */
+    /** Kind of fault. */
     enum Kind {
-        /** One to three clients are stopped where they stand (SIGSTOP), and continued. */
+        /** SIGSTOP of one to three clients, then SIGCONT. */
         PAUSE_CLIENTS(2_500, 8_000),
-        /** kill -9; another client takes its place. */
+        /** SIGKILL of a client, which is replaced. */
         KILL_CLIENT(0, 0),
-        /** Nothing goes one way, the other, or both, between a client and the lock server. */
+        /** Frozen link between a client and the lock server, in one direction or both. */
         FREEZE_SERVER_LINK(300, 7_000),
         DELAY_SERVER_LINK(1_000, 6_000),
         /** All connections of a client to the lock server are reset. */
@@ -32,23 +32,23 @@ final class Schedule {
         FREEZE_OBJECTS_LINK(300, 7_000),
         DELAY_OBJECTS_LINK(1_000, 6_000),
         CUT_OBJECTS_LINK(0, 0),
-        /** kill -9 of a lock server; it is started again on its data after that long. */
+        /** SIGKILL of a lock server, then a restart on its data. */
         KILL_SERVER(0, 1_500),
         STOP_SERVER(100, 10_000),
         KILL_OBJECTS(0, 1_500),
         STOP_OBJECTS(100, 6_000),
-        /** An operator asks the holders of a lock to give it up. */
+        /** An operator requests the release of a lock. */
         REQUEST_RELEASE(0, 0),
         /** An operator ends the leases of a lock. */
         FORCE_RELEASE(0, 0),
-        /** Nothing goes one way, the other, or both, between a lock server and Redis. */
+        /** Frozen link between a lock server and Redis, in one direction or both. */
         FREEZE_REDIS_LINK(300, 5_000, LockBackend.REDIS),
         /** All connections of a lock server to Redis are reset. */
         CUT_REDIS_LINK(0, 0, LockBackend.REDIS),
         STOP_REDIS(500, 5_000, LockBackend.OWN_REDIS),
-        /** kill -9 of Redis; it is started again on its data after that long. */
+        /** SIGKILL of Redis, then a restart on its data. */
         KILL_REDIS(0, 1_500, LockBackend.OWN_REDIS),
-        /** kill -9 of Redis; it is started again with nothing. */
+        /** SIGKILL of Redis, then a restart without data. */
         EMPTY_REDIS(0, 1_500, LockBackend.OWN_REDIS),
         FLUSH_REDIS(0, 0, LockBackend.OWN_REDIS),
         FLUSH_FUNCTIONS(0, 0, LockBackend.OWN_REDIS),
@@ -77,7 +77,7 @@ final class Schedule {
                     || backend != LockBackend.DATA_DIR;
         }
 
-        /** What can happen to a run that keeps its locks there. */
+        /** The kinds that are possible with this lock backend. */
         static List<Kind> of(LockBackend backend) {
             return Arrays.stream(values())
                     .filter(kind -> kind.backend.compareTo(backend) <= 0)
@@ -88,33 +88,33 @@ final class Schedule {
     /**
      * One fault.
      *
-     * @param afterMillis since the one before began
-     * @param forMillis how long it lasts, 0: an instant
-     * @param dice chooses who and how, together with who is there
+     * @param afterMillis since the start of the previous fault
+     * @param forMillis its duration; 0 for an instantaneous fault
+     * @param dice random number that chooses target and details
      */
     record Planned(int number, Kind kind, long afterMillis, long forMillis, int dice) {}
 
     private final List<Kind> kinds;
     private int number;
 
-    /** @param kinds what can happen at all */
+    /** @param kinds of faults */
     Schedule(long seed, List<Kind> kinds) {
         this.random = new Random(seed);
         this.kinds = List.copyOf(kinds);
-        shuffle(firstPauses());
+        shuffle(extraPauses());
     }
 
-    /** How many faults there are until every kind has had its turn. */
+    /** The number of faults until every kind has occurred. */
     int firstRound() {
-        return kinds.size() + firstPauses();
+        return kinds.size() + extraPauses();
     }
 
-    /** The more else there is, the less often the lock that a stopped client holds is free for somebody. */
-    private int firstPauses() {
+    /** The number of extra pauses: with more kinds, the lock of a paused client is granted to another less often. */
+    private int extraPauses() {
         return Math.max(4, kinds.size() / 3);
     }
 
-    /** The fault that this is all about comes more often. */
+    /** Adds a round, with extra pauses of clients, the most important fault. */
     private void shuffle(int morePauses) {
         List<Kind> round = new ArrayList<>(kinds);
         round.addAll(Collections.nCopies(morePauses, Kind.PAUSE_CLIENTS));
@@ -124,7 +124,7 @@ final class Schedule {
 
     Planned next() {
         if (deck.isEmpty()) {
-            // Services are rarely well if they are harmed as often as clients, and then little happens.
+            // Clients get more faults than services, because little happens while services are down.
             shuffle(3);
             List<Kind> clients =
                     kinds.stream().filter(kind -> !kind.ofService()).toList();
@@ -134,7 +134,7 @@ final class Schedule {
             deck.addAll(more);
         }
         Kind kind = deck.remove();
-        // Mostly short, now and then as long as it may be: the square of an even number between 0 and 1.
+        // Mostly short, sometimes as long as allowed: the square of a uniform number between 0 and 1.
         double share = random.nextDouble();
         long lasting = kind.shortestMillis + Math.round((kind.longestMillis - kind.shortestMillis) * share * share);
         return new Planned(

@@ -44,7 +44,7 @@ enum PostgresIncident implements Incident<PostgresNode> {
         injection.accept(context);
     }
 
-    /** A lock server takes over at a replaced primary where its successor does not reply: nothing can tell it. */
+    /** A lock server cannot detect that its primary was replaced if the successor is unreachable. */
     @Override
     public boolean isExcluded() {
         return this == SPLIT_BRAIN_APART;

@@ -19,8 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Each incident by itself: that it harms what it says it harms is seen from what it does to a careful script; tokens of lock servers are
- * not at fault.
+ * Tests each Redis incident: its effect is visible in the tokens of a careful script, and tokens of lock servers have no fault.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentIT {

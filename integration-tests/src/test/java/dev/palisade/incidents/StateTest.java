@@ -11,7 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is kept of a run, and how runs are added up. */
+/** Persistence of the state of a run, and sums of runs. */
 class StateTest {
     private static final IncidentStatistics SOME = new IncidentStatistics(
             3, Map.of("FLUSHED", new Counts(10, 1, 2, 3, 4, 5, 6, 7), "EVICTED", new Counts(1, 0, 0, 0, 0, 0, 0, 0)));
@@ -21,7 +21,7 @@ class StateTest {
     }
 
     @Test
-    void whatIsSavedIsLoaded(@TempDir Path directory) throws Exception {
+    void savedStateIsLoaded(@TempDir Path directory) throws Exception {
         State state = state(Map.of("naive", SOME));
         state.save(directory);
         assertThat(State.load(directory, StoreUnderTest.REDIS)).isEqualTo(state);
@@ -31,7 +31,7 @@ class StateTest {
     }
 
     @Test
-    void whatIsNoStateIsRefusedWithItsFile(@TempDir Path directory) throws Exception {
+    void invalidStateFileIsRejected(@TempDir Path directory) throws Exception {
         assertThatThrownBy(() -> State.load(directory, StoreUnderTest.REDIS))
                 .isInstanceOf(CannotStart.class)
                 .hasMessageContaining("state.json is not there");
@@ -42,7 +42,7 @@ class StateTest {
     }
 
     @Test
-    void stateOfAnotherStoreIsRefused(@TempDir Path directory) throws Exception {
+    void stateOfAnotherStoreIsRejected(@TempDir Path directory) throws Exception {
         state(Map.of()).save(directory);
         assertThatThrownBy(() -> State.load(directory, StoreUnderTest.POSTGRESQL))
                 .isInstanceOf(CannotStart.class)
@@ -50,7 +50,7 @@ class StateTest {
     }
 
     @Test
-    void figuresAreAddedKindByKind() {
+    void statisticsAreAddedByKind() {
         IncidentStatistics sum =
                 SOME.plus(new IncidentStatistics(2, Map.of("FLUSHED", new Counts(1, 1, 1, 1, 1, 1, 1, 1))));
         assertThat(sum.done()).isEqualTo(5);
@@ -59,7 +59,7 @@ class StateTest {
     }
 
     @Test
-    void whatIsLeftOverIsNoViolation() {
+    void excludedFaultIsNoViolation() {
         assertThat(new Counts(9, 0, 1, 2, 3, 4, 0, 0).excluded()).isEqualTo(new Counts(9, 0, 0, 0, 0, 0, 0, 10));
     }
 
@@ -68,7 +68,7 @@ class StateTest {
     }
 
     @Test
-    void theRunFailsForAViolationOfOursAndForNothingElse() {
+    void onlyViolationsOfPalisadeFailTheRun() {
         IncidentStatistics nothing = new IncidentStatistics(1, Map.of("FLUSHED", new Counts(10, 0, 0, 0, 0, 0, 0, 0)));
         assertThat(print(Map.of("palisade", nothing, "naive", SOME))).isZero();
         assertThat(print(Map.of("palisade", SOME))).isOne();

@@ -38,7 +38,7 @@ class TokenCheckerTest {
     }
 
     @Test
-    void tokensThatRiseOverEpochsAndPromotionsAreRight() {
+    void risingTokensHaveNoFault() {
         taken("n1", "a", 1, 10);
         taken("n1", "a", 2, 20);
         taken("n1", "b", 10, 30);
@@ -47,35 +47,35 @@ class TokenCheckerTest {
     }
 
     @Test
-    void whatIsAskedForBeforeAnotherIsAnsweredMayHaveTheSmallerToken() {
+    void concurrentRequestsMayHaveAnyTokenOrder() {
         taken("n1", "a", 2, 10);
         taken("n1", "a", 1, 12);
         assertThat(counts()).isEqualTo(only(2, 0, 0, 0, 0, 0));
     }
 
     @Test
-    void aTokenThatIsIssuedTwiceIsFound() {
+    void duplicateTokenIsFound() {
         taken("n1", "a", 1, 10);
         taken("n1", "a", 1, 12);
         assertThat(counts()).isEqualTo(only(2, 1, 0, 0, 0, 0));
     }
 
     @Test
-    void aFallWithinAnEpochIsFoundWhereverItIs() {
+    void decreaseWithinAnEpochIsFound() {
         taken("n3", "a", 2, 10);
         taken("n3", "a", 1, 20);
         assertThat(counts()).isEqualTo(only(2, 0, 1, 0, 0, 0));
     }
 
     @Test
-    void aFallAtThePrimaryIsFoundAcrossAPromotion() {
+    void decreaseAcrossAPromotionIsFound() {
         taken("n1", "a", 20, 10);
         taken("n2", "b", 10, 520);
         assertThat(counts()).isEqualTo(only(2, 0, 1, 0, 0, 0));
     }
 
     @Test
-    void anEpochThatBeganLaterIsNotAmongTheTokensOfAnother() {
+    void interleavedEpochsAreFound() {
         taken("n1", "a", 10, 10);
         taken("n1", "b", 20, 12);
         taken("n1", "a", 30, 14);
@@ -83,7 +83,7 @@ class TokenCheckerTest {
     }
 
     @Test
-    void tokensOfADeposedPrimaryAreBornStaleAndRightIfTheyAreBelow() {
+    void lowerTokensOfDeposedPrimaryAreStaleOnly() {
         taken("n1", "a", 10, 10);
         taken("n2", "b", 20, 520);
         taken("n1", "a", 11, 530);
@@ -91,7 +91,7 @@ class TokenCheckerTest {
     }
 
     @Test
-    void aDeposedPrimaryAboveItsSuccessorIsFound() {
+    void deposedPrimaryAboveSuccessorIsFound() {
         taken("n1", "a", 10, 10);
         taken("n2", "b", 20, 520);
         taken("n1", "c", 30, 530);
@@ -99,14 +99,14 @@ class TokenCheckerTest {
     }
 
     @Test
-    void aDeposedPrimaryAboveWhatItsSuccessorIssuesLaterIsFoundAsWell() {
+    void deposedPrimaryAboveLaterTokensIsFound() {
         taken("n1", "c", 30, 505);
         taken("n2", "b", 20, 540);
         assertThat(counts().aboveNewer()).isEqualTo(1);
     }
 
     @Test
-    void aDeposedPrimaryIsBelowAllOfItsSuccessorsNotTheNextAlone() {
+    void deposedPrimaryIsBelowAllSuccessors() {
         taken("n1", "a", 30, 530);
         taken("n2", "b", 40, 540);
         taken("n3", "c", 20, 720);
@@ -119,21 +119,21 @@ class TokenCheckerTest {
     }
 
     @Test
-    void whileAReplicaIsPromotedNothingIsClaimedButThatTokensAreUnique() {
+    void onlyUniquenessIsCheckedDuringPromotion() {
         taken("n1", "a", 30, 498);
         taken("n2", "b", 20, 520);
         assertThat(counts()).isEqualTo(only(2, 0, 0, 0, 0, 0));
     }
 
     @Test
-    void anEpochThatIsNotKnownIsHeldAgainstNobody() {
+    void unknownEpochIsNoFault() {
         taken("n3", "", 20, 10);
         taken("n3", "", 10, 20);
         assertThat(counts()).isEqualTo(only(2, 0, 0, 0, 0, 0));
     }
 
     @Test
-    void aFaultCountsForTheIncidentOfTheGrantAtFault() {
+    void faultCountsForIncidentOfItsGrant() {
         taken("n1", "a", 20, 10, 1);
         taken("n1", "a", 10, 20, 2);
         TokenChecker checker = TokenChecker.of(record, REIGNS);
