@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 
 /**
- * Asynchronous callers: each acquires a lock, releases it, and continues with the next lock, without blocking a thread and at least once. No
- * two callers use the same lock.
+ * Asynchronous callers: each acquires a lock, releases it, and continues with the next lock, without blocking a thread
+ * and at least once. No two callers use the same lock.
  *
  * @param count of callers
  * @param names number of locks in total; at least {@code count}

@@ -9,8 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Periodic probes of many sessions: each takes a lock and releases it every second, evenly distributed, and keeps the longest time until both
- * were confirmed. A single session is probed a hundred times as often, to detect every gap. One thread uses it.
+ * Periodic probes of many sessions: each takes a lock and releases it every second, evenly distributed, and keeps the
+ * longest time until both were confirmed. A single session is probed a hundred times as often, to detect every gap. One
+ * thread uses it.
  */
 final class SessionProbes implements AutoCloseable {
     private static final Duration INTERVAL = Duration.ofSeconds(1);

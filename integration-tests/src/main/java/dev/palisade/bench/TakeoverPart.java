@@ -15,8 +15,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How long a caller waits for a lock when the active lock server ends and another one takes over. Each session holds leases, which have to
- * outlast it, and takes one more lock again and again, also for a round's time after the takeover.
+ * How long a caller waits for a lock when the active lock server ends and another one takes over. Each session holds
+ * leases, which have to outlast it, and takes one more lock again and again, also for a round's time after the
+ * takeover.
  */
 final class TakeoverPart {
     static final String P50 = "p50, s";

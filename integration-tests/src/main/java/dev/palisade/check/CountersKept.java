@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checker of P15: acknowledged &le; final &le; acknowledged + unknown. A refused increment appears neither in the counter nor in the log. An
- * acknowledged increment is in the log once, an unknown one at most once, and the log has no other increments.
+ * Checker of P15: acknowledged &le; final &le; acknowledged + unknown. A refused increment appears neither in the
+ * counter nor in the log. An acknowledged increment is in the log once, an unknown one at most once, and the log has no
+ * other increments.
  */
 public final class CountersKept {
     private CountersKept() {}

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checker of P8: after a grant was refused with LEASE_EXPIRED, or TOKEN_STALE at its resource, no later request under it is accepted there.
- * A lock server may contradict its own report if its store loses data; a guard and the SDK may not.
+ * Checker of P8: after a grant was refused with LEASE_EXPIRED, or TOKEN_STALE at its resource, no later request under
+ * it is accepted there. A lock server may contradict its own report if its store loses data; a guard and the SDK may
+ * not.
  */
 public final class EndsFinal {
     private EndsFinal() {}

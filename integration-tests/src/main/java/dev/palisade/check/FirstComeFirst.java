@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Checker of P10: offers follow the order in which waiters were queued at the store, and grants do not overtake waiters. A waiter with a
- * lapsed offer is exempt from then on; a waiter with a withdrawn offer is first again. Each stretch of the lock server's history is checked
- * separately, because the queue before a gap is unknown.
+ * Checker of P10: offers follow the order in which waiters were queued at the store, and grants do not overtake
+ * waiters. A waiter with a lapsed offer is exempt from then on; a waiter with a withdrawn offer is first again. Each
+ * stretch of the lock server's history is checked separately, because the queue before a gap is unknown.
  */
 public final class FirstComeFirst {
     private FirstComeFirst() {}

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checker of P11: after the last fault no live client waits longer than the bound for a lock that no live client holds. The bound includes
- * the remains of dead clients and lapsed offers.
+ * Checker of P11: after the last fault no live client waits longer than the bound for a lock that no live client holds.
+ * The bound includes the remains of dead clients and lapsed offers.
  */
 public final class FreeLocksGranted {
     private FreeLocksGranted() {}

@@ -6,9 +6,10 @@ package dev.palisade.check;
  * @param client name of the client
  * @param grant id in hexadecimal digits
  * @param fromNanos right after the reply that granted it
- * @param untilNanos when the client released it, was notified of its loss, or died; otherwise the deadline after the last
- *     confirmation that the client has received
- * @param freedEarly whether the lock server ended the lease before that, because its client seemed dead or an operator ended it
+ * @param untilNanos when the client released it, was notified of its loss, or died; otherwise the deadline after the
+ *     last confirmation that the client has received
+ * @param freedEarly whether the lock server ended the lease before that, because its client seemed dead or an operator
+ *     ended it
  */
 public record Held(
         String client,

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checker of P5: no client assumes an EXCLUSIVE lease while another client assumes a lease of the same lock. A lease that the server ended early
- * is exempt until its client is notified. A stopped client is not exempt: until its deadline the lock is its own.
+ * Checker of P5: no client assumes an EXCLUSIVE lease while another client assumes a lease of the same lock. A lease
+ * that the server ended early is exempt until its client is notified. A stopped client is not exempt: until its
+ * deadline the lock is its own.
  */
 public final class LeasesDisjoint {
     private LeasesDisjoint() {}

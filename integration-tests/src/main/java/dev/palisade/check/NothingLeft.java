@@ -3,7 +3,9 @@ package dev.palisade.check;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Checker of P14: after the end of all clients and the bound, no lock is held, offered, waited for or in lock-delay. */
+/**
+ * Checker of P14: after the end of all clients and the bound, no lock is held, offered, waited for or in lock-delay.
+ */
 public final class NothingLeft {
     private NothingLeft() {}
 

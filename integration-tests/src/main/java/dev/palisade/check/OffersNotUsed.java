@@ -5,8 +5,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Checker of P5 for leases with a lock-delay: the lock server counts a lease as one before its holder uses it. If it ends a used lease as a mere
- * offer (lapsed, left, dropped), no lock-delay follows, and the next holder begins within the former one's deadline.
+ * Checker of P5 for leases with a lock-delay: the lock server counts a lease as one before its holder uses it. If it
+ * ends a used lease as a mere offer (lapsed, left, dropped), no lock-delay follows, and the next holder begins within
+ * the former one's deadline.
  */
 public final class OffersNotUsed {
     private static final Set<String> OF_OFFERS = Set.of("LAPSED", "LEFT", "DROPPED");

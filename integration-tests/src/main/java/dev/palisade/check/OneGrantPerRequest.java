@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checker of P9: a repeated request is granted once. Every reply has the same grant and token, and no grant begins twice, unless the store
- * lost data in between.
+ * Checker of P9: a repeated request is granted once. Every reply has the same grant and token, and no grant begins
+ * twice, unless the store lost data in between.
  */
 public final class OneGrantPerRequest {
     private OneGrantPerRequest() {}

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checker of P2 and P4: a grant that was requested after the reply to another grant of the lock has the larger token. Concurrent grants
- * may have any order, and so may grants with a loss of data in between.
+ * Checker of P2 and P4: a grant that was requested after the reply to another grant of the lock has the larger token.
+ * Concurrent grants may have any order, and so may grants with a loss of data in between.
  */
 public final class TokensRise {
     private TokensRise() {}

@@ -5,7 +5,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Checker of P6: per resource the tokens of applied writes never fall, equal tokens have one grant, and SHARED grants write nothing. */
+/**
+ * Checker of P6: per resource the tokens of applied writes never fall, equal tokens have one grant, and SHARED grants
+ * write nothing.
+ */
 public final class WritesRise {
     private WritesRise() {}
 

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * A client process of a random run with several logical clients, until the line {@code stop}. The last logical client sends unary calls; the
- * others share one session. By design it never checks whether its lease is still valid.
+ * A client process of a random run with several logical clients, until the line {@code stop}. The last logical client
+ * sends unary calls; the others share one session. By design it never checks whether its lease is still valid.
  *
  * <pre>
  * BusyClient NAME SERVER[,SERVER] OBJECTS HISTORY_FILE SEED LOGICAL_CLIENTS LOCKS

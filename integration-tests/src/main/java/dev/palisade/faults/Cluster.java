@@ -21,8 +21,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The processes of a random run: lock servers, object store, and client processes, each behind its own links. A fault reserves its target
- * first, so that two faults never hit one target at the same time. Safe for many threads.
+ * The processes of a random run: lock servers, object store, and client processes, each behind its own links. A fault
+ * reserves its target first, so that two faults never hit one target at the same time. Safe for many threads.
  */
 final class Cluster implements AutoCloseable {
     static final int LOGICAL_CLIENTS = 6;
@@ -178,8 +178,8 @@ final class Cluster implements AutoCloseable {
     }
 
     /**
-     * Reserves the target of up to {@code limit} clients that is not reserved yet. A client's process and link can be hit at the same time.
-     * At least half of the clients stay unreserved.
+     * Reserves the target of up to {@code limit} clients that is not reserved yet. A client's process and link can be
+     * hit at the same time. At least half of the clients stay unreserved.
      */
     synchronized List<ClientProcess> reserve(FaultTarget target, int limit, int dice) {
         List<ClientProcess> free = new ArrayList<>(clients.stream()
@@ -222,7 +222,10 @@ final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Restarts a lock server on the same port and data. It is retried, because a lock server does not start without its Redis. */
+    /**
+     * Restarts a lock server on the same port and data. It is retried, because a lock server does not start without its
+     * Redis.
+     */
     void restartServer(int number) {
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
         while (true) {

@@ -33,8 +33,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Input of the checkers, read from the events of a run. Only the events determine the verdict, so a stored history can be checked again on
- * any machine.
+ * Input of the checkers, read from the events of a run. Only the events determine the verdict, so a stored history can
+ * be checked again on any machine.
  *
  * @param events in the order of their times
  * @param quietNanos end of the last fault

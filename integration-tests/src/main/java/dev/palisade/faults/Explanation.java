@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Timeline of the events that explain one violation: the events of the tokens, grants and writes that it names, and the faults meanwhile. It
- * never checks properties itself.
+ * Timeline of the events that explain one violation: the events of the tokens, grants and writes that it names, and the
+ * faults meanwhile. It never checks properties itself.
  */
 final class Explanation {
     private static final int LINES_MAX = 60;

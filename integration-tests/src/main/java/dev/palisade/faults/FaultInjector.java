@@ -18,8 +18,9 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Injector of one planned fault: injects it and repairs it, through a {@link FaultLifecycle}. Each fault has its own thread. A fault without
- * an unreserved client is skipped and not counted; a fault of a service waits until the service is not hit by another.
+ * Injector of one planned fault: injects it and repairs it, through a {@link FaultLifecycle}. Each fault has its own
+ * thread. A fault without an unreserved client is skipped and not counted; a fault of a service waits until the service
+ * is not hit by another.
  */
 final class FaultInjector {
     private final Cluster cluster;

@@ -5,7 +5,8 @@ import dev.palisade.faults.Schedule.Planned;
 import dev.palisade.scenario.History;
 
 /**
- * The lifecycle of an injected fault: record its start, inject it, wait, repair it, record its end. Safe for many threads.
+ * The lifecycle of an injected fault: record its start, inject it, wait, repair it, record its end. Safe for many
+ * threads.
  */
 final class FaultLifecycle {
     private final History history;

@@ -11,8 +11,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One direction of a connection of a {@link Link}: one thread receives bytes, another delivers them in order, then the end of the stream. The
- * buffer is bounded; a full buffer blocks the sender, like a network.
+ * One direction of a connection of a {@link Link}: one thread receives bytes, another delivers them in order, then the
+ * end of the stream. The buffer is bounded; a full buffer blocks the sender, like a network.
  */
 final class Flow {
     /** Bytes with their time of arrival. Each chunk is delayed separately; delays do not add up. */
@@ -30,7 +30,9 @@ final class Flow {
     private boolean endTaken;
     private boolean stopped;
 
-    /** @param ended is run when the source has ended and everything before its end was delivered, or the sink is gone */
+    /**
+     * @param ended is run when the source has ended and everything before its end was delivered, or the sink is gone
+     */
     Flow(Socket source, Socket sink, LongSupplier delayNanos, Runnable ended) {
         this.source = source;
         this.sink = sink;

@@ -22,8 +22,8 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Attacker that sends writes with the highest token: under a sequencer with its own signature, under one for another lock, or under random
- * bytes.
+ * Attacker that sends writes with the highest token: under a sequencer with its own signature, under one for another
+ * lock, or under random bytes.
  */
 final class Forger {
     private static final String ISSUER = "palisade";

@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Monitor of the leases of this process: polls the end of each lease and records every change, so that renewals are visible. The clock is
- * read before the lease, so a recorded end is never later than the end that the client assumes. A lost lease is polled until its release,
- * because it must never become valid again.
+ * Monitor of the leases of this process: polls the end of each lease and records every change, so that renewals are
+ * visible. The clock is read before the lease, so a recorded end is never later than the end that the client assumes. A
+ * lost lease is polled until its release, because it must never become valid again.
  */
 final class LeaseMonitor implements AutoCloseable {
     private static final long PERIOD_MILLIS = 40;

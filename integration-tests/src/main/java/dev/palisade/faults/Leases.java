@@ -18,9 +18,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases of a run from the clients' point of view, read from its events. A lease counts as freed early if the lock server or its client
- * recorded that. If the server's record is missing, and the client was cut off, stopped or slow at the time, the checkers assume nothing about
- * the lease: it counts as freed early too.
+ * The leases of a run from the clients' point of view, read from its events. A lease counts as freed early if the lock
+ * server or its client recorded that. If the server's record is missing, and the client was cut off, stopped or slow at
+ * the time, the checkers assume nothing about the lease: it counts as freed early too.
  */
 final class Leases {
     private static final long EARLIER_NANOS = 8_000_000_000L;

@@ -12,8 +12,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * TCP proxy with network faults: it freezes, delays, refuses or cuts connections. While a direction is frozen, the end of a connection is not
- * forwarded in it, as in a real network. It never changes or drops bytes of a connection that continues. Safe for many threads.
+ * TCP proxy with network faults: it freezes, delays, refuses or cuts connections. While a direction is frozen, the end
+ * of a connection is not forwarded in it, as in a real network. It never changes or drops bytes of a connection that
+ * continues. Safe for many threads.
  */
 public final class Link implements AutoCloseable {
     /** Direction of the bytes. */

@@ -12,8 +12,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Poller of the lock servers' history of each lock. It polls often, because a server keeps only the last 50 entries, and none after a
- * restart if it stores them in memory. A <i>stretch</i> is a gapless part of the history. Safe for many threads.
+ * Poller of the lock servers' history of each lock. It polls often, because a server keeps only the last 50 entries,
+ * and none after a restart if it stores them in memory. A <i>stretch</i> is a gapless part of the history. Safe for
+ * many threads.
  */
 final class LockHistoryPoller {
     private static final long EVERY_MILLIS = 150;

@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Redis that stores the locks of a run, with one link for each lock server. Only a Redis that the run has started itself gets faults.
- * One thread at a time injects them.
+ * The Redis that stores the locks of a run, with one link for each lock server. Only a Redis that the run has started
+ * itself gets faults. One thread at a time injects them.
  */
 final class LockRedis implements AutoCloseable {
     static final int SERVERS = 2;

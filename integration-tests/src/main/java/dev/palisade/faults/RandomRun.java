@@ -30,8 +30,9 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * A randomized fault-injection run: runs clients under the faults of a {@link Schedule}, repairs everything, waits until the locks are free,
- * and merges the histories of all processes. The seed chooses the faults and their order, but not the scheduling of threads.
+ * A randomized fault-injection run: runs clients under the faults of a {@link Schedule}, repairs everything, waits
+ * until the locks are free, and merges the histories of all processes. The seed chooses the faults and their order, but
+ * not the scheduling of threads.
  */
 final class RandomRun {
     private static final int LOCKS = 6;
@@ -165,7 +166,10 @@ final class RandomRun {
         }
     }
 
-    /** Injects faults until the time is over, every kind has occurred and a stale call was refused; then ends all faults. */
+    /**
+     * Injects faults until the time is over, every kind has occurred and a stale call was refused; then ends all
+     * faults.
+     */
     private void injectFaults(FaultInjector injector) throws IOException {
         Schedule schedule = new Schedule(plan.seed(), plan.kinds());
         long end = System.nanoTime() + plan.lasting().toNanos();

@@ -3,8 +3,8 @@ package dev.palisade.faults;
 import dev.palisade.faults.Schedule.Planned;
 
 /**
- * Injector of the faults of the locks' Redis and of the links to it. It records every fault that may lose data. Deleting the token counter
- * or all functions loses no decision.
+ * Injector of the faults of the locks' Redis and of the links to it. It records every fault that may lose data.
+ * Deleting the token counter or all functions loses no decision.
  */
 final class RedisFaultInjector {
     private static final String REDIS = "redis";

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Random schedule of faults, determined by a seed: shuffled rounds that contain every kind. It uses neither clock nor processes. One thread
- * uses it.
+ * Random schedule of faults, determined by a seed: shuffled rounds that contain every kind. It uses neither clock nor
+ * processes. One thread uses it.
  */
 final class Schedule {
     private static final int GAP_MILLIS_MAX = 2_400;

@@ -9,7 +9,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
 
-/** Recorder of snapshots of the object store: its marks at one time, and at the end of a run all applied calls and counters. */
+/**
+ * Recorder of snapshots of the object store: its marks at one time, and at the end of a run all applied calls and
+ * counters.
+ */
 final class StoreSnapshot {
     private StoreSnapshot() {}
 

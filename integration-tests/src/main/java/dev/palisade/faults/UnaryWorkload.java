@@ -25,8 +25,9 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Workload of a logical client without a session stream, like a client in another language. It acquires by a unary call, repeats granted
- * requests, and renews or lets the lease expire. After the end of a lease every call must be refused.
+ * Workload of a logical client without a session stream, like a client in another language. It acquires by a unary
+ * call, repeats granted requests, and renews or lets the lease expire. After the end of a lease every call must be
+ * refused.
  */
 final class UnaryWorkload implements Runnable {
     private static final long DEADLINE_MILLIS = 3_000;

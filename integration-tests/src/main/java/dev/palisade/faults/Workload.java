@@ -18,8 +18,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Workload of one logical client of a {@link BusyClient}: acquires a lock with one of the SDK's methods, reads the counter, waits, writes the
- * incremented counter, and releases. Its random numbers alone determine the operations.
+ * Workload of one logical client of a {@link BusyClient}: acquires a lock with one of the SDK's methods, reads the
+ * counter, waits, writes the incremented counter, and releases. Its random numbers alone determine the operations.
  */
 final class Workload implements Runnable {
     private static final long ASYNC_TIMEOUT_MILLIS = 12_000;

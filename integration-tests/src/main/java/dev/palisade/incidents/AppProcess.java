@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One simulated application process: its links to the nodes, its token issuer, and two threads that take tokens. It may follow another primary
- * than the other application.
+ * One simulated application process: its links to the nodes, its token issuer, and two threads that take tokens. It may
+ * follow another primary than the other application.
  */
 final class AppProcess implements AutoCloseable {
     /** Factory of token issuers. */

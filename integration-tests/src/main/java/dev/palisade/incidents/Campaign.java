@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * Fault-injection campaign on new processes of one store: two applications take tokens while incidents happen one after the other. The tokens
- * of the whole campaign are checked together. One thread uses it.
+ * Fault-injection campaign on new processes of one store: two applications take tokens while incidents happen one after
+ * the other. The tokens of the whole campaign are checked together. One thread uses it.
  */
 final class Campaign<N extends Node> implements AutoCloseable {
     private static final int TOKENS_AFTERWARDS = 15;
@@ -64,8 +64,8 @@ final class Campaign<N extends Node> implements AutoCloseable {
     }
 
     /**
-     * Whether a token is ahead of the clock, after a clock step or fast successive losses. A loss of all data before the clock catches up is
-     * excluded from the guarantees, so a new campaign has to begin.
+     * Whether a token is ahead of the clock, after a clock step or fast successive losses. A loss of all data before
+     * the clock catches up is excluded from the guarantees, so a new campaign has to begin.
      */
     boolean hasTokensAhead() {
         long clock = (System.currentTimeMillis() - TOKEN_EPOCH_MILLIS) * TOKENS_PER_MILLI;
@@ -73,7 +73,8 @@ final class Campaign<N extends Node> implements AutoCloseable {
     }
 
     /**
-     * Whether a fault was excluded from the guarantees. Later tokens must not be compared with its tokens, so a new campaign has to begin.
+     * Whether a fault was excluded from the guarantees. Later tokens must not be compared with its tokens, so a new
+     * campaign has to begin.
      */
     boolean hasExcluded() {
         return checkTokens().faults().keySet().stream().anyMatch(this::isExcluded);

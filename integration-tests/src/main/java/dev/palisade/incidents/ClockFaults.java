@@ -20,7 +20,9 @@ final class ClockFaults {
         anotherEpoch(context);
     }
 
-    /** An epoch begins while the clock is ahead; then the clock is corrected, and a replica with all data is promoted. */
+    /**
+     * An epoch begins while the clock is ahead; then the clock is corrected, and a replica with all data is promoted.
+     */
     static void aheadThenPromoted(FaultContext<RedisNode> context) {
         ahead(context);
         RedisNode next = context.replica();

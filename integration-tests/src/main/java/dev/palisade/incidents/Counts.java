@@ -6,7 +6,8 @@ package dev.palisade.incidents;
  * @param grants issued tokens that reached a client
  * @param unknown attempts without a reply
  * @param duplicates tokens of another grant too (P1)
- * @param regressions a token not above one answered before it was asked for: in its epoch (P2), or both by the primary of the time (P4)
+ * @param regressions a token not above one answered before it was asked for: in its epoch (P2), or both by the primary
+ *     of the time (P4)
  * @param interleaved a token among those of another epoch (P3)
  * @param aboveNewer a deposed primary's token that is not below its successor's (P4)
  * @param bornStale tokens issued by a deposed primary, which are no fault

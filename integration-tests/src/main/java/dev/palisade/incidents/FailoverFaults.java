@@ -69,8 +69,8 @@ final class FailoverFaults {
     }
 
     /**
-     * Like {@link #backToTheFormer}, but within milliseconds: one application takes a token, its primary is demoted and promoted again, and the
-     * application continues. Repeated, because a busy machine may be too slow once.
+     * Like {@link #backToTheFormer}, but within milliseconds: one application takes a token, its primary is demoted and
+     * promoted again, and the application continues. Repeated, because a busy machine may be too slow once.
      */
     static void backAtOnce(FaultContext<RedisNode> context) {
         for (int i = 0; i < BACK_TIMES; i++) {

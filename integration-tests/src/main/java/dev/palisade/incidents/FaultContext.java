@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Context of one injected incident: nodes, application processes, and a random generator of its own, so that a seed reproduces it. One thread
- * uses it.
+ * Context of one injected incident: nodes, application processes, and a random generator of its own, so that a seed
+ * reproduces it. One thread uses it.
  */
 record FaultContext<N extends Node>(
         Topology<N> topology, AppProcess near, AppProcess far, TokenLog tokenLog, Random dice, Duration timeout) {

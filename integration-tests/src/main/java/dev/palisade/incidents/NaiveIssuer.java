@@ -5,8 +5,8 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.ScriptOutputType;
 
 /**
- * Careful hand-written lock with Lettuce as token issuer: lock and token increment in one script, release by the owner only, a timeout on
- * every command, and Lettuce's defaults otherwise.
+ * Careful hand-written lock with Lettuce as token issuer: lock and token increment in one script, release by the owner
+ * only, a timeout on every command, and Lettuce's defaults otherwise.
  */
 final class NaiveIssuer implements TokenIssuer {
     private static final String ACQUIRE =

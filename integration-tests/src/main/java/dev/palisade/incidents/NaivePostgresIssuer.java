@@ -11,8 +11,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a careful user writes with JDBC: a row for each lock, taken by one statement if it has expired, with the rise of its token in the
- * same statement; release by the owner only; a timeout on every call. Replicas are asynchronous.
+ * What a careful user writes with JDBC: a row for each lock, taken by one statement if it has expired, with the rise of
+ * its token in the same statement; release by the owner only; a timeout on every call. Replicas are asynchronous.
  */
 final class NaivePostgresIssuer implements TokenIssuer {
     static final String TABLE = "app_lock";

@@ -2,7 +2,10 @@ package dev.palisade.incidents;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One server of the store under test, with its process and its incarnation. Only the run's thread acts on it; other threads may read. */
+/**
+ * One server of the store under test, with its process and its incarnation. Only the run's thread acts on it; other
+ * threads may read.
+ */
 abstract class Node implements AutoCloseable {
     private final String name;
     private final AtomicInteger incarnation = new AtomicInteger();

@@ -20,8 +20,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Palisade as token issuer: a lock server process on the store under test, and a client of it. Its claim is one second and it has no grace
- * period after a loss, so that tokens depend only on the token rule.
+ * Palisade as token issuer: a lock server process on the store under test, and a client of it. Its claim is one second
+ * and it has no grace period after a loss, so that tokens depend only on the token rule.
  */
 final class PalisadeIssuer implements TokenIssuer {
     private static final Duration TTL = Duration.ofSeconds(1);

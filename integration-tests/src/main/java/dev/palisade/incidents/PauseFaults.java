@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Incidents in which a lock server is stopped (SIGSTOP) for longer than its claim, and continued. Issuers inside the application process are
- * not stopped.
+ * Incidents in which a lock server is stopped (SIGSTOP) for longer than its claim, and continued. Issuers inside the
+ * application process are not stopped.
  */
 final class PauseFaults {
     private PauseFaults() {}

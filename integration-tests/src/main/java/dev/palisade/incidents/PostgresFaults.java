@@ -56,7 +56,10 @@ final class PostgresFaults {
         context.failOver(next, context.dice().nextBoolean());
     }
 
-    /** A lagging standby is promoted; the near application stays at the old primary until the new one is announced to it. */
+    /**
+     * A lagging standby is promoted; the near application stays at the old primary until the new one is announced to
+     * it.
+     */
     static void splitBrain(FaultContext<PostgresNode> context) {
         splitBrain(context, false);
     }

@@ -2,7 +2,9 @@ package dev.palisade.incidents;
 
 import java.util.function.Consumer;
 
-/** Incidents of PostgreSQL, each with the method that injects it. The names of the constants are in {@code state.json}. */
+/**
+ * Incidents of PostgreSQL, each with the method that injects it. The names of the constants are in {@code state.json}.
+ */
 enum PostgresIncident implements Incident<PostgresNode> {
     KILLED("kill -9", PostgresFaults::killed),
     RESTARTED("fast restart", PostgresFaults::restarted),

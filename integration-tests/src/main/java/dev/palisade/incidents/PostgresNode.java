@@ -129,7 +129,10 @@ final class PostgresNode extends Node {
                 + "&connectTimeout=" + seconds + "&socketTimeout=" + seconds + "&ApplicationName=incidents");
     }
 
-    /** Runs statements in one transaction, and returns the first value of the first one's result, empty if it is null or none. */
+    /**
+     * Runs statements in one transaction, and returns the first value of the first one's result, empty if it is null or
+     * none.
+     */
     String ask(String sql) {
         try (Connection connection = connect(20);
                 Statement statement = connection.createStatement()) {

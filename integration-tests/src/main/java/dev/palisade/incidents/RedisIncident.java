@@ -70,7 +70,10 @@ enum RedisIncident implements Incident<RedisNode> {
         return needs == Needs.PRELOAD;
     }
 
-    /** The reason why this machine cannot preload a clock and a disk into a Redis, with what to install; empty if it can. */
+    /**
+     * The reason why this machine cannot preload a clock and a disk into a Redis, with what to install; empty if it
+     * can.
+     */
     static Optional<String> preloadMissing() {
         if (!Preloaded.possible()) {
             return Optional.of("no working C compiler (cc), or not Linux");

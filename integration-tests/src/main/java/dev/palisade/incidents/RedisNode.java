@@ -66,7 +66,8 @@ final class RedisNode extends Node {
     }
 
     /**
-     * Becomes a replica of {@code address} and a primary again, in one write, so that no other command comes in between.
+     * Becomes a replica of {@code address} and a primary again, in one write, so that no other command comes in
+     * between.
      */
     void followAndReturn(String address) {
         int colon = address.lastIndexOf(':');

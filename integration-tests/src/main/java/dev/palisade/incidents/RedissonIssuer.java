@@ -13,8 +13,9 @@ import org.redisson.config.Config;
 import org.redisson.config.MasterSlaveServersConfig;
 
 /**
- * Redisson's RFencedLock as token issuer, on a primary and its replicas, with default settings: {@code checkLockSyncedSlaves} is on, so each
- * lock waits for the replicas. A failover creates a new client, as Redisson's own topology monitor switches connections.
+ * Redisson's RFencedLock as token issuer, on a primary and its replicas, with default settings:
+ * {@code checkLockSyncedSlaves} is on, so each lock waits for the replicas. A failover creates a new client, as
+ * Redisson's own topology monitor switches connections.
  */
 final class RedissonIssuer implements TokenIssuer {
     private static final int TTL_MILLIS = 500;

@@ -15,8 +15,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Stub of a Redis Sentinel for one application, because the run promotes nodes itself. It supports only {@code SENTINEL MASTER} and can be
- * unreachable. Thread-safe.
+ * Stub of a Redis Sentinel for one application, because the run promotes nodes itself. It supports only {@code SENTINEL
+ * MASTER} and can be unreachable. Thread-safe.
  */
 final class SentinelStub implements PrimarySource {
     private final ServerSocket listening;

@@ -13,7 +13,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a run has done and found, as it is kept in {@code state.json} after each incident: enough to go on from there, and to be added up.
+ * What a run has done and found, as it is kept in {@code state.json} after each incident: enough to go on from there,
+ * and to be added up.
  *
  * @param kinds the names of the incidents that are shuffled
  * @param incidents how many for each issuer; 0: as many as there is time for

@@ -42,7 +42,10 @@ final class Table {
         return lines(rows);
     }
 
-    /** A line for each kind of incident: how many grants were at fault, with each issuer; a dash where it did not happen. */
+    /**
+     * A line for each kind of incident: how many grants were at fault, with each issuer; a dash where it did not
+     * happen.
+     */
     static List<String> byKind(Map<String, IncidentStatistics> figures, StoreUnderTest<?> store) {
         List<String> head = new ArrayList<>(List.of("grants at fault"));
         head.addAll(figures.keySet());

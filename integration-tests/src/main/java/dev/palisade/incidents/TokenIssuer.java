@@ -1,8 +1,8 @@
 package dev.palisade.incidents;
 
 /**
- * Client of a token-issuing lock, in one application process: the common interface of Palisade and the libraries that are compared. It never
- * checks tokens. Safe for several threads.
+ * Client of a token-issuing lock, in one application process: the common interface of Palisade and the libraries that
+ * are compared. It never checks tokens. Safe for several threads.
  */
 interface TokenIssuer extends AutoCloseable {
     /**

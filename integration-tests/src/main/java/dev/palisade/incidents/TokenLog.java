@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 
-/** Log of every issued token and every attempt with unknown outcome: in a file, and in memory for one campaign. Thread-safe. */
+/**
+ * Log of every issued token and every attempt with unknown outcome: in a file, and in memory for one campaign.
+ * Thread-safe.
+ */
 final class TokenLog {
     private static final int LOCKS = 2;
 

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Replication topology of a primary and its replicas, as real processes, with the history of the primaries. Replicas reach their primary over
- * links that can get faults. Only the run's thread changes it; all threads may read.
+ * Replication topology of a primary and its replicas, as real processes, with the history of the primaries. Replicas
+ * reach their primary over links that can get faults. Only the run's thread changes it; all threads may read.
  */
 abstract class Topology<N extends Node> implements AutoCloseable {
     private final List<N> nodes;

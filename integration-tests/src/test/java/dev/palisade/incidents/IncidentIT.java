@@ -19,7 +19,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Tests each Redis incident: its effect is visible in the tokens of a careful script, and tokens of lock servers have no fault.
+ * Tests each Redis incident: its effect is visible in the tokens of a careful script, and tokens of lock servers have
+ * no fault.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentIT {

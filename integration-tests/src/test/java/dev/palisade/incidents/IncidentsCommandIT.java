@@ -16,7 +16,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** {@code palisade chaos redis}, short: what it says, its exit codes, and that it goes on. {@link IncidentIT} has the incidents. */
+/**
+ * {@code palisade chaos redis}, short: what it says, its exit codes, and that it goes on. {@link IncidentIT} has the
+ * incidents.
+ */
 @Execution(ExecutionMode.CONCURRENT)
 class IncidentsCommandIT {
     private static final Duration TIMEOUT = Duration.ofMinutes(4);

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * Tests some PostgreSQL incidents: their effect is visible in the tokens of a lock table, and tokens of lock servers have no fault. Full runs
- * have all kinds.
+ * Tests some PostgreSQL incidents: their effect is visible in the tokens of a lock table, and tokens of lock servers
+ * have no fault. Full runs have all kinds.
  */
 @Isolated("Two databases, their standby and two lock servers: others would miss what they promise within a time.")
 class PostgresIncidentIT {

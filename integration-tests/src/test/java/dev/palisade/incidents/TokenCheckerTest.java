@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Each fault is planted in a record in which nothing else is wrong. Times are tens: n1 is the primary up to 500, n2 from 510 on. */
+/**
+ * Each fault is planted in a record in which nothing else is wrong. Times are tens: n1 is the primary up to 500, n2
+ * from 510 on.
+ */
 class TokenCheckerTest {
     private static final List<PrimaryTerm> REIGNS =
             List.of(new PrimaryTerm("n1", 0, 500), new PrimaryTerm("n2", 510, Long.MAX_VALUE));

@@ -108,7 +108,9 @@ final class ForceReleaseCommand extends OperatorCommand {
         }
     }
 
-    /** A caller without the right is refused before it learns of holders: no lease has this token, so nothing is ended. */
+    /**
+     * A caller without the right is refused before it learns of holders: no lease has this token, so nothing is ended.
+     */
     private static void requireRight(LockServers servers, ForceReleaseRequest request) throws Failed {
         ForceReleaseRequest none =
                 request.toBuilder().setToken(FencingToken.MAX).build();

@@ -13,7 +13,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Output of one lock, as text and as JSON. A field that no server may send, such as a negative time, is shown as {@code ?}. */
+/**
+ * Output of one lock, as text and as JSON. A field that no server may send, such as a negative time, is shown as
+ * {@code ?}.
+ */
 final class LockText {
     private LockText() {}
 

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Merge of the explanations of all lock servers of one lock service. The servers share the history, but each knows only the refusals that
- * guards reported to it. The merge explains the newest of these refusals.
+ * Merge of the explanations of all lock servers of one lock service. The servers share the history, but each knows only
+ * the refusals that guards reported to it. The merge explains the newest of these refusals.
  */
 final class MergedExplanation {
     /** The limit of one server's reply. */

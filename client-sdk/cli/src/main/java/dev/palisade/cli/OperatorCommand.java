@@ -9,7 +9,10 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Command by which an operator acts on the holders of a lock, on record with name and reason. Prints how many it reached. */
+/**
+ * Command by which an operator acts on the holders of a lock, on record with name and reason. Prints how many it
+ * reached.
+ */
 abstract class OperatorCommand implements Callable<Integer> {
     @Parameters(index = "0", paramLabel = "LOCK", description = "Name of the lock.")
     String name = "";

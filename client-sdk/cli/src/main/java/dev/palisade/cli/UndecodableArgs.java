@@ -4,8 +4,9 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * A check for command-line arguments that Java could not decode. Java decodes arguments by the locale. Without a locale, as under cron,
- * {@code m\u00fcller} and {@code m\u00f6ller} would become the same lock name, so the command is not executed.
+ * A check for command-line arguments that Java could not decode. Java decodes arguments by the locale. Without a
+ * locale, as under cron, {@code m\u00fcller} and {@code m\u00f6ller} would become the same lock name, so the command is
+ * not executed.
  */
 final class UndecodableArgs {
     private static final int ASCII_MAX = 127;

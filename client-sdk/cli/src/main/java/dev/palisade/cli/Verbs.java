@@ -15,7 +15,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** Registry of the commands of {@code palisade}. Only the requested command is instantiated, which keeps start-up fast. */
+/**
+ * Registry of the commands of {@code palisade}. Only the requested command is instantiated, which keeps start-up fast.
+ */
 final class Verbs {
     /** Commands in other jars, which the launcher starts. */
     static final List<String> ELSEWHERE =

@@ -22,7 +22,10 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code palisade watch}: a line whenever the holders of a lock have changed. Polls; the protocol pushes nothing to non-holders. */
+/**
+ * {@code palisade watch}: a line whenever the holders of a lock have changed. Polls; the protocol pushes nothing to
+ * non-holders.
+ */
 @Command(
         name = "watch",
         description = {

@@ -37,7 +37,10 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 
 /** Misuse, told before any server is asked. */
 class CommandLineTest {
-    /** What {@link Main#main} does for all loggers. Referred to, because the JDK drops an unreferenced logger with its level. */
+    /**
+     * What {@link Main#main} does for all loggers. Referred to, because the JDK drops an unreferenced logger with its
+     * level.
+     */
     private static final Logger OF_CLIENT = Logger.getLogger("dev.palisade.client");
 
     @BeforeAll

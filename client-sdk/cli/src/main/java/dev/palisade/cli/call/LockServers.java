@@ -25,9 +25,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Deadline-bound unary calls to the first of several lock servers that replies. It retries while a server cannot decide, such as one
- * whose store is recovering, and fails at once when every server refuses the connection or its TLS, or is a standby of a server that it was
- * not given. It never holds a session. For one thread.
+ * Deadline-bound unary calls to the first of several lock servers that replies. It retries while a server cannot
+ * decide, such as one whose store is recovering, and fails at once when every server refuses the connection or its TLS,
+ * or is a standby of a server that it was not given. It never holds a session. For one thread.
  */
 public final class LockServers implements AutoCloseable {
     private static final long RETRY_MILLIS_MIN = 50;
@@ -139,7 +139,8 @@ public final class LockServers implements AutoCloseable {
      * Replies of all servers, each of which knows something of its own.
      *
      * @param replies one or more; the first is of the server that {@link #call} asked
-     * @param missing a clause for each server without a reply, such as {@code the lock server at 10.0.0.1:7600 did not reply}
+     * @param missing a clause for each server without a reply, such as {@code the lock server at 10.0.0.1:7600 did not
+     *     reply}
      */
     public record Replies<T>(List<T> replies, List<String> missing) {}
 
@@ -176,7 +177,9 @@ public final class LockServers implements AutoCloseable {
         return TerminalText.text(rejection.metadata().getOrDefault(Rejection.ACTIVE, ""));
     }
 
-    /** The last attempt may have had a moment only: an earlier one at the same server says more than that it timed out. */
+    /**
+     * The last attempt may have had a moment only: an earlier one at the same server says more than that it timed out.
+     */
     private static Attempt saying(Attempt attempt, Map<String, Attempt> earlier) {
         if (!attempt.timedOut()) {
             earlier.put(attempt.address(), attempt);

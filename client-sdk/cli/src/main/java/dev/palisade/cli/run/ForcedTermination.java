@@ -9,7 +9,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Forced termination of a command whose watchdog died or does not reply: SIGTERM while the lease is valid, then SIGKILL. */
+/**
+ * Forced termination of a command whose watchdog died or does not reply: SIGTERM while the lease is valid, then
+ * SIGKILL.
+ */
 final class ForcedTermination {
     private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -24,8 +27,8 @@ final class ForcedTermination {
     private ForcedTermination() {}
 
     /**
-     * Searches for the command of a watchdog that died before it reported the process id. A process that has not executed the command yet
-     * is still in the watchdog's session; the search waits for it.
+     * Searches for the command of a watchdog that died before it reported the process id. A process that has not
+     * executed the command yet is still in the watchdog's session; the search waits for it.
      *
      * @param session of the watchdog; empty if it had no own session, and then an empty result is not certain
      * @param entry of the environment that only the command has

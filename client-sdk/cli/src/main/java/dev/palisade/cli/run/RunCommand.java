@@ -68,7 +68,10 @@ import picocli.CommandLine.Spec;
         usageHelpAutoWidth = true)
 public final class RunCommand implements Callable<Integer> {
     private static final Duration WAIT_ENDLESS = Duration.ofDays(400_000);
-    /** Margin so that the command has ended before the lock is free, even if the watchdog is stopped and the machine is loaded. */
+    /**
+     * Margin so that the command has ended before the lock is free, even if the watchdog is stopped and the machine is
+     * loaded.
+     */
     private static final Duration LOCK_DELAY_MARGIN = Duration.ofSeconds(2);
 
     private static final Duration KILL_AFTER_MAX = Duration.ofSeconds(59);

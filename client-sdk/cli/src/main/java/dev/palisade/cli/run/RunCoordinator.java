@@ -33,9 +33,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Coordinator of one {@code palisade run}, from the acquire to the release: the watchdog controls the command, this class controls the
- * lease, and each terminates the command when the other has ended. One thread handles all events. The lock is released only if no process
- * of the command runs any more; otherwise the lease expires.
+ * Coordinator of one {@code palisade run}, from the acquire to the release: the watchdog controls the command, this
+ * class controls the lease, and each terminates the command when the other has ended. One thread handles all events.
+ * The lock is released only if no process of the command runs any more; otherwise the lease expires.
  */
 final class RunCoordinator implements WatchdogProcess.Listener {
     private static final Duration NOTICE_DELAY_MAX = Duration.ofSeconds(1);
@@ -86,7 +86,10 @@ final class RunCoordinator implements WatchdogProcess.Listener {
             String server,
             Duration timeout) {}
 
-    /** Delay before the first report about the holder. The rest of {@code timeout} is for the call that describes the lock. */
+    /**
+     * Delay before the first report about the holder. The rest of {@code timeout} is for the call that describes the
+     * lock.
+     */
     static Duration noticeAfter(Duration timeout) {
         Duration share = timeout.dividedBy(NOTICE_SHARE);
         return share.compareTo(NOTICE_DELAY_MAX) < 0 ? share : NOTICE_DELAY_MAX;

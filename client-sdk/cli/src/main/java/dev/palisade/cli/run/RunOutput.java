@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Message writer of {@code palisade run} on standard error. Each message is one prefixed line, to be distinguishable from the output of the
- * command.
+ * Message writer of {@code palisade run} on standard error. Each message is one prefixed line, to be distinguishable
+ * from the output of the command.
  */
 final class RunOutput {
     private final PrintStream err;

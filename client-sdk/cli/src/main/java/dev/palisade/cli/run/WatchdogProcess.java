@@ -17,8 +17,8 @@ import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /**
- * Handle of the watchdog process in {@code palisade run}. The process starts while the acquire is pending, and connects to a socket in a
- * directory that only this user can enter.
+ * Handle of the watchdog process in {@code palisade run}. The process starts while the acquire is pending, and connects
+ * to a socket in a directory that only this user can enter.
  */
 final class WatchdogProcess {
     /** Callbacks on the reader thread of this class. */

@@ -23,8 +23,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
 /**
- * The connection options of a command: address of the lock server, TLS, time limit, and settings file. Every command that calls a lock
- * server has them.
+ * The connection options of a command: address of the lock server, TLS, time limit, and settings file. Every command
+ * that calls a lock server has them.
  */
 public final class ConnectionOptions {
     /** Default address on which {@code palisade server} listens. */

@@ -4,8 +4,8 @@ import dev.palisade.contract.cli.TerminalEscape;
 import java.util.List;
 
 /**
- * Output encoder for text from the network that is printed on a terminal. Other users choose owners and reasons, so characters that
- * could move the cursor, change colours or reverse the writing direction become escapes.
+ * Output encoder for text from the network that is printed on a terminal. Other users choose owners and reasons, so
+ * characters that could move the cursor, change colours or reverse the writing direction become escapes.
  */
 public final class TerminalText {
     private TerminalText() {}

@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A launcher that starts the command as leader of its own process group, on the standard streams of this process. Java cannot do that, so
- * it uses {@code setsid}, or a shell with job control where {@code setsid} is missing.
+ * A launcher that starts the command as leader of its own process group, on the standard streams of this process. Java
+ * cannot do that, so it uses {@code setsid}, or a shell with job control where {@code setsid} is missing.
  */
 final class CommandLauncher {
     /** Writes the id of the process that it starts, then waits for it, also across stop and continue. */

@@ -21,8 +21,8 @@ public sealed interface Message {
     record ValidityRequest() implements Message {}
 
     /**
-     * To the watchdog: how long the lease is certainly valid, counted from the time of the request. A delay of request or reply therefore
-     * only makes the watchdog act earlier.
+     * To the watchdog: how long the lease is certainly valid, counted from the time of the request. A delay of request
+     * or reply therefore only makes the watchdog act earlier.
      */
     record ValidityReply(Duration remaining) implements Message {}
 

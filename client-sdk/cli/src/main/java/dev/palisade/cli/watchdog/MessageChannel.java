@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * The message channel between {@code palisade run} and its watchdog: a Unix domain socket, which the system closes as soon as the peer
- * process dies. One thread reads; any thread sends.
+ * The message channel between {@code palisade run} and its watchdog: a Unix domain socket, which the system closes as
+ * soon as the peer process dies. One thread reads; any thread sends.
  */
 public final class MessageChannel implements Closeable {
     // Far above the longest command line of a system.

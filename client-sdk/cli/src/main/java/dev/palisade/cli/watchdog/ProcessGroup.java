@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * A POSIX process group with the descendants of its leader: the processes of the command. A process that has left the group and was
- * reparented is out of reach.
+ * A POSIX process group with the descendants of its leader: the processes of the command. A process that has left the
+ * group and was reparented is out of reach.
  */
 public final class ProcessGroup {
     private static final Path PROC = Path.of("/proc");
@@ -39,8 +39,8 @@ public final class ProcessGroup {
     }
 
     /**
-     * Finds the group of the processes that have {@code entry}, as {@code NAME=value}, in their environment. Needed when the process id was
-     * never reported.
+     * Finds the group of the processes that have {@code entry}, as {@code NAME=value}, in their environment. Needed
+     * when the process id was never reported.
      */
     public static Optional<ProcessGroup> withEnvironment(String entry) {
         ProcessGroup found = null;

@@ -5,13 +5,16 @@ import java.lang.reflect.Proxy;
 import java.util.function.Consumer;
 
 /**
- * Installation of signal handlers. The JDK's class is not part of the Java standard and our build rejects its name in sources, so it is
- * loaded by reflection. Where it is missing, signals keep their default action.
+ * Installation of signal handlers. The JDK's class is not part of the Java standard and our build rejects its name in
+ * sources, so it is loaded by reflection. Where it is missing, signals keep their default action.
  */
 public final class Signals {
     private Signals() {}
 
-    /** Calls {@code listener} with the name of the signal, such as TERM. A signal that is ignored, as under nohup, stays ignored. */
+    /**
+     * Calls {@code listener} with the name of the signal, such as TERM. A signal that is ignored, as under nohup, stays
+     * ignored.
+     */
     public static void onSignal(String name, Consumer<String> listener) {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");

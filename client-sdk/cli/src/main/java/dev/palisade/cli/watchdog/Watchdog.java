@@ -13,9 +13,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The watchdog process: waits for the start message, then supervises the command until it has ended. One thread handles all events.
- * Signals that a terminal or a service manager sends to all processes do not end it: only {@code palisade run} controls it, by messages
- * and by its own end.
+ * The watchdog process: waits for the start message, then supervises the command until it has ended. One thread handles
+ * all events. Signals that a terminal or a service manager sends to all processes do not end it: only {@code palisade
+ * run} controls it, by messages and by its own end.
  */
 public final class Watchdog {
     private static final long PERIOD_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(50);

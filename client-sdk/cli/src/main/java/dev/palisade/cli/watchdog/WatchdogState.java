@@ -3,8 +3,8 @@ package dev.palisade.cli.watchdog;
 import java.time.Duration;
 
 /**
- * The state machine of the watchdog: when the command gets SIGTERM, when it gets SIGKILL, and when it has ended. It reads no clock itself.
- * It never lets the command outlive the lease by more than the time until SIGKILL.
+ * The state machine of the watchdog: when the command gets SIGTERM, when it gets SIGKILL, and when it has ended. It
+ * reads no clock itself. It never lets the command outlive the lease by more than the time until SIGKILL.
  */
 final class WatchdogState {
     private static final long NANOS_PER_MILLI = 1_000_000;
