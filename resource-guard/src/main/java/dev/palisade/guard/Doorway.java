@@ -14,12 +14,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One resource's {@link Door} among threads: the lock round it, the way of its marks to the store, the alarms. It decides
+ * One resource's {@link AdmissionControl} among threads: the lock round it, the way of its marks to the store, the alarms. It decides
  * nothing. Whoever waited is told on the guard's executor, never on the thread of the call that made room.
  */
 final class Doorway implements ResourceGate {
     /** A call at this doorway. */
-    static final class Call extends Visit implements AdmittedCall {
+    static final class Call extends AdmissionRequest implements AdmittedCall {
         private final Doorway doorway;
         private final StopRequest stop = new StopRequest();
         private boolean quarantined;
@@ -41,7 +41,7 @@ final class Doorway implements ResourceGate {
         @Override
         public void ended() {
             boolean known = doorway.change(() -> {
-                doorway.door.ended(this, doorway.house.time().nanos());
+                doorway.admission.ended(this, doorway.house.time().nanos());
                 return quarantineOver();
             });
             if (known) {
@@ -57,7 +57,7 @@ final class Doorway implements ResourceGate {
             long until = time.nanos() + nanos;
             boolean began = doorway.change(() -> {
                 boolean ran = state() == State.RUNNING;
-                doorway.door.outcomeUnknown(this, until);
+                doorway.admission.outcomeUnknown(this, until);
                 quarantined |= ran;
                 return ran;
             });
@@ -71,14 +71,14 @@ final class Doorway implements ResourceGate {
         @Override
         public void callerGone() {
             boolean unused = doorway.change(() -> {
-                doorway.door.callerGone(this);
+                doorway.admission.callerGone(this);
                 return false;
             });
         }
 
         private void overdue() {
             boolean assumed = doorway.change(() -> {
-                doorway.door.pass(doorway.house.time().nanos());
+                doorway.admission.advanceTime(doorway.house.time().nanos());
                 return quarantineOver();
             });
             if (assumed) {
@@ -110,7 +110,7 @@ final class Doorway implements ResourceGate {
     private final LockName lock;
     private final House house;
     private long closedUntilNanos;
-    private final Door door;
+    private final AdmissionControl admission;
     private Mark asked;
     private boolean willReopen;
     private boolean retired;
@@ -122,7 +122,7 @@ final class Doorway implements ResourceGate {
         this.house = house;
         this.closedUntilNanos = closedUntilNanos;
         this.asked = stored.mark();
-        this.door = new Door(
+        this.admission = new AdmissionControl(
                 resource, stored.mark(), stored.raisedAtMillis(), house.time().nanos(), closedUntilNanos);
     }
 
@@ -136,22 +136,25 @@ final class Doorway implements ResourceGate {
 
     /** The mark as it would be kept. */
     synchronized StoredMark stored() {
-        return new StoredMark(resource, issuer, lock, door.mark(), door.raisedAtMillis());
+        return new StoredMark(resource, issuer, lock, admission.mark(), admission.raisedAtMillis());
     }
 
     synchronized boolean isIdle() {
-        return door.isIdle();
+        return admission.isIdle();
     }
 
     /** Closes this doorway for good if nobody is in it and its mark is kept and at most {@code base}. */
     synchronized boolean retire(long base) {
-        retired = retired || (door.isIdle() && !door.mustSave() && door.mark().highest() <= base);
+        retired = retired
+                || (admission.isIdle()
+                        && !admission.mustSave()
+                        && admission.mark().highest() <= base);
         return retired;
     }
 
     /** Closes this doorway for good if nobody is in it. What is kept of its mark is the caller's to drop. */
     synchronized boolean retireIfIdle() {
-        retired = retired || door.isIdle();
+        retired = retired || admission.isIdle();
         return retired;
     }
 
@@ -165,7 +168,7 @@ final class Doorway implements ResourceGate {
         change(() -> {
             closedUntilNanos = untilNanos;
             willReopen = true;
-            door.raiseTo(token, untilNanos, time.millis(), time.nanos());
+            admission.raiseTo(token, untilNanos, time.millis(), time.nanos());
             return true;
         });
         time.at(untilNanos, this::pass);
@@ -180,7 +183,7 @@ final class Doorway implements ResourceGate {
             boolean may = !retired
                     && house.serving().refusal() == null
                     && house.store().isHeldForLife();
-            return may && door.startAtOnce(call) ? call : null;
+            return may && admission.tryStart(call) ? call : null;
         }
     }
 
@@ -201,7 +204,7 @@ final class Doorway implements ResourceGate {
         }
         var unused = answer.whenComplete((admitted, failure) -> {
             if (answer.isCancelled()) {
-                giveUp(call);
+                abandon(call);
             }
         });
         return answer;
@@ -214,10 +217,10 @@ final class Doorway implements ResourceGate {
         house.serving().requireOpen();
         Time time = house.time();
         long now = time.nanos();
-        door.arrive(call, now);
-        if (call.state() == Visit.State.WAITING) {
-            call.alarm = time.at(deadlineNanos, () -> giveUp(call));
-            // By the time that the door went by: a later one may be past the end, and the call would not be woken.
+        admission.arrive(call, now);
+        if (call.state() == AdmissionRequest.State.WAITING) {
+            call.alarm = time.at(deadlineNanos, () -> abandon(call));
+            // By the time that the admission went by: a later one may be past the end, and the call would not be woken.
             if (!willReopen && closedUntilNanos - now > 0) {
                 willReopen = true;
                 time.at(closedUntilNanos, this::pass);
@@ -230,12 +233,12 @@ final class Doorway implements ResourceGate {
     @Override
     public Optional<Rejection> observe(Sequencer sequencer, Access access) {
         Call call = new Call(this, sequencer, access, house.time().millis(), UNASKED);
-        return change(() -> door.observe(call));
+        return change(() -> admission.observe(call));
     }
 
-    private void giveUp(Call call) {
+    private void abandon(Call call) {
         change(() -> {
-            door.giveUp(call, house.time().nanos());
+            admission.abandon(call, house.time().nanos());
             return true;
         });
     }
@@ -243,30 +246,30 @@ final class Doorway implements ResourceGate {
     /** Asks every call that runs here to stop. */
     void stopAll() {
         change(() -> {
-            door.stopAll();
+            admission.stopAll();
             return true;
         });
     }
 
     private void pass() {
         change(() -> {
-            door.pass(house.time().nanos());
+            admission.advanceTime(house.time().nanos());
             return true;
         });
     }
 
-    /** One step at the door, and then what follows from it, outside the lock. */
+    /** One step at the admission, and then what follows from it, outside the lock. */
     private <T> T change(Supplier<T> step) {
         T result;
-        List<Visit> settled;
-        List<Visit> superseded;
+        List<AdmissionRequest> settled;
+        List<AdmissionRequest> superseded;
         Mark saving;
         CompletionStage<Void> save;
         synchronized (this) {
             result = step.get();
-            settled = door.takeSettled();
-            superseded = door.takeSuperseded();
-            saving = door.mark();
+            settled = admission.takeSettled();
+            superseded = admission.takeSuperseded();
+            saving = admission.mark();
             save = !asked.covers(saving) ? house.store().put(stored()) : null;
             asked = saving;
         }
@@ -274,9 +277,9 @@ final class Doorway implements ResourceGate {
             save.whenComplete((kept, failure) -> change(() -> {
                 long now = house.time().nanos();
                 if (failure == null) {
-                    door.saved(saving, now);
+                    admission.markSaved(saving, now);
                 } else {
-                    door.cannotSave(now);
+                    admission.saveFailed(now);
                 }
                 return true;
             }));
@@ -286,14 +289,14 @@ final class Doorway implements ResourceGate {
                 }
             });
         }
-        for (Visit visit : settled) {
-            Call call = (Call) visit;
+        for (AdmissionRequest request : settled) {
+            Call call = (Call) request;
             call.alarm.run();
             hand(() -> tell(call), () -> turnAway(call));
         }
-        for (Visit visit : superseded) {
+        for (AdmissionRequest request : superseded) {
             house.counters().superseded.increment();
-            Runnable told = ((Call) visit).stop::make;
+            Runnable told = ((Call) request).stop::make;
             hand(told, told);
         }
         return result;

@@ -26,8 +26,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.NullUnmarked;
 
 /**
- * Holders that race through three guards with one register: some are paused, some cancel, some calls are lost sight of and apply
- * late; commits break before or after their effect, and guards are replaced. Judged by what the backend has applied.
+ * Holders that race through three guards with one register: some are paused, some cancel, some calls have an unknown outcome and
+ * apply late; commits break before or after their effect, and guards are replaced. Judged by what the backend has applied.
  */
 @NullUnmarked
 final class RegisterRace {

@@ -3,7 +3,7 @@ package dev.palisade.guard;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.Mode;
-import dev.palisade.guard.DoorWorld.Spec;
+import dev.palisade.guard.AdmissionModel.Spec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -22,9 +22,9 @@ class RegisterSearchTest {
     private static final Spec S35 = new Spec(Mode.SHARED, 35, Access.READ);
     private static final List<Spec> ALL = List.of(S32, X33, X34, X34_READ, S35);
 
-    /** Makes the world under test: ours, or one with a bug. */
+    /** Factory of the model under test: the real rules, or one with a bug. */
     interface Maker {
-        RegisterWorld make(List<Spec> specs, boolean mayPause, boolean mayDoubt);
+        RegisterModel make(List<Spec> specs, boolean mayPause, boolean mayDoubt);
     }
 
     @Test
@@ -44,7 +44,7 @@ class RegisterSearchTest {
 
     @Test
     void entryEndedByTimeIsFound() {
-        assertFound((specs, pause, doubt) -> new RegisterWorld(specs, pause, doubt) {
+        assertFound((specs, pause, doubt) -> new RegisterModel(specs, pause, doubt) {
             @Override
             long takenOverAfter() {
                 return 0;
@@ -54,7 +54,7 @@ class RegisterSearchTest {
 
     @Test
     void localCacheOfAMarkIsFound() {
-        assertFound((specs, pause, doubt) -> new RegisterWorld(specs, pause, doubt) {
+        assertFound((specs, pause, doubt) -> new RegisterModel(specs, pause, doubt) {
             @Override
             Mark markFor(int guard, Mark seenHere) {
                 return seenHere;
@@ -64,7 +64,7 @@ class RegisterSearchTest {
 
     @Test
     void compareAndRegisterInTwoStepsIsFound() {
-        assertFound((specs, pause, doubt) -> new RegisterWorld(specs, pause, doubt) {
+        assertFound((specs, pause, doubt) -> new RegisterModel(specs, pause, doubt) {
             @Override
             boolean isOneStep() {
                 return false;
@@ -74,7 +74,7 @@ class RegisterSearchTest {
 
     @Test
     void entryRemovedByTheLeaveOfAnotherGuardIsFound() {
-        assertFound((specs, pause, doubt) -> new RegisterWorld(specs, pause, doubt) {
+        assertFound((specs, pause, doubt) -> new RegisterModel(specs, pause, doubt) {
             @Override
             void leave(Call call) {
                 entries.removeIf(entry -> entry.token() == call.spec.token());
@@ -84,7 +84,7 @@ class RegisterSearchTest {
 
     @Test
     void waitWithoutASecondCompareIsFound() {
-        assertFound((specs, pause, doubt) -> new RegisterWorld(specs, pause, doubt) {
+        assertFound((specs, pause, doubt) -> new RegisterModel(specs, pause, doubt) {
             @Override
             boolean comparesAgain() {
                 return false;
@@ -94,7 +94,7 @@ class RegisterSearchTest {
 
     @Test
     void startWithoutALeaseIsFound() {
-        assertFound((specs, pause, doubt) -> new RegisterWorld(specs, pause, doubt) {
+        assertFound((specs, pause, doubt) -> new RegisterModel(specs, pause, doubt) {
             @Override
             boolean mayStart(boolean hasLease) {
                 return true;
@@ -103,8 +103,8 @@ class RegisterSearchTest {
     }
 
     @Test
-    void lostCallThatLeavesAtOnceIsFound() {
-        assertFound((specs, pause, doubt) -> new RegisterWorld(specs, pause, doubt) {
+    void unknownCallThatLeavesAtOnceIsFound() {
+        assertFound((specs, pause, doubt) -> new RegisterModel(specs, pause, doubt) {
             @Override
             boolean quarantines() {
                 return false;
@@ -113,7 +113,7 @@ class RegisterSearchTest {
     }
 
     /** As in Redis: steps on rows that were read before, set if they are still so, and some that arrive late. */
-    private static class Optimistic extends RegisterWorld {
+    private static class Optimistic extends RegisterModel {
         Optimistic(List<Spec> specs, boolean mayPause, boolean mayDoubt) {
             super(specs, mayPause, mayDoubt);
         }
@@ -171,7 +171,7 @@ class RegisterSearchTest {
     }
 
     private static long statesWithoutViolation(List<List<Spec>> all, boolean mayPause, boolean mayDoubt) {
-        return statesWithoutViolation(RegisterWorld::new, all, mayPause, mayDoubt);
+        return statesWithoutViolation(RegisterModel::new, all, mayPause, mayDoubt);
     }
 
     private static long statesWithoutViolation(Maker maker, List<List<Spec>> all, boolean mayPause, boolean mayDoubt) {

@@ -9,21 +9,24 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 
-/** Tries every order of steps in a small world, shortest first, so that what it finds is the shortest way there. */
+/**
+ * Breadth-first search of every order of steps in a small transition system, so that the path that it finds is the
+ * shortest.
+ */
 final class StepSearch {
-    /** A world that starts anew each time, and does the same after the same steps. */
-    interface World {
+    /** A transition system that starts anew each time, and does the same after the same steps. */
+    interface TransitionSystem {
         Optional<String> violation();
 
         List<Step> possible();
 
         void take(Step step);
 
-        /** Two worlds with equal fingerprints have the same future. */
+        /** Two states with equal fingerprints have the same future. */
         Object fingerprint();
     }
 
-    /** One thing that can happen next. */
+    /** One possible next step. */
     record Step(String what, int which) {
         @Override
         public String toString() {
@@ -33,26 +36,26 @@ final class StepSearch {
 
     private long states;
 
-    /** Worlds seen so far. */
+    /** States seen so far. */
     long states() {
         return states;
     }
 
-    /** The shortest way to a violation, if there is one. */
-    Optional<String> violation(Supplier<? extends World> start) {
+    /** The shortest path to a violation, if there is one. */
+    Optional<String> violation(Supplier<? extends TransitionSystem> start) {
         Set<Object> seen = new HashSet<>();
         Deque<List<Step>> paths = new ArrayDeque<>();
         paths.add(List.of());
         while (!paths.isEmpty()) {
             List<Step> path = paths.remove();
-            World world = start.get();
-            path.forEach(world::take);
-            if (world.violation().isPresent()) {
-                return Optional.of(path + ": " + world.violation().get());
+            TransitionSystem system = start.get();
+            path.forEach(system::take);
+            if (system.violation().isPresent()) {
+                return Optional.of(path + ": " + system.violation().get());
             }
-            if (seen.add(world.fingerprint())) {
+            if (seen.add(system.fingerprint())) {
                 states++;
-                for (Step step : world.possible()) {
+                for (Step step : system.possible()) {
                     List<Step> longer = new ArrayList<>(path);
                     longer.add(step);
                     paths.add(longer);

@@ -40,9 +40,9 @@ class GuardRulesTest {
             "Verdict",
             "RefusalCounters",
             "GuardStats",
-            "Door",
-            "Visit",
-            "Occupants",
+            "AdmissionControl",
+            "AdmissionRequest",
+            "RunningCalls",
             "RegisterDecision",
             "RegisteredCall");
 

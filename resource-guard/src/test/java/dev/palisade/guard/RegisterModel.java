@@ -1,7 +1,7 @@
 package dev.palisade.guard;
 
 import dev.palisade.contract.Mode;
-import dev.palisade.guard.DoorWorld.Spec;
+import dev.palisade.guard.AdmissionModel.Spec;
 import dev.palisade.guard.RegisterDecision.Outcome;
 import dev.palisade.guard.RegisterDecision.Outcome.Admitted;
 import dev.palisade.guard.RegisterDecision.Outcome.Refused;
@@ -13,14 +13,15 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Two guards with one register, small enough to try every order of steps: calls that arrive, wait, run, end or are lost sight
- * of; commits with unknown outcomes; leases that are renewed or not, and a guard that takes over the other one's entries; a
- * backend where each call that started takes effect once, at some time before it has ended. What is promised of a guard
- * without a lease: its calls apply nothing &#916; after the lease has ended. It judges by what the backend saw.
+ * Model of two guards with one register, small enough to try every order of steps. Calls arrive, wait, run, end or
+ * have an unknown outcome. Commits have unknown outcomes. Leases are renewed or not, and a guard takes over the
+ * other one's entries. At the backend each call that started takes effect once, at some time before it has ended.
+ * Calls of a guard without a lease apply nothing &#916; after the lease has ended. A violation is judged by what the
+ * backend saw.
  *
- * <p>The rules, one method each, are for a test to change.
+ * <p>A test overrides the rules, one method each.
  */
-class RegisterWorld implements StepSearch.World {
+class RegisterModel implements StepSearch.TransitionSystem {
     private static final long LEASE = 10;
     private static final long DELTA = 10;
     private static final long LAST = LEASE + DELTA;
@@ -45,8 +46,8 @@ class RegisterWorld implements StepSearch.World {
         private boolean unsure;
         private boolean mayApply;
         private boolean applied;
-        private boolean wasLost;
-        private long lostUntil;
+        private boolean isUnknown;
+        private long unknownUntil;
 
         Call(Spec spec, int number) {
             this.spec = spec;
@@ -59,7 +60,7 @@ class RegisterWorld implements StepSearch.World {
         }
 
         private Object fingerprint() {
-            return Arrays.asList(state, compared, unsure, mayApply, applied, wasLost, lostUntil);
+            return Arrays.asList(state, compared, unsure, mayApply, applied, isUnknown, unknownUntil);
         }
     }
 
@@ -88,7 +89,7 @@ class RegisterWorld implements StepSearch.World {
      * @param mayPause leases may end
      * @param mayDoubt commits may have unknown outcomes, and ends be unknown
      */
-    RegisterWorld(List<Spec> specs, boolean mayPause, boolean mayDoubt) {
+    RegisterModel(List<Spec> specs, boolean mayPause, boolean mayDoubt) {
         specs.forEach(spec -> calls.add(new Call(spec, calls.size())));
         this.mayPause = mayPause;
         this.mayDoubt = mayDoubt;
@@ -138,7 +139,7 @@ class RegisterWorld implements StepSearch.World {
 
     /**
      * Whether steps decide on what their guard has read before, and may arrive at the store after the guard gave them up. No call
-     * is lost sight of then: that has been tried without.
+     * has an unknown outcome then: the search without such steps covers that.
      */
     boolean isOptimistic() {
         return false;
@@ -188,11 +189,11 @@ class RegisterWorld implements StepSearch.World {
                 case RUNNING -> {
                     steps.add(new Step("end", call.number));
                     if (mayDoubt && !isOptimistic()) {
-                        steps.add(new Step("lose", call.number));
+                        steps.add(new Step("outcomeUnknown", call.number));
                     }
                 }
                 case QUARANTINED -> {
-                    if (call.lostUntil <= now) {
+                    if (call.unknownUntil <= now) {
                         steps.add(new Step("assume", call.number));
                     }
                 }
@@ -257,7 +258,7 @@ class RegisterWorld implements StepSearch.World {
                 leave(call);
                 late.clear();
             }
-            case "lose" -> lose(call);
+            case "outcomeUnknown" -> outcomeUnknown(call);
             case "assume" -> {
                 call.state = State.OVER;
                 leave(call);
@@ -336,9 +337,9 @@ class RegisterWorld implements StepSearch.World {
             call.state = State.OVER;
         } else if (outcome instanceof Admitted admitted) {
             calls.stream()
-                    .filter(other -> other.wasLost && other.mayApply && other.spec.access() == Access.WRITE)
+                    .filter(other -> other.isUnknown && other.mayApply && other.spec.access() == Access.WRITE)
                     .findAny()
-                    .ifPresent(lost -> violation = call.spec + " was admitted beside the lost " + lost.spec);
+                    .ifPresent(unknown -> violation = call.spec + " was admitted beside the unknown " + unknown.spec);
             if (isOneStep()) {
                 entries.add(admitted.entry());
                 call.state = State.COMMITTED;
@@ -363,11 +364,11 @@ class RegisterWorld implements StepSearch.World {
         call.mayApply = true;
     }
 
-    private void lose(Call call) {
+    private void outcomeUnknown(Call call) {
         late.clear();
         call.state = State.QUARANTINED;
-        call.lostUntil = now + DELTA;
-        call.wasLost = true;
+        call.unknownUntil = now + DELTA;
+        call.isUnknown = true;
         if (!quarantines()) {
             leave(call);
             return;
@@ -381,8 +382,8 @@ class RegisterWorld implements StepSearch.World {
     private void pass() {
         now += 5;
         for (Call call : calls) {
-            boolean lostForGood = call.wasLost && call.lostUntil <= now;
-            if (lostForGood || leaseUntil[call.guard] + DELTA <= now) {
+            boolean unknownIsOver = call.isUnknown && call.unknownUntil <= now;
+            if (unknownIsOver || leaseUntil[call.guard] + DELTA <= now) {
                 call.mayApply = false;
             }
         }

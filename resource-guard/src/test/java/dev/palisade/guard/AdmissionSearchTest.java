@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Mode;
-import dev.palisade.guard.DoorWorld.Maker;
-import dev.palisade.guard.DoorWorld.Spec;
+import dev.palisade.guard.AdmissionModel.Maker;
+import dev.palisade.guard.AdmissionModel.Spec;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -14,12 +14,13 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * Every order of steps of two to four calls at one door, with a slow disk, calls that are lost sight of, and one kill of the
- * guard: no conflicting calls overlap or apply out of order. Each way to build the door that is known to be wrong is found.
+ * Every order of steps of two to four calls at one resource, with a slow disk, calls with an unknown outcome, and
+ * one kill of the guard. No conflicting calls overlap or apply out of order. Each way to build admission control
+ * that is known to be wrong is found.
  *
- * <p>By default every eighth choice of calls. All of them: {@code -Dpalisade.door.share=1}.
+ * <p>By default every eighth choice of calls. All of them: {@code -Dpalisade.admission.share=1}.
  */
-class DoorSearchTest {
+class AdmissionSearchTest {
     private static final Spec X33 = new Spec(Mode.EXCLUSIVE, 33, Access.WRITE);
     private static final Spec X33_READ = new Spec(Mode.EXCLUSIVE, 33, Access.READ);
     private static final Spec X34 = new Spec(Mode.EXCLUSIVE, 34, Access.WRITE);
@@ -29,24 +30,24 @@ class DoorSearchTest {
     private static final Spec X36 = new Spec(Mode.EXCLUSIVE, 36, Access.WRITE);
     private static final List<Spec> ALL = List.of(S32, X33, X33_READ, X34, X34_READ, S35, X36);
 
-    private static final int SHARE = Integer.getInteger("palisade.door.share", 8);
+    private static final int SHARE = Integer.getInteger("palisade.admission.share", 8);
 
-    private static final Maker OURS = Mutant::new;
+    private static final Maker REAL = Mutant::new;
 
     @Test
-    void noOrderOfThreeCallsWithACrashAndLostCallsBreaksTheDoor() {
+    void threeCallsWithACrashAndUnknownOutcomesAreSafe() {
         assertThat(statesWithoutViolation(share(combinations(3)), true, true)).isGreaterThan(1_000_000 / SHARE);
     }
 
     @Test
-    void noOrderOfTheseFourCallsWithACrashAndLostCallsBreaksTheDoor() {
+    void fourCallsWithACrashAndUnknownOutcomesAreSafe() {
         List<List<Spec>> these = List.of(List.of(S32, X33, X33, X34_READ), List.of(X33, X34, S35, X36));
         assertThat(statesWithoutViolation(SHARE == 1 ? these : these.subList(0, 1), true, true))
                 .isGreaterThan(SHARE == 1 ? 600_000 : 100_000);
     }
 
     @Test
-    void noOrderOfFourCallsBreaksTheDoor() {
+    void fourCallsAreSafe() {
         assertThat(statesWithoutViolation(share(combinations(4)), false, false)).isGreaterThan(1_000_000 / SHARE);
     }
 
@@ -56,18 +57,18 @@ class DoorSearchTest {
             private final Set<GrantId> seen = new HashSet<>();
 
             @Override
-            void compare(Visit visit) {
-                super.compare(visit);
-                if (!seen.add(visit.sequencer().grant())) {
-                    equal.add(visit);
+            void compare(AdmissionRequest request) {
+                super.compare(request);
+                if (!seen.add(request.sequencer().grant())) {
+                    equal.add(request);
                 }
             }
 
-            private final Set<Visit> equal = new HashSet<>();
+            private final Set<AdmissionRequest> equal = new HashSet<>();
 
             @Override
-            boolean isBlocked(Visit visit) {
-                return super.isBlocked(visit) && !equal.contains(visit);
+            boolean isBlocked(AdmissionRequest request) {
+                return super.isBlocked(request) && !equal.contains(request);
             }
         });
     }
@@ -78,24 +79,24 @@ class DoorSearchTest {
             private final Set<GrantId> drained = new HashSet<>();
 
             @Override
-            public void giveUp(Visit visit, long nowNanos) {
-                drained.add(visit.sequencer().grant());
-                super.giveUp(visit, nowNanos);
+            public void abandon(AdmissionRequest request, long nowNanos) {
+                drained.add(request.sequencer().grant());
+                super.abandon(request, nowNanos);
             }
 
             @Override
-            boolean isBlocked(Visit visit) {
-                return super.isBlocked(visit)
-                        && !drained.contains(visit.sequencer().grant());
+            boolean isBlocked(AdmissionRequest request) {
+                return super.isBlocked(request)
+                        && !drained.contains(request.sequencer().grant());
             }
         });
     }
 
     @Test
-    void aDoorThatComparesOnceIsFound() {
+    void admissionThatComparesOnceIsFound() {
         assertFound(List.of(S32, X33, S35), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            void compareAgain(Visit visit) {}
+            void compareAgain(AdmissionRequest request) {}
         });
     }
 
@@ -103,7 +104,7 @@ class DoorSearchTest {
     void aVolatileMarkIsFound() {
         assertFound(List.of(S32, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            boolean isSaved(Visit visit) {
+            boolean isSaved(AdmissionRequest request) {
                 return true;
             }
         });
@@ -113,8 +114,8 @@ class DoorSearchTest {
     void aRefusalForAMarkThatIsNotDurableIsFound() {
         assertFound(List.of(S32, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            boolean isSaved(Visit visit) {
-                return visit.isRefused() || super.isSaved(visit);
+            boolean isSaved(AdmissionRequest request) {
+                return request.isRefused() || super.isSaved(request);
             }
         });
     }
@@ -123,7 +124,7 @@ class DoorSearchTest {
     void readsThatDoNotRaiseTheMarkAreFound() {
         assertFound(List.of(X33, X34_READ, X36), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            void raise(Mark next, Visit by) {
+            void raise(Mark next, AdmissionRequest by) {
                 if (by.access() == Access.WRITE) {
                     super.raise(next, by);
                 }
@@ -135,7 +136,7 @@ class DoorSearchTest {
     void checkThenWriteIsFound() {
         assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            boolean isBlocked(Visit visit) {
+            boolean isBlocked(AdmissionRequest request) {
                 return false;
             }
         });
@@ -150,39 +151,39 @@ class DoorSearchTest {
     void aRestartThatLetsTheGrantThatWasInPassIsFound() {
         assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            boolean isBlocked(Visit visit) {
+            boolean isBlocked(AdmissionRequest request) {
                 boolean same =
-                        saved.exclusiveToken() == visit.sequencer().token().value();
-                return super.isBlocked(visit) && !same;
+                        saved.exclusiveToken() == request.sequencer().token().value();
+                return super.isBlocked(request) && !same;
             }
         });
     }
 
     @Test
-    void aLostCallThatIsTakenForEndedIsFound() {
+    void unknownCallThatIsTakenForEndedIsFound() {
         assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            public void outcomeUnknown(Visit visit, long untilNanos) {
-                ended(visit, untilNanos - 10);
+            public void outcomeUnknown(AdmissionRequest request, long untilNanos) {
+                ended(request, untilNanos - 10);
             }
         });
     }
 
     @Test
-    void aHolderThatPassesItsOwnLostWriteIsFound() {
+    void holderThatPassesItsOwnUnknownWriteIsFound() {
         assertFound(List.of(X33, X33, X33), (saved, now, until) -> new Mutant(saved, now, until) {
-            private final Set<GrantId> lost = new HashSet<>();
+            private final Set<GrantId> unknown = new HashSet<>();
 
             @Override
-            public void outcomeUnknown(Visit visit, long untilNanos) {
-                lost.add(visit.sequencer().grant());
-                super.outcomeUnknown(visit, untilNanos);
+            public void outcomeUnknown(AdmissionRequest request, long untilNanos) {
+                unknown.add(request.sequencer().grant());
+                super.outcomeUnknown(request, untilNanos);
             }
 
             @Override
-            boolean isBlocked(Visit visit) {
-                return super.isBlocked(visit)
-                        && !lost.contains(visit.sequencer().grant());
+            boolean isBlocked(AdmissionRequest request) {
+                return super.isBlocked(request)
+                        && !unknown.contains(request.sequencer().grant());
             }
         });
     }
@@ -191,23 +192,23 @@ class DoorSearchTest {
     void readersThatDoNotWaitForAWriterAreFound() {
         assertFound(List.of(X33, S35, S35), (saved, now, until) -> new Mutant(saved, now, until) {
             @Override
-            boolean isBlocked(Visit visit) {
-                return super.isBlocked(visit) && visit.sequencer().mode() == Mode.EXCLUSIVE;
+            boolean isBlocked(AdmissionRequest request) {
+                return super.isBlocked(request) && request.sequencer().mode() == Mode.EXCLUSIVE;
             }
         });
     }
 
-    private static long statesWithoutViolation(List<List<Spec>> all, boolean mayCrash, boolean mayLoseSight) {
+    private static long statesWithoutViolation(List<List<Spec>> all, boolean mayCrash, boolean mayBeUnknown) {
         return all.parallelStream()
                 .mapToLong(specs -> {
-                    DoorSearch search = new DoorSearch(OURS, mayCrash, mayLoseSight);
+                    AdmissionSearch search = new AdmissionSearch(REAL, mayCrash, mayBeUnknown);
                     assertThat(search.violation(specs)).isEmpty();
                     return search.states();
                 })
                 .sum();
     }
 
-    /** Spread over all of them, so that every call and every pair of calls is in it. */
+    /** Spread over all of them, so that it contains every call and every pair of calls. */
     private static List<List<Spec>> share(List<List<Spec>> all) {
         List<List<Spec>> share = new ArrayList<>();
         for (int i = 0; i < all.size(); i += SHARE) {
@@ -216,12 +217,15 @@ class DoorSearchTest {
         return share;
     }
 
-    /** By these calls, which are tried first because most others take longer to find it, or do not; else by any three. */
+    /**
+     * Tries these calls first, because most others take longer to find the violation, or do not find it. Then any
+     * three.
+     */
     private static void assertFound(List<Spec> first, Maker wrong) {
-        Optional<String> found = new DoorSearch(wrong, true, true)
+        Optional<String> found = new AdmissionSearch(wrong, true, true)
                 .violation(first)
                 .or(() -> combinations(3).parallelStream()
-                        .flatMap(specs -> new DoorSearch(wrong, true, true).violation(specs).stream())
+                        .flatMap(specs -> new AdmissionSearch(wrong, true, true).violation(specs).stream())
                         .findAny());
         assertThat(found).as("the planted bug").isPresent();
     }
@@ -244,8 +248,8 @@ class DoorSearchTest {
         return all;
     }
 
-    /** The door itself; a test changes one rule of it. */
-    private static class Mutant extends Door {
+    /** The real admission control; a test changes one rule of it. */
+    private static class Mutant extends AdmissionControl {
         Mutant(Mark saved, long now, long closedUntil) {
             super("r", saved, 0, now, closedUntil);
         }

@@ -15,11 +15,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link Door} and all that surrounds it, small enough to try every order of steps: calls that arrive, a disk that keeps
- * marks late, a backend where each call that was let in takes effect once, at some time before it has ended, a guard that
- * may be killed, and time. It judges by what the backend saw.
+ * Model of {@link AdmissionControl} and its environment, small enough to try every order of steps. Calls arrive; a
+ * disk saves marks late; the guard may be killed; time passes. At the backend each admitted call takes effect once,
+ * at some time before it has ended. A violation is judged by what the backend saw.
  */
-final class DoorWorld implements StepSearch.World {
+final class AdmissionModel implements StepSearch.TransitionSystem {
     /** A call of a scenario, such as X34 WRITE. */
     record Spec(Mode mode, Sequencer sequencer, Access access) {
         Spec(Mode mode, long token, Access access) {
@@ -36,19 +36,19 @@ final class DoorWorld implements StepSearch.World {
         }
     }
 
-    /** Makes the door under test: ours, or one with a bug. */
+    /** Factory of the admission control under test: the real one, or one with a bug. */
     interface Maker {
-        Door make(Mark saved, long now, long closedUntil);
+        AdmissionControl make(Mark saved, long now, long closedUntil);
     }
 
     private static final long DELTA = 10;
     private static final LockName LOCK = new LockName("l");
 
-    /** What is true of one call; the backend applies it once, while {@code mayApply}. */
+    /** State of one call; the backend applies it once, while {@code mayApply}. */
     private static final class Call {
         final Spec spec;
 
-        Visit visit = new Gone();
+        AdmissionRequest request = new ForgottenRequest();
         boolean arrived;
         boolean mayApply;
         boolean applied;
@@ -59,19 +59,19 @@ final class DoorWorld implements StepSearch.World {
             this.spec = spec;
         }
 
-        /** Nothing, before it has arrived. */
+        /** Empty before the call has arrived. */
         Optional<CallFingerprint> fingerprint() {
             return arrived
                     ? Optional.of(new CallFingerprint(
-                            visit.state(),
+                            request.state(),
                             mayApply,
                             applied,
                             retried,
                             appliesBefore,
-                            visit.needs(),
-                            visit.isRefused(),
-                            wasDraining(visit),
-                            visit instanceof Gone))
+                            request.requiredMark(),
+                            request.isRefused(),
+                            wasDraining(request),
+                            request instanceof ForgottenRequest))
                     : Optional.empty();
         }
     }
@@ -80,8 +80,8 @@ final class DoorWorld implements StepSearch.World {
     private final List<Call> calls;
     private final Deque<Mark> saving = new ArrayDeque<>();
     private final boolean mayCrash;
-    private final boolean mayLoseSight;
-    private Door door;
+    private final boolean mayBeUnknown;
+    private AdmissionControl admission;
     private Mark disk = Mark.NONE;
     private Mark asked = Mark.NONE;
     private long now;
@@ -91,12 +91,12 @@ final class DoorWorld implements StepSearch.World {
     private long highestRead;
     private @Nullable String violation;
 
-    DoorWorld(Maker maker, List<Spec> specs, boolean mayCrash, boolean mayLoseSight) {
+    AdmissionModel(Maker maker, List<Spec> specs, boolean mayCrash, boolean mayBeUnknown) {
         this.maker = maker;
         this.calls = specs.stream().map(Call::new).toList();
         this.mayCrash = mayCrash;
-        this.mayLoseSight = mayLoseSight;
-        this.door = maker.make(disk, now, now);
+        this.mayBeUnknown = mayBeUnknown;
+        this.admission = maker.make(disk, now, now);
     }
 
     @Override
@@ -109,7 +109,7 @@ final class DoorWorld implements StepSearch.World {
         List<Step> steps = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
             Call call = calls.get(i);
-            Visit visit = call.visit;
+            AdmissionRequest request = call.request;
             if (!call.arrived) {
                 steps.add(new Step("arrive", i));
                 continue;
@@ -117,17 +117,17 @@ final class DoorWorld implements StepSearch.World {
             if (call.mayApply && !call.applied) {
                 steps.add(new Step("apply", i));
             }
-            switch (visit.state()) {
-                case WAITING -> steps.add(new Step("giveUp", i));
+            switch (request.state()) {
+                case WAITING -> steps.add(new Step("abandon", i));
                 case RUNNING -> {
                     steps.add(new Step("end", i));
-                    if (mayLoseSight) {
-                        steps.add(new Step("loseSight", i));
+                    if (mayBeUnknown) {
+                        steps.add(new Step("outcomeUnknown", i));
                     }
                 }
                 case QUARANTINED -> steps.add(new Step("end", i));
                 case REFUSED -> {
-                    if (!retryUsed && !call.retried && wasDraining(visit)) {
+                    if (!retryUsed && !call.retried && wasDraining(request)) {
                         steps.add(new Step("retry", i));
                     }
                 }
@@ -162,14 +162,14 @@ final class DoorWorld implements StepSearch.World {
         switch (what) {
             case "arrive", "retry" -> arrive(call, what.equals("retry"));
             case "apply" -> apply(call);
-            case "giveUp" -> door.giveUp(call.visit, now);
+            case "abandon" -> admission.abandon(call.request, now);
             case "end" -> {
                 call.mayApply = false;
-                door.ended(call.visit, now);
+                admission.ended(call.request, now);
             }
-            case "loseSight" -> {
+            case "outcomeUnknown" -> {
                 call.appliesBefore = now + DELTA;
-                door.outcomeUnknown(call.visit, now + DELTA);
+                admission.outcomeUnknown(call.request, now + DELTA);
             }
             default -> throw new IllegalStateException(what);
         }
@@ -180,8 +180,8 @@ final class DoorWorld implements StepSearch.World {
         call.arrived = true;
         retryUsed |= retry;
         call.retried |= retry;
-        call.visit = new Visit(spec.sequencer(), spec.access(), 0);
-        door.arrive(call.visit, now);
+        call.request = new AdmissionRequest(spec.sequencer(), spec.access(), 0);
+        admission.arrive(call.request, now);
     }
 
     private void save() {
@@ -190,10 +190,10 @@ final class DoorWorld implements StepSearch.World {
             violation = "P12: the durable mark fell";
         }
         disk = mark;
-        door.saved(mark, now);
+        admission.markSaved(mark, now);
     }
 
-    /** The guard's memory is gone. What it let in goes on at the backend for a time that the operator vouches for. */
+    /** The guard's memory is lost. Calls that it admitted continue at the backend for at most the configured time. */
     private void crash() {
         crashed = true;
         saving.clear();
@@ -201,10 +201,10 @@ final class DoorWorld implements StepSearch.World {
             if (call.mayApply) {
                 call.appliesBefore = Math.min(call.appliesBefore, now + DELTA);
             }
-            call.visit = new Gone();
+            call.request = new ForgottenRequest();
         }
         asked = disk;
-        door = maker.make(disk, now, now + DELTA);
+        admission = maker.make(disk, now, now + DELTA);
     }
 
     private void pass() {
@@ -214,29 +214,29 @@ final class DoorWorld implements StepSearch.World {
                 call.mayApply = false;
             }
         }
-        door.pass(now);
+        admission.advanceTime(now);
     }
 
     private void settle() {
-        for (Visit visit : door.takeSettled()) {
-            Call call = calls.get(indexOf(visit));
-            if (visit.state() == Visit.State.RUNNING) {
+        for (AdmissionRequest request : admission.takeSettled()) {
+            Call call = calls.get(indexOf(request));
+            if (request.state() == AdmissionRequest.State.RUNNING) {
                 calls.stream()
                         .filter(other -> other != call && other.mayApply && conflict(call, other))
                         .findAny()
-                        .ifPresent(other -> violation = call.spec + " was let in beside " + other.spec);
+                        .ifPresent(other -> violation = call.spec + " was admitted beside " + other.spec);
                 call.mayApply = true;
             } else {
-                visit.rejection().ifPresent(rejection -> {
-                    if (rejection.reason() == Reason.TOKEN_STALE && !disk.covers(visit.needs())) {
+                request.rejection().ifPresent(rejection -> {
+                    if (rejection.reason() == Reason.TOKEN_STALE && !disk.covers(request.requiredMark())) {
                         violation = call.spec + " was refused for a mark that a crash could take back";
                     }
                 });
             }
         }
-        door.takeSuperseded();
-        if (!asked.covers(door.mark())) {
-            asked = door.mark();
+        admission.takeSuperseded();
+        if (!asked.covers(admission.mark())) {
+            asked = admission.mark();
             saving.add(asked);
         }
     }
@@ -257,16 +257,16 @@ final class DoorWorld implements StepSearch.World {
         highestWrite = Math.max(highestWrite, spec.token());
     }
 
-    private int indexOf(Visit visit) {
+    private int indexOf(AdmissionRequest request) {
         for (int i = 0; i < calls.size(); i++) {
-            if (calls.get(i).visit == visit) {
+            if (calls.get(i).request == request) {
                 return i;
             }
         }
-        throw new IllegalStateException("a visit of no call");
+        throw new IllegalStateException("a request of no call");
     }
 
-    /** In these worlds a token has one grant. A write of one's own that was lost sight of is in the way, too. */
+    /** In this model a token has one grant. A write of the same grant with an unknown outcome conflicts, too. */
     private static boolean conflict(Call newcomer, Call other) {
         boolean sameGrant = newcomer.spec.token() == other.spec.token();
         boolean bothShared = newcomer.spec.mode() == Mode.SHARED && other.spec.mode() == Mode.SHARED;
@@ -274,8 +274,8 @@ final class DoorWorld implements StepSearch.World {
         return lost || !(sameGrant || bothShared);
     }
 
-    private static boolean wasDraining(Visit visit) {
-        return visit.rejection()
+    private static boolean wasDraining(AdmissionRequest request) {
+        return request.rejection()
                 .filter(rejection -> rejection.reason() == Reason.DRAINING)
                 .isPresent();
     }
@@ -284,7 +284,7 @@ final class DoorWorld implements StepSearch.World {
     public Object fingerprint() {
         return new Fingerprint(
                 disk,
-                door.mark(),
+                admission.mark(),
                 List.copyOf(saving),
                 now,
                 crashed,
@@ -292,12 +292,12 @@ final class DoorWorld implements StepSearch.World {
                 highestWrite,
                 highestRead,
                 calls.stream().map(Call::fingerprint).toList(),
-                door.waiting().stream().map(this::indexOf).toList());
+                admission.waiting().stream().map(this::indexOf).toList());
     }
 
     private record Fingerprint(
             Mark disk,
-            Mark door,
+            Mark admission,
             List<Mark> saving,
             long now,
             boolean crashed,
@@ -308,24 +308,24 @@ final class DoorWorld implements StepSearch.World {
             List<Integer> waiting) {}
 
     private record CallFingerprint(
-            Visit.State state,
+            AdmissionRequest.State state,
             boolean mayApply,
             boolean applied,
             boolean retried,
             long appliesBefore,
-            Mark needs,
+            Mark requiredMark,
             boolean refused,
             boolean draining,
-            boolean gone) {}
+            boolean forgotten) {}
 
-    /** Stands for a call of a guard that was killed: no door knows it. */
-    private static final class Gone extends Visit {
+    /** Placeholder for a call of a guard that was killed: the new guard does not know it. */
+    private static final class ForgottenRequest extends AdmissionRequest {
         private static final Sequencer NONE =
                 new Sequencer("i", LOCK, Mode.EXCLUSIVE, new FencingToken(1), new GrantId(1, 1), 0);
 
-        Gone() {
+        ForgottenRequest() {
             super(NONE, Access.READ, 0);
-            become(State.ENDED);
+            setState(State.ENDED);
         }
     }
 }
