@@ -18,8 +18,8 @@ import java.util.Set;
  * until that mark is durable and is compared once more. It waits until no call of a conflicting grant runs or is
  * quarantined, and starts. Waiting calls block no other call.
  *
- * <p>Not thread-safe: {@link Doorway} calls it under a lock. It reads no clock and saves nothing. Time is an
- * argument, in nanoseconds on one monotonic clock. {@link Doorway} saves {@link #mark()} and reports that by {@link
+ * <p>Not thread-safe: {@link LocalGate} calls it under a lock. It reads no clock and saves nothing. Time is an
+ * argument, in nanoseconds on one monotonic clock. {@link LocalGate} saves {@link #mark()} and reports that by {@link
  * #markSaved}.
  */
 class AdmissionControl {

@@ -39,7 +39,8 @@ final class ArrivalObservers {
             var unused = entering.whenComplete((admission, failure) -> outcome(arrivals, entering, admission, failure));
             return entering;
         }
-        return Entering.answerAfter(entering, (admission, failure) -> outcome(arrivals, entering, admission, failure));
+        return MultiAdmission.answerAfter(
+                entering, (admission, failure) -> outcome(arrivals, entering, admission, failure));
     }
 
     private static void outcome(
@@ -52,7 +53,7 @@ final class ArrivalObservers {
         } else if (entering.isCancelled()) {
             each(arrivals, Admission.Arrival::left);
         } else if (failure != null) {
-            Rejection why = Entering.rejected(failure).rejection();
+            Rejection why = MultiAdmission.rejected(failure).rejection();
             each(arrivals, arrival -> arrival.refused(why));
         }
     }

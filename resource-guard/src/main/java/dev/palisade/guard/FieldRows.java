@@ -235,7 +235,8 @@ final class FieldRows implements RegisterRows {
         }
         requireOwn(owner);
         List<RegisteredCall> calls = new ArrayList<>(calls(resource));
-        calls.replaceAll(call -> call.guard().equals(owner) && numbers.contains(call.number()) ? call.lost() : call);
+        calls.replaceAll(
+                call -> call.guard().equals(owner) && numbers.contains(call.number()) ? call.asQuarantined() : call);
         calls.stream()
                 .filter(call -> call.guard().equals(owner) && numbers.contains(call.number()))
                 .forEach(call -> entered.put(call.number(), new Entry(resource, call)));

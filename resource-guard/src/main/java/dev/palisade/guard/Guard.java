@@ -30,22 +30,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A guard at the door: lets calls in, one grant at a time for each resource, and refuses what carries a stale sequencer.
- * For backends that cannot compare tokens in their own transaction; where they can, {@link FencedJdbc} is the better
- * choice. What it rests on, see {@code docs/concepts/fencing.md}: one guard process per resource, or several
- * that share one register ({@link MarkStore#shared}), no other way to the backend, and the end of every call known, or over after {@link Builder#unknownOutcomeTimeout}.
+ * Guard in front of a service: admits calls, one grant at a time for each resource, and refuses calls with a stale
+ * sequencer. For backends that cannot compare tokens in their own transaction; where they can, {@link FencedJdbc} is
+ * the better choice. Its assumptions are in {@code docs/concepts/fencing.md}: one guard process per resource, or
+ * several that share one register ({@link MarkStore#shared}); no other way to the backend; and the end of every call
+ * known, or over after {@link Builder#unknownOutcomeTimeout}.
  *
- * <p>Refusals, and calls it lost sight of, are told to the {@link System.Logger} {@code dev.palisade.guard.events} at level INFO,
- * a bounded number of lines a second, by the thread of the call: a handler of that log must not block. Turn its level up to
- * hear nothing.
+ * <p>Logs refusals, and calls with an unknown outcome, to the {@link System.Logger} {@code
+ * dev.palisade.guard.events} at level INFO. Logs a bounded number of lines a second, on the thread of the call: a
+ * handler of that log must not block. A higher level of that logger turns these lines off.
  *
- * <p>Safe for use by any number of threads. Nothing blocks but what says so.
+ * <p>Safe for use by any number of threads. Only methods that say so block.
  */
 public final class Guard implements AutoCloseable {
     private final SequencerVerifier verifier;
     private final @Nullable LockService lockService;
-    private final ResourceGates doorways;
-    private final House house;
+    private final ResourceGates gates;
+    private final GuardContext context;
     private final MarkOwnership ownership;
     private final GuardRegistrations registrations;
     private final boolean isNamed;
@@ -68,10 +69,10 @@ public final class Guard implements AutoCloseable {
         this.maxWait = builder.maxWait;
         this.maxWaitingCalls = builder.maxWaitingCalls;
         EventLog events = new EventLog(builder.eventLines, time::nanos, EventLog.LINES_PER_SECOND);
-        this.house = new House(builder.marks, time, executor, events, unknownOutcomeTimeout.toNanos());
+        this.context = new GuardContext(builder.marks, time, executor, events, unknownOutcomeTimeout.toNanos());
         this.reporter = lockService == null
                 ? null
-                : new RefusalReporter(lockService, house.time(), house.events(), this::shownName);
+                : new RefusalReporter(lockService, context.time(), context.events(), this::shownName);
         this.refusals = new RefusalCounters(events, observeOnly, reporter == null ? refused -> {} : reporter::add);
         SharedRegister register = builder.marks instanceof SharedRegister shared ? shared : null;
         if (register != null) {
@@ -80,24 +81,24 @@ public final class Guard implements AutoCloseable {
                     unknownOutcomeTimeout,
                     builder.takeOverAfterLease,
                     GuardRegistrations.process(),
-                    (event, message) -> house.warn(event, new Rejection(Reason.MARK_UNAVAILABLE, message))));
+                    (event, message) -> context.warn(event, new Rejection(Reason.MARK_UNAVAILABLE, message))));
         }
         long openedNanos = time.nanos();
         KeptMarks kept = builder.marks.open();
-        this.doorways = register != null
-                ? new SharedGates(kept, register, lockService, house)
-                : doorways(kept, builder.maxMarks);
-        this.registrations = new GuardRegistrations(lockService, observeOnly, kept.registrations(), house, doorways);
+        this.gates = register != null
+                ? new SharedGates(kept, register, lockService, context)
+                : gates(kept, builder.maxMarks);
+        this.registrations = new GuardRegistrations(lockService, observeOnly, kept.registrations(), context, gates);
         long delta = unknownOutcomeTimeout.toNanos();
         this.ownership = register != null
                 ? new MarkOwnership(
-                        house,
-                        doorways,
+                        context,
+                        gates,
                         openedNanos,
                         registrations,
                         register.leaseNanos(),
                         register.leaseNanos() + delta)
-                : new MarkOwnership(house, doorways, openedNanos, registrations, delta / 2, delta);
+                : new MarkOwnership(context, gates, openedNanos, registrations, delta / 2, delta);
         this.isNamed = !builder.protecting.isEmpty();
         ownership.start();
         builder.protecting.forEach(registrations::add);
@@ -108,10 +109,10 @@ public final class Guard implements AutoCloseable {
         return registrations.shown();
     }
 
-    private Doorways doorways(KeptMarks kept, int maxMarks) {
-        long now = house.time().nanos();
-        long closedUntil = kept.closedInOrder() ? now : now + house.quarantineNanos();
-        return new Doorways(kept, closedUntil, lockService, maxMarks, house);
+    private LocalGates gates(KeptMarks kept, int maxMarks) {
+        long now = context.time().nanos();
+        long closedUntil = kept.closedInOrder() ? now : now + context.quarantineNanos();
+        return new LocalGates(kept, closedUntil, lockService, maxMarks, context);
     }
 
     /**
@@ -138,7 +139,7 @@ public final class Guard implements AutoCloseable {
             }
             throw e;
         } catch (ExecutionException e) {
-            throw Entering.rejected(e);
+            throw MultiAdmission.rejected(e);
         }
     }
 
@@ -195,7 +196,7 @@ public final class Guard implements AutoCloseable {
             Supplier<Map<String, String>> caller,
             Binding... resources) {
         try {
-            house.serving().requireOpen();
+            context.serving().requireOpen();
             Sequencer sequencer = verifier.verify(signed);
             for (Binding resource : resources) {
                 resource.require(sequencer, access);
@@ -205,13 +206,13 @@ public final class Guard implements AutoCloseable {
                 return CompletableFuture.completedFuture(new Admission(List.of()));
             }
             if (resources.length == 1 && check == Check.LOCAL) {
-                AdmittedCall call = doorways.enterAtOnce(resources[0], sequencer, access);
+                AdmittedCall call = gates.tryEnter(resources[0], sequencer, access);
                 if (call != null) {
-                    house.counters().admitted.increment();
-                    return CompletableFuture.completedFuture(new Admission(List.of(call), house.counters()));
+                    context.counters().admitted.increment();
+                    return CompletableFuture.completedFuture(new Admission(List.of(call), context.counters()));
                 }
             }
-            return enterSlowly(signed, sequencer, access, check, wait, caller, resources);
+            return enterOrWait(signed, sequencer, access, check, wait, caller, resources);
         } catch (RejectedException e) {
             refusals.add(e.rejection(), caller.get());
             return observeOnly
@@ -239,7 +240,7 @@ public final class Guard implements AutoCloseable {
 
     /** The mark of a resource, for people; it may be raised the next moment. */
     public Optional<StoredMark> mark(String resource) {
-        return doorways.mark(resource);
+        return gates.mark(resource);
     }
 
     /**
@@ -291,7 +292,7 @@ public final class Guard implements AutoCloseable {
      * health of the guarded service should follow it: {@link #onServingChange}.
      */
     public boolean isServing() {
-        return house.serving().isServing();
+        return context.serving().isServing();
     }
 
     /**
@@ -299,7 +300,7 @@ public final class Guard implements AutoCloseable {
      * guard's or of its lock service's and must not block.
      */
     public void onServingChange(Consumer<Boolean> listener) {
-        house.serving().onChange(listener);
+        context.serving().onChange(listener);
     }
 
     /**
@@ -307,17 +308,17 @@ public final class Guard implements AutoCloseable {
      * call is refused so only when it has waited in vain.
      */
     public Optional<Rejection> refusal() {
-        return Optional.ofNullable(house.serving().impairment());
+        return Optional.ofNullable(context.serving().impairment());
     }
 
     /** Whether every call is refused at once and those that run were asked to stop, for the reason in {@link #refusal}. */
     public boolean refusesEveryCall() {
-        return house.serving().refusal() != null;
+        return context.serving().refusal() != null;
     }
 
     /** Counts, for metrics. */
     public GuardStats stats() {
-        GuardCounters counters = house.counters();
+        GuardCounters counters = context.counters();
         return new GuardStats(
                 counters.admitted.sum(),
                 refusals.refused(),
@@ -327,8 +328,8 @@ public final class Guard implements AutoCloseable {
                 counters.superseded.sum(),
                 counters.quarantinesBegun.sum(),
                 counters.quarantined(),
-                doorways.marks(),
-                house.events().notShown());
+                gates.marks(),
+                context.events().notShown());
     }
 
     /** Notifies {@code observer} of each call from now on, for as long as this guard lives. */
@@ -343,16 +344,16 @@ public final class Guard implements AutoCloseable {
     @Override
     public void close() {
         if (!closed.getAndSet(true)) {
-            house.serving().close();
+            context.serving().close();
             if (reporter != null) {
                 reporter.close();
             }
             ownership.end();
             // Before that wait is over, calls of another guard or of a killed one may still run.
-            boolean idle = doorways.areIdle() && doorways.isWaitOver();
-            house.store().close(idle);
+            boolean idle = gates.areIdle() && gates.isWaitOver();
+            context.store().close(idle);
             awaitBriefly(registrations.end(idle));
-            house.time().stop();
+            context.time().stop();
         }
     }
 
@@ -367,7 +368,7 @@ public final class Guard implements AutoCloseable {
         }
     }
 
-    private CompletableFuture<Admission> enterSlowly(
+    private CompletableFuture<Admission> enterOrWait(
             SignedSequencer signed,
             Sequencer sequencer,
             Access access,
@@ -375,7 +376,7 @@ public final class Guard implements AutoCloseable {
             Duration wait,
             Supplier<Map<String, String>> caller,
             Binding[] resources) {
-        Duration patience = wait.compareTo(maxWait) > 0 ? maxWait : wait.isNegative() ? Duration.ZERO : wait;
+        Duration timeout = wait.compareTo(maxWait) > 0 ? maxWait : wait.isNegative() ? Duration.ZERO : wait;
         if (waiting.incrementAndGet() > maxWaitingCalls) {
             waiting.decrementAndGet();
             throw new Rejection(
@@ -388,18 +389,18 @@ public final class Guard implements AutoCloseable {
                 .distinct()
                 .sorted(Comparator.comparing(Binding::resource))
                 .toList();
-        Entering entering =
-                new Entering(doorways, house, sequencer, access, house.time().nanos() + patience.toNanos(), sorted);
-        CompletableFuture<Admission> answer = Entering.answerAfter(entering, (admission, failure) -> {
+        MultiAdmission entering = new MultiAdmission(
+                gates, context, sequencer, access, context.time().nanos() + timeout.toNanos(), sorted);
+        CompletableFuture<Admission> answer = MultiAdmission.answerAfter(entering, (admission, failure) -> {
             waiting.decrementAndGet();
             if (failure == null) {
-                house.counters().admitted.increment();
+                context.counters().admitted.increment();
             } else if (!entering.isCancelled()) {
-                refusals.add(Entering.rejected(failure).rejection(), caller.get());
+                refusals.add(MultiAdmission.rejected(failure).rejection(), caller.get());
             }
         });
         entering.start(registrations.answered().thenCompose(answered -> {
-            house.serving().requireOpen();
+            context.serving().requireOpen();
             return check == Check.ONLINE && lockService != null
                     ? online(lockService, signed, sequencer, sorted.get(0).resource())
                     : CompletableFuture.completedStage(null);
@@ -427,11 +428,11 @@ public final class Guard implements AutoCloseable {
     private void observe(
             Sequencer sequencer, Access access, Supplier<Map<String, String>> caller, Binding[] resources) {
         for (Binding resource : resources) {
-            doorways.open(resource, sequencer).whenComplete((doorway, failure) -> {
+            gates.open(resource, sequencer).whenComplete((gate, failure) -> {
                 if (failure != null) {
-                    refusals.add(Entering.rejected(failure).rejection(), caller.get());
-                } else if (doorway != null) {
-                    doorway.observe(sequencer, access).ifPresent(rejection -> refusals.add(rejection, caller.get()));
+                    refusals.add(MultiAdmission.rejected(failure).rejection(), caller.get());
+                } else if (gate != null) {
+                    gate.observe(sequencer, access).ifPresent(rejection -> refusals.add(rejection, caller.get()));
                 }
             });
         }

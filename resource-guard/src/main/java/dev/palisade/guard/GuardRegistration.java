@@ -60,8 +60,8 @@ final class GuardRegistration {
     private final String marks;
     private final boolean observes;
     private final LockService service;
-    private final House house;
-    private final ResourceGates doorways;
+    private final GuardContext context;
+    private final ResourceGates gates;
     private final MarkContinuity continuity;
     private final long sharedNanosMax;
     private final SessionId session;
@@ -103,19 +103,19 @@ final class GuardRegistration {
             boolean observes,
             @Nullable Long whole,
             LockService service,
-            House house,
-            ResourceGates doorways) {
+            GuardContext context,
+            ResourceGates gates) {
         this.lock = new LockName(PREFIX + name);
         this.name = name;
         this.owner = owner;
-        this.marks = house.store().id();
+        this.marks = context.store().id();
         this.observes = observes;
         this.service = service;
-        this.house = house;
-        this.doorways = doorways;
-        this.continuity = new MarkContinuity(name, lock, whole, service, house, doorways);
+        this.context = context;
+        this.gates = gates;
+        this.continuity = new MarkContinuity(name, lock, whole, service, context, gates);
         // The owner of the same marks ends its registration when it loses them, or it lapses: see MarkOwnership.
-        this.sharedNanosMax = Math.max(2 * TTL.toNanos(), house.quarantineNanos());
+        this.sharedNanosMax = Math.max(2 * TTL.toNanos(), context.quarantineNanos());
         UUID random = UUID.randomUUID();
         this.session = new SessionId(random.getMostSignificantBits(), random.getLeastSignificantBits());
     }
@@ -128,7 +128,7 @@ final class GuardRegistration {
     void start() {
         synchronized (this) {
             holdBack("no answer yet");
-            requestedNanos = house.time().nanos();
+            requestedNanos = context.time().nanos();
         }
         step(0);
     }
@@ -156,12 +156,12 @@ final class GuardRegistration {
             holdBack("no answer yet");
         }
         int resumed = term;
-        long now = house.time().nanos();
+        long now = context.time().nanos();
         nextRequest(now);
-        house.time().at(now, () -> step(resumed));
+        context.time().at(now, () -> step(resumed));
     }
 
-    /** Calls wait for the first answer; after it doorways are open, which wait for nothing. */
+    /** Calls wait for the first answer; after it gates are open, which wait for nothing. */
     private void holdBack(String why) {
         holdBack(unanswered(why));
     }
@@ -171,9 +171,9 @@ final class GuardRegistration {
             return;
         }
         if (answered.isDone()) {
-            house.serving().refuse(this, why);
+            context.serving().refuse(this, why);
         } else {
-            house.serving().impair(this, why);
+            context.serving().impair(this, why);
         }
     }
 
@@ -199,7 +199,7 @@ final class GuardRegistration {
     private void step(int asking) {
         LeaseReply.Granted held;
         LeaseRequest next;
-        long now = house.time().nanos();
+        long now = context.time().nanos();
         synchronized (this) {
             if (ended || term != asking) {
                 return;
@@ -244,7 +244,7 @@ final class GuardRegistration {
             boolean refused = state == State.REFUSED;
             delay = failure == null && reply != null
                     ? accept(reply)
-                    : failed(Entering.rejected(orBug(failure)).rejection());
+                    : failed(MultiAdmission.rejected(orBug(failure)).rejection());
             known = state != State.UNANSWERED;
             stops = state == State.REFUSED && !refused && !observes;
             toProve = proving ? null : unproven;
@@ -252,7 +252,7 @@ final class GuardRegistration {
             unproven = null;
         }
         if (stops) {
-            doorways.stopAll();
+            gates.stopAll();
         }
         if (known) {
             answered.complete(null);
@@ -260,7 +260,7 @@ final class GuardRegistration {
         if (toProve != null) {
             prove(toProve, asking);
         }
-        house.time().at(house.time().nanos() + delay, () -> step(asking));
+        context.time().at(context.time().nanos() + delay, () -> step(asking));
     }
 
     /** Makes the marks whole before the registration counts; the registration is renewed meanwhile. */
@@ -293,7 +293,7 @@ final class GuardRegistration {
             }
             if (failure != null) {
                 // Asked again with the next renewal, or when the name is looked at next.
-                Rejection reply = Entering.rejected(failure).rejection();
+                Rejection reply = MultiAdmission.rejected(failure).rejection();
                 Rejection why = reply.reason() == Reason.MARK_UNAVAILABLE ? reply : unanswered(reply.message());
                 behind = true;
                 holdBack(why);
@@ -302,7 +302,7 @@ final class GuardRegistration {
             }
             behind = false;
             become(registration.lease() != null ? State.REGISTERED : State.SHARED);
-            if (wasPaused(house.time().nanos())) {
+            if (wasPaused(context.time().nanos())) {
                 holdBack("it was not renewed in time"); // Until the next renewal.
             }
         }
@@ -320,7 +320,7 @@ final class GuardRegistration {
 
     /** @return when to ask next, in nanoseconds from now */
     private long accept(LeaseReply reply) {
-        long now = house.time().nanos();
+        long now = context.time().nanos();
         if (reply instanceof LeaseReply.Granted granted) {
             boolean renewed = granted.equals(lease);
             lease = granted;
@@ -363,7 +363,7 @@ final class GuardRegistration {
     private Optional<Rejection> conflict(LeaseReply.Holder holder, long now) {
         if (holder.purpose().startsWith(OBSERVING) && !observes) {
             if (state != State.SHARED) {
-                house.warn("guard_observes", otherGuard(holder, "only observes '" + name + "'"));
+                context.warn("guard_observes", otherGuard(holder, "only observes '" + name + "'"));
             }
             return Optional.empty();
         }
@@ -375,17 +375,17 @@ final class GuardRegistration {
             sharedSinceNanos = now;
             sharedTooLong = false;
         }
-        if (house.store().isShared() || now - sharedSinceNanos <= sharedNanosMax) {
+        if (context.store().isShared() || now - sharedSinceNanos <= sharedNanosMax) {
             return Optional.empty();
         }
         Rejection copy = otherGuard(holder, "already protects '" + name + "' with a copy of these marks");
-        if (house.store().isHeldForLife()) {
+        if (context.store().isHeldForLife()) {
             return Optional.of(copy); // Two guards cannot have one set of marks for that long.
         }
         // The store confirms its owner (MarkOwnership), which must not lose to a guard that only kept the name.
         if (!sharedTooLong) {
             sharedTooLong = true;
-            house.warn("registration_shared", copy);
+            context.warn("registration_shared", copy);
         }
         return Optional.empty();
     }
@@ -395,14 +395,14 @@ final class GuardRegistration {
             return;
         }
         if (observes) {
-            house.warn("registration_refused", why);
+            context.warn("registration_refused", why);
             state = State.REFUSED;
             return;
         }
         continuity.missesGrants();
         // A new store that was asked nothing yet can wait for the name; older marks have missed the other guard's
         // grants.
-        boolean mayWait = doorways.isUnused();
+        boolean mayWait = gates.isUnused();
         Rejection refusal = mayWait
                 ? why
                 : new Rejection(
@@ -412,8 +412,8 @@ final class GuardRegistration {
                                 + " again with those of the other one, or with an empty store");
         state = State.REFUSED;
         ended = !mayWait;
-        house.serving().refuse(this, refusal);
-        house.warn("registration_refused", refusal);
+        context.serving().refuse(this, refusal);
+        context.warn("registration_refused", refusal);
     }
 
     private long failed(Rejection why) {
@@ -430,15 +430,15 @@ final class GuardRegistration {
         if (state == State.UNANSWERED) {
             holdBack(why.message());
             warnUnanswered(unanswered(why.message()));
-        } else if (behind || wasPaused(house.time().nanos())) {
+        } else if (behind || wasPaused(context.time().nanos())) {
             // Another guard may have admitted newer grants: an outage must not open what is held for that.
             state = State.UNANSWERED;
             holdBack(why.message());
             warnUnanswered(unanswered(why.message()));
         } else if (state == State.REGISTERED || state == State.SHARED) {
             state = State.UNREACHABLE;
-            house.serving().clear(this);
-            house.warn(
+            context.serving().clear(this);
+            context.warn(
                     "unregistered",
                     new Rejection(
                             Reason.STORE_UNAVAILABLE,
@@ -450,11 +450,11 @@ final class GuardRegistration {
     }
 
     private void warnUnanswered(Rejection why) {
-        long now = house.time().nanos();
+        long now = context.time().nanos();
         if (!warned || now - warnedNanos >= WARN_AGAIN_NANOS) {
             warned = true;
             warnedNanos = now;
-            house.warn("registration_unanswered", why);
+            context.warn("registration_unanswered", why);
         }
     }
 
@@ -465,12 +465,12 @@ final class GuardRegistration {
     private void become(State next) {
         if (state != next) {
             if (state == State.REFUSED) {
-                doorways.waitForOthers();
+                gates.waitForOthers();
             }
             state = next;
-            house.events().tellAlways(next == State.REGISTERED ? "registered" : "registration_shared", "name", name);
+            context.events().tellAlways(next == State.REGISTERED ? "registered" : "registration_shared", "name", name);
         }
-        house.serving().clear(this);
+        context.serving().clear(this);
     }
 
     private void nextRequest(long now) {
@@ -480,8 +480,9 @@ final class GuardRegistration {
 
     /** @param how a verb and its object: what the other guard does to the name */
     private Rejection otherGuard(LeaseReply.Holder holder, String how) {
-        Instant since =
-                Instant.ofEpochMilli(house.time().millis()).minus(holder.held()).truncatedTo(ChronoUnit.SECONDS);
+        Instant since = Instant.ofEpochMilli(context.time().millis())
+                .minus(holder.held())
+                .truncatedTo(ChronoUnit.SECONDS);
         return new Rejection(
                 Reason.MARK_UNAVAILABLE,
                 "another guard (" + holder.owner() + ", " + holder.purpose() + ", registered at " + since + ") " + how

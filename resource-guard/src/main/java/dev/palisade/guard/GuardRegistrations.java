@@ -17,8 +17,8 @@ final class GuardRegistrations {
     private final @Nullable LockService service;
     private final boolean observes;
     private final Map<String, Long> kept;
-    private final House house;
-    private final ResourceGates doorways;
+    private final GuardContext context;
+    private final ResourceGates gates;
     private final Map<String, GuardRegistration> byName = new LinkedHashMap<>();
     private CompletableFuture<Void> answered = CompletableFuture.completedFuture(null);
     private boolean warned;
@@ -30,13 +30,13 @@ final class GuardRegistrations {
             @Nullable LockService service,
             boolean observes,
             Map<String, Long> kept,
-            House house,
-            ResourceGates doorways) {
+            GuardContext context,
+            ResourceGates gates) {
         this.kept = Map.copyOf(kept);
         this.service = service;
         this.observes = observes;
-        this.house = house;
-        this.doorways = doorways;
+        this.context = context;
+        this.gates = gates;
     }
 
     /** Registers the name, once. */
@@ -45,7 +45,7 @@ final class GuardRegistrations {
             return;
         }
         GuardRegistration registration =
-                new GuardRegistration(name, process(), observes, kept.get(name), service, house, doorways);
+                new GuardRegistration(name, process(), observes, kept.get(name), service, context, gates);
         byName.put(name, registration);
         answered = CompletableFuture.allOf(answered, registration.answered().toCompletableFuture());
         registration.start();

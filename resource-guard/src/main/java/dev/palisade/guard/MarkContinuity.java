@@ -25,8 +25,8 @@ final class MarkContinuity {
     private final String name;
     private final LockName lock;
     private final LockService service;
-    private final House house;
-    private final ResourceGates doorways;
+    private final GuardContext context;
+    private final ResourceGates gates;
 
     /** Token of the registration up to which the marks are whole; 0: they missed grants; null: never registered. */
     private @Nullable Long whole;
@@ -45,14 +45,14 @@ final class MarkContinuity {
             LockName lock,
             @Nullable Long whole,
             LockService service,
-            House house,
-            ResourceGates doorways) {
+            GuardContext context,
+            ResourceGates gates) {
         this.name = name;
         this.lock = lock;
         this.whole = whole;
         this.service = service;
-        this.house = house;
-        this.doorways = doorways;
+        this.context = context;
+        this.gates = gates;
     }
 
     /** Whether the marks are known to be whole under this guard's registration {@code token}. */
@@ -65,7 +65,7 @@ final class MarkContinuity {
      * store may, too, and waits &#916; from then on.
      */
     synchronized boolean mayGoOnBeside(long token) {
-        if (beside != token && (isWhole(token) || doorways.waitForOthersIfUnused())) {
+        if (beside != token && (isWhole(token) || gates.waitForOthersIfUnused())) {
             beside = token;
         }
         return beside == token;
@@ -78,7 +78,7 @@ final class MarkContinuity {
     synchronized void missesGrants() {
         if (whole == null) {
             whole = 0L;
-            var unused = house.store().putRegistration(name, 0);
+            var unused = context.store().putRegistration(name, 0);
         }
     }
 
@@ -93,7 +93,7 @@ final class MarkContinuity {
     }
 
     private CompletionStage<Void> registered(@Nullable Long before, long token, Runnable hold) {
-        if (before == null && doorways.waitForOthersIfUnused()) {
+        if (before == null && gates.waitForOthersIfUnused()) {
             // A new store starts from fresh tokens. Until now another guard may have had the name, with calls that run.
             return keep(token);
         }
@@ -104,7 +104,7 @@ final class MarkContinuity {
             }
             return CompletableFuture.completedStage(null);
         }
-        boolean fresh = before == null && doorways.isNeverUsed();
+        boolean fresh = before == null && gates.isNeverUsed();
         if (!fresh && (before == null || before == 0)) {
             return raise(before, token, "these marks were not kept under an earlier registration", hold)
                     .thenCompose(raised -> keep(token));
@@ -130,7 +130,7 @@ final class MarkContinuity {
     }
 
     private CompletionStage<Void> registeredBeside(@Nullable Long before, long token, boolean observes, Runnable hold) {
-        if (house.store().isShared()) {
+        if (context.store().isShared()) {
             if (before != null && before == token) {
                 goOnBeside(token);
                 return CompletableFuture.completedStage(null);
@@ -152,8 +152,8 @@ final class MarkContinuity {
 
     /** What is kept with the marks. Guards that share them take turns in having the name, so they read it anew. */
     private CompletionStage<Optional<Long>> refreshed() {
-        if (house.store().isShared()) {
-            return house.store().registration(name);
+        if (context.store().isShared()) {
+            return context.store().registration(name);
         }
         synchronized (this) {
             return CompletableFuture.completedStage(Optional.ofNullable(whole));
@@ -173,10 +173,10 @@ final class MarkContinuity {
 
     private CompletionStage<Void> raise(@Nullable Long before, long token, String why, Runnable hold) {
         hold.run();
-        if (doorways.waitForOthersIfUnused()) {
+        if (gates.waitForOthersIfUnused()) {
             return CompletableFuture.completedStage(null); // No mark to raise, but calls of the other guard may run.
         }
-        house.warn(
+        context.warn(
                 "marks_behind",
                 new Rejection(
                         Reason.MARK_UNAVAILABLE,
@@ -184,10 +184,10 @@ final class MarkContinuity {
                                 + (before == null || before == 0 ? "these marks were made" : "registration " + before)
                                 + " and before registration " + token + " (" + why
                                 + "); all marks are raised: leases from before are refused once as TOKEN_STALE, and calls wait "
-                                + house.quarantineNanos() / 1_000_000
+                                + context.quarantineNanos() / 1_000_000
                                 + " ms: let one set of marks serve a name, and look for other guards of it"));
-        return doorways.raiseAll()
-                .thenAccept(raised -> house.events()
+        return gates.raiseAll()
+                .thenAccept(raised -> context.events()
                         .tellAlways(
                                 "marks_raised",
                                 "name",
@@ -195,12 +195,12 @@ final class MarkContinuity {
                                 "registration",
                                 token,
                                 "wait_ms",
-                                house.quarantineNanos() / 1_000_000));
+                                context.quarantineNanos() / 1_000_000));
     }
 
     /** Last, so that a guard that is killed before compares again. */
     private CompletionStage<Void> keep(long token) {
-        return house.store().putRegistration(name, token).thenAccept(kept -> {
+        return context.store().putRegistration(name, token).thenAccept(kept -> {
             synchronized (this) {
                 whole = token;
             }
@@ -228,7 +228,9 @@ final class MarkContinuity {
             return CompletableFuture.failedStage(failure);
         }
         unanswered = 0;
-        silence = failure == null ? "" : Entering.rejected(failure).rejection().message();
+        silence = failure == null
+                ? ""
+                : MultiAdmission.rejected(failure).rejection().message();
         return CompletableFuture.completedStage(List.of());
     }
 

@@ -19,8 +19,8 @@ final class MarkOwnership {
     /** A shorter &#916; would make the check a load of its own. */
     private static final long STEP_NANOS_MIN = 10_000_000;
 
-    private final House house;
-    private final ResourceGates doorways;
+    private final GuardContext context;
+    private final ResourceGates gates;
     private final GuardRegistrations registrations;
     private final long stepNanos;
     private final long successorNanos;
@@ -39,14 +39,14 @@ final class MarkOwnership {
      * @param successorNanos how long after a confirmation another guard may admit calls beside those of this one
      */
     MarkOwnership(
-            House house,
-            ResourceGates doorways,
+            GuardContext context,
+            ResourceGates gates,
             long openedNanos,
             GuardRegistrations registrations,
             long silenceNanos,
             long successorNanos) {
-        this.house = house;
-        this.doorways = doorways;
+        this.context = context;
+        this.gates = gates;
         this.registrations = registrations;
         this.successorNanos = successorNanos;
         this.stepNanos = Math.max(STEP_NANOS_MIN, silenceNanos / 2 / STEPS);
@@ -54,8 +54,8 @@ final class MarkOwnership {
     }
 
     void start() {
-        house.onStoreFailure(this::checkFailure);
-        if (!house.store().isHeldForLife()) {
+        context.onStoreFailure(this::checkFailure);
+        if (!context.store().isHeldForLife()) {
             schedule();
         }
     }
@@ -66,11 +66,11 @@ final class MarkOwnership {
     }
 
     private void schedule() {
-        house.time().at(house.time().nanos() + stepNanos, this::step);
+        context.time().at(context.time().nanos() + stepNanos, this::step);
     }
 
     private void step() {
-        long now = house.time().nanos();
+        long now = context.time().nanos();
         boolean ask;
         boolean late;
         synchronized (this) {
@@ -87,10 +87,10 @@ final class MarkOwnership {
             }
         }
         if (late) {
-            doorways.stopAll();
+            gates.stopAll();
         }
         if (ask) {
-            house.store().confirm().whenComplete((owned, failure) -> answered(now, failure));
+            context.store().confirm().whenComplete((owned, failure) -> answered(now, failure));
         }
         schedule();
     }
@@ -102,12 +102,12 @@ final class MarkOwnership {
                 confirmedNanos = askedNanos;
             }
             // An answer that was long on its way says too little about the present: the next question does.
-            boolean recent = house.time().nanos() - askedNanos < 2 * STEPS * stepNanos;
+            boolean recent = context.time().nanos() - askedNanos < 2 * STEPS * stepNanos;
             if (failure == null && recent && unconfirmed && !ended) {
                 unconfirmed = false;
                 registrations.resume();
-                house.serving().clear(this);
-                house.events().tellAlways("marks_confirmed");
+                context.serving().clear(this);
+                context.events().tellAlways("marks_confirmed");
             }
         }
         if (failure != null) {
@@ -116,8 +116,8 @@ final class MarkOwnership {
     }
 
     private void checkFailure() {
-        Optional<Rejection> failure = house.store().failure();
-        boolean lost = !house.store().isHeldForLife();
+        Optional<Rejection> failure = context.store().failure();
+        boolean lost = !context.store().isHeldForLife();
         synchronized (this) {
             if (failure.isEmpty() || ended) {
                 return;
@@ -126,28 +126,28 @@ final class MarkOwnership {
             if (lost) {
                 stop("marks_lost", failure.get());
             } else {
-                house.serving()
+                context.serving()
                         .impair(
                                 this,
                                 failure.get()); // No other guard can have the marks: the grants that are in may go on.
-                house.warn("marks_failed", failure.get());
+                context.warn("marks_failed", failure.get());
             }
         }
         if (lost) {
             var unused = registrations.end(true);
-            doorways.stopAll();
-            house.time().at(confirmedNanos + successorNanos, this::warnOfRunningCalls);
+            gates.stopAll();
+            context.time().at(confirmedNanos + successorNanos, this::warnOfRunningCalls);
         }
     }
 
     private void stop(String event, Rejection why) {
-        house.serving().refuse(this, why);
-        house.warn(event, why);
+        context.serving().refuse(this, why);
+        context.warn(event, why);
     }
 
     private void warnOfRunningCalls() {
-        if (!doorways.areIdle()) {
-            house.warn(
+        if (!gates.areIdle()) {
+            context.warn(
                     "calls_outlive_marks",
                     new Rejection(
                             Reason.MARK_UNAVAILABLE,

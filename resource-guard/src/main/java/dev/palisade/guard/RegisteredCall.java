@@ -7,9 +7,9 @@ import dev.palisade.contract.Sequencer;
 /**
  * Entry of one call in a shared register: the call runs, or its end is unknown.
  *
- * @param guard which guard admitted it, and removes it
+ * @param guard the guard that admitted it, and removes it
  * @param number unique among the calls of that guard
- * @param quarantined whether the guard has lost sight of it
+ * @param quarantined whether its outcome is unknown
  */
 record RegisteredCall(
         String guard, long number, Mode mode, long token, GrantId grant, Access access, boolean quarantined) {
@@ -18,8 +18,8 @@ record RegisteredCall(
                 guard, number, sequencer.mode(), sequencer.token().value(), sequencer.grant(), access, false);
     }
 
-    /** The same, when its guard has lost sight of it. */
-    RegisteredCall lost() {
+    /** The same, with an unknown outcome. */
+    RegisteredCall asQuarantined() {
         return new RegisteredCall(guard, number, mode, token, grant, access, true);
     }
 

@@ -6,13 +6,13 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The way into one resource. Safe for use by many threads; nothing blocks. */
+/** Gate of one resource: admits, queues or refuses its calls. Thread-safe and non-blocking. */
 interface ResourceGate {
     /**
-     * The stage fails with a {@link dev.palisade.contract.RejectedException} at {@code deadlineNanos} at the latest; cancelling
-     * it leaves.
+     * Admits the call when it may run. The stage fails with a {@link dev.palisade.contract.RejectedException} at
+     * {@code deadlineNanos} at the latest. Cancelling it withdraws the call.
      *
-     * @return null when this gate was closed for good: there is a new one
+     * @return null when this gate was closed permanently: {@link ResourceGates#open} returns a new one
      */
     @Nullable
     CompletableFuture<AdmittedCall> enter(Sequencer sequencer, Access access, long deadlineNanos);

@@ -5,16 +5,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** One call at a {@link SharedGate}, from its arrival to its end. Its state is the gate's, under the gate's lock. */
+/**
+ * One call at a {@link SharedGate}, from its arrival to its end. Its state belongs to the gate, and is read and
+ * written under the gate's lock.
+ */
 final class SharedCall implements AdmittedCall {
     enum State {
-        /** For a step of the register, or for older calls to end. */
+        /** The call waits for a step of the register, or for older calls to end. */
         WAITING,
-        /** Registered durably, and answered or about to be. */
+        /** Registered durably; its result is completed, or about to be. */
         RUNNING,
-        /** Lost sight of; its entry stays for &#916; unless its end becomes known. */
+        /** Its outcome is unknown. Its entry stays for &#916; unless its end becomes known. */
         QUARANTINED,
-        /** Refused, given up or ended. Its entry may still be there. */
+        /** Refused, abandoned or ended. Its entry may still be there. */
         ENDED
     }
 
@@ -22,10 +25,10 @@ final class SharedCall implements AdmittedCall {
     private final long number;
     private final Sequencer sequencer;
     private final Access access;
-    private final CompletableFuture<AdmittedCall> answer = new CompletableFuture<>();
+    private final CompletableFuture<AdmittedCall> result = new CompletableFuture<>();
     private final StopRequest stop = new StopRequest();
 
-    /** That it is quarantined, or has ended, is durable. */
+    /** Completes when its quarantine, or its end, is durable. */
     private final CompletableFuture<Void> announced = new CompletableFuture<>();
 
     State state = State.WAITING;
@@ -36,11 +39,11 @@ final class SharedCall implements AdmittedCall {
     /** A step that may register it is under way. */
     boolean inStep;
 
-    /** Whom it waited for when it was compared last. */
+    /** The call that blocked it when it was compared last. */
     @Nullable
     String blockedBy;
 
-    Runnable alarm = () -> {};
+    Runnable cancelTimer = () -> {};
 
     SharedCall(SharedGate gate, long number, Sequencer sequencer, Access access) {
         this.gate = gate;
@@ -62,8 +65,8 @@ final class SharedCall implements AdmittedCall {
         return access;
     }
 
-    CompletableFuture<AdmittedCall> answer() {
-        return answer;
+    CompletableFuture<AdmittedCall> result() {
+        return result;
     }
 
     @Override

@@ -20,9 +20,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One guard's calls of one resource on their way through a {@link SharedRegister}: one step at a time, which takes along all
- * that arrived or ended meanwhile. It decides nothing and remembers no mark that could admit a call. Calls that wait are
- * compared again when a call has left, and by a poll that grows to 200 ms.
+ * Gate of one resource in one guard of several that share a {@link SharedRegister}. It runs one step of the register
+ * at a time. Each step includes all calls that arrived or ended meanwhile. It decides nothing and keeps no mark that
+ * could admit a call. Waiting calls are compared again when a call has left, and by a poll with a back-off of up to
+ * 200 ms.
  */
 final class SharedGate implements ResourceGate {
     private static final long POLL_NANOS_MIN = 10_000_000;
@@ -30,45 +31,45 @@ final class SharedGate implements ResourceGate {
 
     private final String resource;
     private final SharedGates gates;
-    private final House house;
+    private final GuardContext context;
     private final SharedRegister register;
     private final Set<SharedCall> waiting = new LinkedHashSet<>();
     private final Set<SharedCall> registered = new LinkedHashSet<>();
     private final Set<SharedCall> leaving = new LinkedHashSet<>();
-    private final Set<SharedCall> losing = new LinkedHashSet<>();
+    private final Set<SharedCall> quarantining = new LinkedHashSet<>();
     private boolean working;
     private boolean retired;
-    private boolean news;
+    private boolean workPending;
     private long pollNanos = POLL_NANOS_MIN;
     private Runnable poll = () -> {};
     private @Nullable StoredMark seen;
-    private @Nullable RejectedException trouble;
+    private @Nullable RejectedException storeFailure;
 
-    SharedGate(String resource, SharedGates gates, House house, SharedRegister register) {
+    SharedGate(String resource, SharedGates gates, GuardContext context, SharedRegister register) {
         this.resource = resource;
         this.gates = gates;
-        this.house = house;
+        this.context = context;
         this.register = register;
     }
 
     @Override
     public @Nullable CompletableFuture<AdmittedCall> enter(Sequencer sequencer, Access access, long deadlineNanos) {
-        house.serving().requireOpen();
+        context.serving().requireOpen();
         SharedCall call = new SharedCall(this, register.nextNumber(), sequencer, access);
         synchronized (this) {
             if (retired) {
                 return null;
             }
             waiting.add(call);
-            call.alarm = house.time().at(deadlineNanos, () -> giveUp(call));
+            call.cancelTimer = context.time().at(deadlineNanos, () -> abandon(call));
         }
-        var unused = call.answer().whenComplete((admitted, failure) -> {
-            if (call.answer().isCancelled()) {
-                giveUp(call);
+        var unused = call.result().whenComplete((admitted, failure) -> {
+            if (call.result().isCancelled()) {
+                abandon(call);
             }
         });
-        kick();
-        return call.answer();
+        wakeUp();
+        return call.result();
     }
 
     @Override
@@ -86,54 +87,57 @@ final class SharedGate implements ResourceGate {
             leave(call);
         }
         if (known) {
-            house.quarantineOver(resource, call.sequencer(), "known");
+            context.quarantineOver(resource, call.sequencer(), "known");
             call.announce(); // It cannot conflict any more, and its entry may stay for as long as the register is away.
         }
-        kick();
+        wakeUp();
     }
 
     void outcomeUnknown(SharedCall call) {
-        long until = house.time().nanos() + house.quarantineNanos();
+        long until = context.time().nanos() + context.quarantineNanos();
         synchronized (this) {
             if (call.state != State.RUNNING) {
                 return;
             }
             call.state = State.QUARANTINED;
-            losing.add(call);
+            quarantining.add(call);
         }
-        house.quarantineBegan(resource, call.sequencer());
-        house.time().at(until, () -> overdue(call));
-        kick();
+        context.quarantineBegan(resource, call.sequencer());
+        context.time().at(until, () -> quarantineElapsed(call));
+        wakeUp();
     }
 
-    /** Its entry looks as in quarantine, which keeps later calls of its own grant out; its end is said, or becomes unknown. */
+    /**
+     * Its entry is stored as quarantined, which blocks later calls of its own grant. Its end is reported later, or
+     * becomes unknown.
+     */
     void callerGone(SharedCall call) {
         synchronized (this) {
             if (call.state != State.RUNNING) {
                 return;
             }
-            losing.add(call);
+            quarantining.add(call);
         }
-        kick();
+        wakeUp();
     }
 
-    private void overdue(SharedCall call) {
+    private void quarantineElapsed(SharedCall call) {
         synchronized (this) {
             if (call.state != State.QUARANTINED) {
                 return;
             }
             leave(call);
         }
-        house.quarantineOver(resource, call.sequencer(), "assumed");
+        context.quarantineOver(resource, call.sequencer(), "assumed");
         call.announce();
-        kick();
+        wakeUp();
     }
 
     /** Under the lock. */
     private void leave(SharedCall call) {
         call.state = State.ENDED;
         registered.remove(call);
-        losing.remove(call);
+        quarantining.remove(call);
         leaving.add(call);
     }
 
@@ -141,9 +145,9 @@ final class SharedGate implements ResourceGate {
         return waiting.isEmpty() && registered.isEmpty();
     }
 
-    /** Closes this gate for good if nothing is left to do for it. */
+    /** Closes this gate permanently if it has nothing left to do. */
     synchronized boolean retireIfDone() {
-        retired = retired || (isIdle() && leaving.isEmpty() && losing.isEmpty() && !working);
+        retired = retired || (isIdle() && leaving.isEmpty() && quarantining.isEmpty() && !working);
         return retired;
     }
 
@@ -151,41 +155,44 @@ final class SharedGate implements ResourceGate {
         return List.copyOf(registered);
     }
 
-    /** The mark of the newest step, for people. */
+    /** The mark of the newest step, informational only. */
     synchronized Optional<StoredMark> seen() {
         return Optional.ofNullable(seen);
     }
 
-    /** Asks the calls that run here to stop; when the guard has lost its place in the register, none can start any more. */
+    /**
+     * Requests the running calls to stop. When the guard has lost its entry in the register, waiting calls are
+     * refused, too.
+     */
     void stopAll() {
         registered().forEach(this::stop);
-        register.failure().ifPresent(lost -> refuseWaiting(lost.asException()));
+        register.failure().ifPresent(why -> refuseWaiting(why.asException()));
     }
 
     void stop(SharedCall call) {
         Runnable request = () -> {
             if (call.requestStop()) {
-                house.counters().superseded.increment();
+                context.counters().superseded.increment();
             }
         };
-        hand(request, request);
+        execute(request, request);
     }
 
     /** Compares waiting calls again, if there are any. */
-    void kickWaiting() {
+    void recheckWaiting() {
         boolean waits;
         synchronized (this) {
             waits = !waiting.isEmpty();
         }
         if (waits) {
-            kick();
+            wakeUp();
         }
     }
 
-    /** There is something to do. */
-    void kick() {
+    /** Schedules a step of the register. */
+    void wakeUp() {
         synchronized (this) {
-            news = true;
+            workPending = true;
             poll.run();
             if (working) {
                 return;
@@ -193,54 +200,54 @@ final class SharedGate implements ResourceGate {
             working = true;
         }
         try {
-            register.execute(this::work);
+            register.execute(this::runSteps);
         } catch (RuntimeException | Error e) {
             synchronized (this) {
                 working = false;
-                schedule(); // No thread to be had; a closed guard sets off no alarm any more.
+                schedule(); // No thread is available. A closed guard sets no timer any more.
             }
-            Rejection closed = house.serving().refusal();
+            Rejection closed = context.serving().refusal();
             if (closed != null) {
                 refuseWaiting(closed.asException());
-                announceLosing();
+                announceQuarantining();
             }
         }
     }
 
     /** A closed guard tries no step again. */
-    private void announceLosing() {
-        List<SharedCall> unheard;
+    private void announceQuarantining() {
+        List<SharedCall> unannounced;
         synchronized (this) {
-            unheard = List.copyOf(losing);
+            unannounced = List.copyOf(quarantining);
         }
-        unheard.forEach(SharedCall::announce);
+        unannounced.forEach(SharedCall::announce);
     }
 
-    private void work() {
+    private void runSteps() {
         while (true) {
             SharedStep step;
             List<SharedCall> left;
-            List<SharedCall> lost;
+            List<SharedCall> quarantined;
             synchronized (this) {
-                news = false;
+                workPending = false;
                 left = List.copyOf(leaving);
-                lost = List.copyOf(losing);
+                quarantined = List.copyOf(quarantining);
                 List<SharedCall> entering = List.copyOf(waiting);
                 entering.forEach(call -> call.inStep = true);
                 step = new SharedStep(
                         resource,
                         register.guard(),
                         left.stream().map(SharedCall::number).toList(),
-                        lost.stream().map(SharedCall::number).toList(),
+                        quarantined.stream().map(SharedCall::number).toList(),
                         entering,
                         left.stream().anyMatch(call -> call.mayBeRegistered),
-                        house.time().millis());
+                        context.time().millis());
             }
-            run(step, left, lost);
+            run(step, left, quarantined);
             synchronized (this) {
-                if (!news) {
+                if (!workPending) {
                     working = false;
-                    if (!waiting.isEmpty() || !leaving.isEmpty() || !losing.isEmpty()) {
+                    if (!waiting.isEmpty() || !leaving.isEmpty() || !quarantining.isEmpty()) {
                         schedule();
                     }
                     return;
@@ -253,10 +260,10 @@ final class SharedGate implements ResourceGate {
     private void schedule() {
         long nanos = pollNanos / 2 + ThreadLocalRandom.current().nextLong(pollNanos / 2);
         pollNanos = Math.min(POLL_NANOS_MAX, 2 * pollNanos);
-        poll = house.time().at(house.time().nanos() + nanos, this::kick);
+        poll = context.time().at(context.time().nanos() + nanos, this::wakeUp);
     }
 
-    private void run(SharedStep step, List<SharedCall> left, List<SharedCall> lost) {
+    private void run(SharedStep step, List<SharedCall> left, List<SharedCall> quarantined) {
         long basesMade = gates.basesMade();
         SharedStep.Result result;
         try {
@@ -269,9 +276,9 @@ final class SharedGate implements ResourceGate {
             gates.adopt(result.state());
         }
         synchronized (this) {
-            trouble = null;
+            storeFailure = null;
             left.forEach(leaving::remove);
-            lost.forEach(losing::remove);
+            quarantined.forEach(quarantining::remove);
             seen = result.mark() == null ? seen : result.mark();
             step.entering().forEach(call -> {
                 call.inStep = false;
@@ -282,13 +289,13 @@ final class SharedGate implements ResourceGate {
             askForBase(step.entering().get(0).sequencer(), result.state().epoch(), basesMade);
         }
         left.forEach(SharedCall::announce);
-        lost.forEach(SharedCall::announce);
+        quarantined.forEach(SharedCall::announce);
         result.outcomes().forEach(this::decided);
     }
 
     private void failed(SharedStep step, Throwable failure) {
         synchronized (this) {
-            trouble = SharedRegister.unavailable(failure);
+            storeFailure = SharedRegister.unavailable(failure);
             boolean unknown = !(failure instanceof FailedException failed) || failed.isUnknown();
             for (SharedCall call : step.entering()) {
                 call.inStep = false;
@@ -299,10 +306,11 @@ final class SharedGate implements ResourceGate {
             }
         }
         if (failure instanceof FailedException failed && failed.violatesConstraint()) {
-            register.confirm().whenComplete((kept, lost) -> house.storeFailed()); // Is the guard's row still there?
+            register.confirm()
+                    .whenComplete((kept, unconfirmed) -> context.storeFailed()); // Is the guard's row still there?
         }
-        if (house.serving().refusal() != null) {
-            announceLosing();
+        if (context.serving().refusal() != null) {
+            announceQuarantining();
         }
     }
 
@@ -314,12 +322,12 @@ final class SharedGate implements ResourceGate {
         synchronized (this) {
             waiting.remove(call);
             pollNanos = POLL_NANOS_MIN;
-            call.alarm.run();
-            boolean givenUp = call.state == State.ENDED;
+            call.cancelTimer.run();
+            boolean abandoned = call.state == State.ENDED;
             if (outcome instanceof Admitted) {
-                if (givenUp) {
+                if (abandoned) {
                     leaving.add(call);
-                    news = true;
+                    workPending = true;
                     return;
                 }
                 call.state = State.RUNNING;
@@ -328,12 +336,12 @@ final class SharedGate implements ResourceGate {
                 call.state = State.ENDED;
             }
         }
-        hand(() -> tell(call, outcome), () -> turnAway(call, outcome));
+        execute(() -> settle(call, outcome), () -> rejectUnexecuted(call, outcome));
     }
 
-    /** Returns the calls of this guard that are in the way. Those of other guards are told by their own. */
+    /** Returns the blocking calls of this guard. Other guards request their own calls to stop. */
     private synchronized List<SharedCall> blocked(SharedCall call, Blocked blocked) {
-        call.blockedBy = blocked.by() == null ? "" : who(blocked.by());
+        call.blockedBy = blocked.by() == null ? "" : describe(blocked.by());
         RegisteredCall newcomer = call.entry();
         return registered.stream()
                 .filter(running -> !newcomer.isOfSameGrant(running.entry())
@@ -341,26 +349,26 @@ final class SharedGate implements ResourceGate {
                 .toList();
     }
 
-    private static String who(RegisteredCall call) {
+    private static String describe(RegisteredCall call) {
         return "token " + call.token() + " (grant " + call.grant() + ", guard " + call.guard()
                 + (call.quarantined() ? ", end unknown)" : ")");
     }
 
-    /** The last look before the call starts: a guard that was paused past its lease starts none. */
-    private void tell(SharedCall call, Outcome outcome) {
+    /** The last check before the call starts: a guard that was paused past its lease starts none. */
+    private void settle(SharedCall call, Outcome outcome) {
         if (outcome instanceof Refused refused) {
-            call.answer().completeExceptionally(refused.rejection().asException());
+            call.result().completeExceptionally(refused.rejection().asException());
             return;
         }
-        Rejection refusal = house.serving().refusal();
+        Rejection refusal = context.serving().refusal();
         if (refusal == null && !register.isLeaseValid()) {
-            house.storeFailed();
+            context.storeFailed();
             refusal = register.failure().orElseGet(SharedGate::paused);
         }
         if (refusal != null) {
             ended(call);
-            call.answer().completeExceptionally(refusal.asException());
-        } else if (!call.answer().complete(call)) {
+            call.result().completeExceptionally(refusal.asException());
+        } else if (!call.result().complete(call)) {
             ended(call);
         }
     }
@@ -372,9 +380,9 @@ final class SharedGate implements ResourceGate {
                         + " applied: try again");
     }
 
-    private void turnAway(SharedCall call, Outcome outcome) {
+    private void rejectUnexecuted(SharedCall call, Outcome outcome) {
         ended(call);
-        call.answer()
+        call.result()
                 .completeExceptionally(
                         outcome instanceof Refused refused
                                 ? refused.rejection().asException()
@@ -386,32 +394,32 @@ final class SharedGate implements ResourceGate {
     }
 
     /** The caller waits no longer. The mark stays raised. */
-    private void giveUp(SharedCall call) {
+    private void abandon(SharedCall call) {
         RejectedException why;
-        boolean kick;
+        boolean mustWake;
         synchronized (this) {
             if (call.state != State.WAITING) {
                 return;
             }
             call.state = State.ENDED;
-            call.alarm.run();
+            call.cancelTimer.run();
             waiting.remove(call);
-            kick = call.mayBeRegistered && !call.inStep;
-            if (kick) {
+            mustWake = call.mayBeRegistered && !call.inStep;
+            if (mustWake) {
                 leaving.add(call);
             }
-            why = inVain(call);
+            why = timeoutReason(call);
         }
-        call.answer().completeExceptionally(why);
-        if (kick) {
-            kick();
+        call.result().completeExceptionally(why);
+        if (mustWake) {
+            wakeUp();
         }
     }
 
-    private RejectedException inVain(SharedCall call) {
-        Rejection impairment = house.serving().impairment();
-        if (trouble != null) {
-            return trouble;
+    private RejectedException timeoutReason(SharedCall call) {
+        Rejection impairment = context.serving().impairment();
+        if (storeFailure != null) {
+            return storeFailure;
         }
         if (call.blockedBy == null) {
             return (impairment != null
@@ -435,10 +443,10 @@ final class SharedGate implements ResourceGate {
     private void askForBase(Sequencer sequencer, long epoch, long basesMade) {
         gates.makeBase(sequencer, epoch, basesMade).whenComplete((made, failure) -> {
             if (failure == null) {
-                kick();
+                wakeUp();
                 return;
             }
-            refuseWaiting(Entering.rejected(failure));
+            refuseWaiting(MultiAdmission.rejected(failure));
         });
     }
 
@@ -449,21 +457,21 @@ final class SharedGate implements ResourceGate {
             waiting.clear();
             for (SharedCall call : all) {
                 call.state = State.ENDED;
-                call.alarm.run();
+                call.cancelTimer.run();
                 if (call.mayBeRegistered && !call.inStep) {
                     leaving.add(call);
                 }
             }
         }
         for (SharedCall call : all) {
-            Runnable refusal = () -> call.answer().completeExceptionally(why);
-            hand(refusal, refusal);
+            Runnable refusal = () -> call.result().completeExceptionally(why);
+            execute(refusal, refusal);
         }
     }
 
-    private void hand(Runnable what, Runnable otherwise) {
+    private void execute(Runnable what, Runnable otherwise) {
         try {
-            house.executor().execute(what);
+            context.executor().execute(what);
         } catch (RuntimeException | Error e) {
             otherwise.run();
         }

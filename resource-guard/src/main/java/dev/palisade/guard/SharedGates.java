@@ -16,8 +16,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ways into all resources of a guard that shares a {@link SharedRegister}. Keeps the waiting period of a new register, or
- * of one whose marks were raised, and asks for base marks. Once a second it looks whether newer grants, at any guard, wait for
+ * Gates of a guard that shares a {@link SharedRegister}. Keeps the waiting period of a new register, or of one whose
+ * marks were raised, and requests base marks. Once a second it checks whether newer grants, at any guard, wait for
  * calls that run here.
  */
 final class SharedGates implements ResourceGates {
@@ -25,7 +25,7 @@ final class SharedGates implements ResourceGates {
 
     private record Missing(String issuer, int domain, long epoch) {}
 
-    private final House house;
+    private final GuardContext context;
     private final SharedRegister register;
     private final @Nullable LockService lockService;
     private final Map<String, SharedGate> gates = new ConcurrentHashMap<>();
@@ -38,15 +38,15 @@ final class SharedGates implements ResourceGates {
     private long epoch;
     private long closedUntilNanos;
 
-    SharedGates(KeptMarks kept, SharedRegister register, @Nullable LockService lockService, House house) {
-        this.house = house;
+    SharedGates(KeptMarks kept, SharedRegister register, @Nullable LockService lockService, GuardContext context) {
+        this.context = context;
         this.register = register;
         this.lockService = lockService;
         this.complete = kept.complete();
         this.settled = kept.closedInOrder();
         this.empty = register.wasEmpty();
         this.epoch = register.openedEpoch();
-        long now = house.time().nanos();
+        long now = context.time().nanos();
         this.closedUntilNanos = settled ? now : now + deltaNanos();
         register.onLeave(this::left);
         watchLater();
@@ -56,26 +56,26 @@ final class SharedGates implements ResourceGates {
     private void left(String resource) {
         SharedGate gate = gates.get(resource);
         if (gate != null) {
-            gate.kickWaiting();
+            gate.recheckWaiting();
         }
     }
 
     @Override
     public synchronized CompletionStage<SharedGate> open(Binding binding, Sequencer sequencer) {
         entered = true;
-        return CompletableFuture.completedStage(
-                gates.computeIfAbsent(binding.resource(), resource -> new SharedGate(resource, this, house, register)));
+        return CompletableFuture.completedStage(gates.computeIfAbsent(
+                binding.resource(), resource -> new SharedGate(resource, this, context, register)));
     }
 
-    /** What is in the register is known in the register only. */
+    /** A call in a shared register always needs a step of the register. */
     @Override
-    public @Nullable AdmittedCall enterAtOnce(Binding binding, Sequencer sequencer, Access access) {
+    public @Nullable AdmittedCall tryEnter(Binding binding, Sequencer sequencer, Access access) {
         return null;
     }
 
-    /** Whether nothing may start yet under {@code state}. */
+    /** Whether no call may start yet under {@code state}. */
     synchronized boolean isClosed(State state) {
-        return state.epoch() == epoch ? closedUntilNanos - house.time().nanos() > 0 : !state.isSettled();
+        return state.epoch() == epoch ? closedUntilNanos - context.time().nanos() > 0 : !state.isSettled();
     }
 
     /** Begins the waiting period of an epoch that is seen for the first time, by the state that a step found. */
@@ -84,10 +84,11 @@ final class SharedGates implements ResourceGates {
             if (state.epoch() <= epoch) {
                 return;
             }
-            long now = house.time().nanos();
+            long now = context.time().nanos();
             epoch = state.epoch();
             settled = state.isSettled();
-            closedUntilNanos = settled ? now : now + Math.max(house.quarantineNanos(), state.waitMillis() * 1_000_000);
+            closedUntilNanos =
+                    settled ? now : now + Math.max(context.quarantineNanos(), state.waitMillis() * 1_000_000);
         }
         stopAll();
     }
@@ -103,10 +104,10 @@ final class SharedGates implements ResourceGates {
     }
 
     private long deltaNanos() {
-        return Math.max(house.quarantineNanos(), register.waitNanos());
+        return Math.max(context.quarantineNanos(), register.waitNanos());
     }
 
-    /** What others let in is in the register. */
+    /** The register has the calls that other guards admitted. */
     @Override
     public boolean isWaitOver() {
         return true;
@@ -130,7 +131,7 @@ final class SharedGates implements ResourceGates {
 
     @Override
     public synchronized void waitForOthers() {
-        closedUntilNanos = house.time().nanos() + deltaNanos();
+        closedUntilNanos = context.time().nanos() + deltaNanos();
     }
 
     @Override
@@ -211,7 +212,7 @@ final class SharedGates implements ResourceGates {
     }
 
     private void watchLater() {
-        house.time().at(house.time().nanos() + WATCH_NANOS, this::watch);
+        context.time().at(context.time().nanos() + WATCH_NANOS, this::watch);
     }
 
     private void watch() {
@@ -233,7 +234,7 @@ final class SharedGates implements ResourceGates {
                 watchLater();
             });
         } catch (RuntimeException e) {
-            // Closed: nothing is watched any more.
+            // Closed: the watch ends.
         }
     }
 
@@ -249,7 +250,7 @@ final class SharedGates implements ResourceGates {
                 }
             });
         } catch (FailedException | RuntimeException | Error e) {
-            // Seen a second later.
+            // Retried a second later.
         }
     }
 }

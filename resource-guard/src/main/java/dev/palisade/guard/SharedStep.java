@@ -19,30 +19,30 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One atomic step of one resource in a {@link SharedRegister}: calls that end leave, and calls that wait are decided by {@link
- * RegisterDecision}. The mark's row is locked first, so that steps of one resource follow one another.
+ * One atomic step of one resource in a {@link SharedRegister}: ended calls leave, and waiting calls are decided by
+ * {@link RegisterDecision}. The mark's row is locked first, so that steps of one resource are serialized.
  *
- * @param leaving calls whose entries go
- * @param lost calls whose entries are quarantined
+ * @param leaving calls whose entries are removed
+ * @param quarantining calls whose entries are quarantined
  * @param entering calls to decide, in this order
- * @param resolves whether an entry of an earlier step with an unknown outcome may be among them: that step has ended, one way
- *     or the other, when the row is locked
- * @param nowMillis milliseconds since 1970, for people
+ * @param resolves whether an entry of an earlier step with an unknown outcome may be among them: that step has
+ *     ended, one way or the other, when the row is locked
+ * @param nowMillis milliseconds since 1970, informational only
  */
 record SharedStep(
         String resource,
         String guard,
         List<Long> leaving,
-        List<Long> lost,
+        List<Long> quarantining,
         List<SharedCall> entering,
         boolean resolves,
         long nowMillis) {
     /**
-     * What a step came to.
+     * Result of a step.
      *
      * @param state of the whole register; null: it was not read
-     * @param needsBase a base mark has to be asked for before anything is decided
-     * @param mark the resource's mark; null: nothing was decided
+     * @param needsBase whether a base mark has to be requested before any call is decided
+     * @param mark the resource's mark; null: no call was decided
      */
     record Result(
             @Nullable State state,
@@ -90,7 +90,7 @@ record SharedStep(
         if (!leaving.isEmpty()) {
             rows.announceLeave(resource);
         }
-        rows.quarantine(resource, guard, lost);
+        rows.quarantine(resource, guard, quarantining);
     }
 
     private Result decide(RegisterRows rows, State state, StoredMark before, boolean closed) throws SQLException {

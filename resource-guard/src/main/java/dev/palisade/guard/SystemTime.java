@@ -5,18 +5,18 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** This machine's clocks, and one thread that sets off the alarms. */
+/** Clocks of this machine, and one thread that runs the timers. */
 final class SystemTime implements Time {
-    private final ScheduledThreadPoolExecutor alarms;
+    private final ScheduledThreadPoolExecutor timers;
 
     SystemTime() {
-        alarms = new ScheduledThreadPoolExecutor(1, run -> {
+        timers = new ScheduledThreadPoolExecutor(1, run -> {
             Thread thread = new Thread(run, "palisade-guard-time");
             thread.setDaemon(true);
             return thread;
         });
-        alarms.setRemoveOnCancelPolicy(true);
-        alarms.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
+        timers.setRemoveOnCancelPolicy(true);
+        timers.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     }
 
     @Override
@@ -31,12 +31,12 @@ final class SystemTime implements Time {
 
     @Override
     public Runnable at(long atNanos, Runnable what) {
-        ScheduledFuture<?> alarm = alarms.schedule(what, atNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
-        return () -> alarm.cancel(false);
+        ScheduledFuture<?> timer = timers.schedule(what, atNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+        return () -> timer.cancel(false);
     }
 
     @Override
     public void stop() {
-        alarms.shutdown();
+        timers.shutdown();
     }
 }

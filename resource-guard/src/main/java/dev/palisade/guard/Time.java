@@ -1,20 +1,20 @@
 package dev.palisade.guard;
 
-/** The guard's clocks and its alarms, so that a test can be both. */
+/** Clocks and timers of a guard. A test replaces both. */
 interface Time {
     /** Nanoseconds on a monotonic clock. */
     long nanos();
 
-    /** Milliseconds since 1970, for people. */
+    /** Milliseconds since 1970, informational only. */
     long millis();
 
     /**
      * Runs {@code what}, which does not block, when {@link #nanos} has reached {@code atNanos}.
      *
-     * @return takes it back
+     * @return cancels the timer
      */
     Runnable at(long atNanos, Runnable what);
 
-    /** Takes no more alarms; those that were set still go off, so that whoever waits is told. */
+    /** Accepts no more timers. Timers that were set still run, so that waiting calls end. */
     void stop();
 }

@@ -176,7 +176,7 @@ class GuardInTroubleTest {
             call.join();
             throw new AssertionError("admitted");
         } catch (CompletionException e) {
-            return Entering.rejected(e).rejection();
+            return MultiAdmission.rejected(e).rejection();
         }
     }
 

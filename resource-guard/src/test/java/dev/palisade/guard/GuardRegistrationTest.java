@@ -521,7 +521,7 @@ class GuardRegistrationTest {
             call.join();
             throw new AssertionError("admitted");
         } catch (CompletionException e) {
-            return Entering.rejected(e).rejection();
+            return MultiAdmission.rejected(e).rejection();
         }
     }
 

@@ -90,7 +90,7 @@ class GuardReportsTest {
         assertThat(reported).as("one report at a time").hasSize(1);
         assertThat(write(guard, 35)).isCompleted();
         guard.close();
-        assertThat(time.alarms()).isZero();
+        assertThat(time.timers()).isZero();
     }
 
     @Test

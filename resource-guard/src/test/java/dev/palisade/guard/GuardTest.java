@@ -132,7 +132,7 @@ class GuardTest {
         store.sync();
         assertThat(after).isCompleted();
         assertThat(guard.stats().waiting()).isZero();
-        assertThat(time.alarms()).as("alarms left behind").isZero();
+        assertThat(time.timers()).as("timers left behind").isZero();
     }
 
     @Test
@@ -741,7 +741,7 @@ class GuardTest {
             call.join();
             throw new AssertionError("admitted");
         } catch (CompletionException e) {
-            return Entering.rejected(e).rejection();
+            return MultiAdmission.rejected(e).rejection();
         }
     }
 

@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Time that passes when a test says so; alarms go off on the test's thread. */
+/** Clock that a test advances; timers run on the thread of the test. */
 final class ManualTime implements Time {
-    private record Alarm(long atNanos, Runnable what) {}
+    private record Timer(long atNanos, Runnable what) {}
 
-    private final List<Alarm> alarms = new ArrayList<>();
+    private final List<Timer> timers = new ArrayList<>();
     private long nanos = Long.MAX_VALUE - 1_000_000_000; // Runs over during many a test.
     /** By which each reading of the clock is later than the one before: 0 unless a test lets time pass within a step. */
     long nanosPerReading;
@@ -27,34 +27,34 @@ final class ManualTime implements Time {
 
     @Override
     public synchronized Runnable at(long atNanos, Runnable what) {
-        Alarm alarm = new Alarm(atNanos, what);
-        alarms.add(alarm);
-        return () -> takeBack(alarm);
+        Timer timer = new Timer(atNanos, what);
+        timers.add(timer);
+        return () -> cancel(timer);
     }
 
     @Override
     public synchronized void stop() {
-        alarms.clear();
+        timers.clear();
     }
 
     void pass(java.time.Duration time) {
-        List<Alarm> due;
+        List<Timer> due;
         synchronized (this) {
             nanos += time.toNanos();
-            due = alarms.stream()
-                    .filter(alarm -> alarm.atNanos() - nanos <= 0)
-                    .sorted(Comparator.comparingLong(alarm -> alarm.atNanos() - nanos))
+            due = timers.stream()
+                    .filter(timer -> timer.atNanos() - nanos <= 0)
+                    .sorted(Comparator.comparingLong(timer -> timer.atNanos() - nanos))
                     .toList();
-            alarms.removeAll(due);
+            timers.removeAll(due);
         }
-        due.forEach(alarm -> alarm.what().run());
+        due.forEach(timer -> timer.what().run());
     }
 
-    synchronized int alarms() {
-        return alarms.size();
+    synchronized int timers() {
+        return timers.size();
     }
 
-    private synchronized void takeBack(Alarm alarm) {
-        alarms.remove(alarm);
+    private synchronized void cancel(Timer timer) {
+        timers.remove(timer);
     }
 }

@@ -573,7 +573,7 @@ class MarkContinuityTest {
             call.join();
             throw new AssertionError("admitted");
         } catch (CompletionException e) {
-            return Entering.rejected(e).rejection();
+            return MultiAdmission.rejected(e).rejection();
         }
     }
 

@@ -74,7 +74,7 @@ class RefusalReporterTest {
         assertThat(first.markRaisedAgo()).contains(Duration.ofMillis(5_200));
         time.pass(GATHER);
         assertThat(reports).as("nothing new").hasSize(1);
-        assertThat(time.alarms()).as("an idle reporter sets no alarm").isZero();
+        assertThat(time.timers()).as("an idle reporter sets no timer").isZero();
     }
 
     @Test
@@ -160,7 +160,7 @@ class RefusalReporterTest {
         reporter.add(stale(34));
         time.pass(Duration.ofHours(1));
         assertThat(reports).isEmpty();
-        assertThat(time.alarms()).isZero();
+        assertThat(time.timers()).isZero();
     }
 
     /** A job that ends on a stale write closes its reporter right after it. */
@@ -193,7 +193,7 @@ class RefusalReporterTest {
         reporter.add(new Rejection(Reason.SEQUENCER_MISSING, "none"));
         reporter.add(stale(33).with(Rejection.PRESENTED_TOKEN, "many"));
         reporter.add(stale(33).with(Rejection.LOCK, ""));
-        assertThat(time.alarms()).isZero();
+        assertThat(time.timers()).isZero();
     }
 
     @Test

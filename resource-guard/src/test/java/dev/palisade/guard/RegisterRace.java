@@ -142,7 +142,7 @@ final class RegisterRace {
             try {
                 call(replica, mode, token, random);
             } catch (CompletionException e) {
-                if (Entering.rejected(e).rejection().reason() == Reason.TOKEN_STALE) {
+                if (MultiAdmission.rejected(e).rejection().reason() == Reason.TOKEN_STALE) {
                     return;
                 }
             } catch (CancellationException e) {

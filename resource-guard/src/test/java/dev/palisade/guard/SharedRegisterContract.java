@@ -89,7 +89,7 @@ abstract class SharedRegisterContract {
         try {
             entering.orTimeout(60, TimeUnit.SECONDS).join();
         } catch (CompletionException e) {
-            return Entering.rejected(e).rejection();
+            return MultiAdmission.rejected(e).rejection();
         }
         throw new AssertionError("it was let in");
     }

@@ -31,20 +31,20 @@ class GuardRulesTest {
     private static final List<String> PARTS = new ArrayList<>();
     private static final JavaClasses SEEDED = new ClassFileImporter().importPackages("dev.palisade.guard.rules.seeded");
 
-    /** The judgement and the door's state machine. */
+    /** The mark, its comparison, and admission control. */
     private static final DescribedPredicate<JavaClass> CORE = part(
             "core",
             "Access",
-            "Binding",
-            "Mark",
-            "Verdict",
-            "RefusalCounters",
-            "GuardStats",
             "AdmissionControl",
             "AdmissionRequest",
-            "RunningCalls",
+            "Binding",
+            "GuardStats",
+            "Mark",
+            "RefusalCounters",
             "RegisterDecision",
-            "RegisteredCall");
+            "RegisteredCall",
+            "RunningCalls",
+            "Verdict");
 
     /** The differences between databases. */
     private static final DescribedPredicate<JavaClass> DIALECTS =
@@ -98,23 +98,23 @@ class GuardRulesTest {
             "Unavailable");
 
     /** The guard in front of a backend, and its registration. It may use all of the others but the storage. */
-    private static final DescribedPredicate<JavaClass> DOOR = part(
-            "door",
+    private static final DescribedPredicate<JavaClass> GUARD = part(
+            "guard",
             "Admission",
             "AdmittedCall",
             "ArrivalObservers",
             "Check",
-            "Doorway",
-            "Doorways",
-            "Entering",
             "Guard",
+            "GuardContext",
             "GuardCounters",
             "GuardRegistration",
             "GuardRegistrations",
-            "House",
+            "LocalGate",
+            "LocalGates",
             "LockService",
             "MarkContinuity",
             "MarkOwnership",
+            "MultiAdmission",
             "RefusalReporter",
             "RefusalReports",
             "RefusedKind",
@@ -191,8 +191,8 @@ class GuardRulesTest {
                             "java..",
                             "javax.sql",
                             "org.jspecify.annotations")));
-    private static final ArchRule DOOR_KNOWS_NO_STORAGE =
-            noClasses().that(DOOR).should().dependOnClassesThat(STORAGE.or(DIALECTS));
+    private static final ArchRule GUARD_KNOWS_NO_STORAGE =
+            noClasses().that(GUARD).should().dependOnClassesThat(STORAGE.or(DIALECTS));
     private static final ArchRule GRPC_ONLY_AT_THE_EDGE = noClasses()
             .that()
             .resideOutsideOfPackage("..grpc..")
@@ -262,8 +262,8 @@ class GuardRulesTest {
     }
 
     @Test
-    void doorKnowsNoStorage() {
-        holdsAndSees(DOOR_KNOWS_NO_STORAGE, "KnowsTheFence");
+    void guardKnowsNoStorage() {
+        holdsAndSees(GUARD_KNOWS_NO_STORAGE, "KnowsTheFence");
     }
 
     @Test

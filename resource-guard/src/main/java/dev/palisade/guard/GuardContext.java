@@ -6,8 +6,8 @@ import dev.palisade.contract.Sequencer;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.Executor;
 
-/** What all doorways of a guard share. */
-final class House {
+/** Shared dependencies of a guard's parts: store, clock, executor, events and counters. */
+final class GuardContext {
     private static final System.Logger LOG = System.getLogger(Guard.class.getName());
 
     private final MarkStore store;
@@ -19,7 +19,7 @@ final class House {
     private final GuardCounters counters = new GuardCounters();
     private Runnable onStoreFailure = () -> {};
 
-    House(MarkStore store, Time time, Executor executor, EventLog events, long quarantineNanos) {
+    GuardContext(MarkStore store, Time time, Executor executor, EventLog events, long quarantineNanos) {
         this.store = store;
         this.time = time;
         this.executor = executor;
@@ -35,22 +35,22 @@ final class House {
         return time;
     }
 
-    /** Where whoever waited is told. */
+    /** Runs the continuations of waiting calls. */
     Executor executor() {
         return executor;
     }
 
-    /** What operators are told. */
+    /** Events for operators. */
     EventLog events() {
         return events;
     }
 
-    /** How long a call that was lost sight of counts as running. */
+    /** How long a call with an unknown outcome counts as running. */
     long quarantineNanos() {
         return quarantineNanos;
     }
 
-    /** Reports what an operator has to act on: an event and a line of level WARNING, never left out. */
+    /** Reports a condition that an operator has to act on: an event and a line of level WARNING, never left out. */
     void warn(String event, Rejection why) {
         events.tellAlways(event, "message", why.message());
         LOG.log(Level.WARNING, why.message());
@@ -63,16 +63,16 @@ final class House {
     /** Counts and logs that the outcome of a running call became unknown. */
     void quarantineBegan(String resource, Sequencer sequencer) {
         counters.quarantinesBegun.increment();
-        tellOf("quarantine_began", resource, sequencer, "ends_in_ms", quarantineNanos / 1_000_000);
+        emit("quarantine_began", resource, sequencer, "ends_in_ms", quarantineNanos / 1_000_000);
     }
 
     /** @param end {@code known} when the call has ended after all, {@code assumed} when its time is over */
     void quarantineOver(String resource, Sequencer sequencer, String end) {
         counters.quarantinesOver.increment();
-        tellOf("quarantine_over", resource, sequencer, "end", end);
+        emit("quarantine_over", resource, sequencer, "end", end);
     }
 
-    private void tellOf(String event, String resource, Sequencer sequencer, String key, Object value) {
+    private void emit(String event, String resource, Sequencer sequencer, String key, Object value) {
         events.tell(event, "lock", sequencer.lock(), "resource", resource, "token", sequencer.token(), key, value);
     }
 
@@ -81,7 +81,7 @@ final class House {
         return serving;
     }
 
-    /** @param what runs whenever a mark could not be kept; set once, before any call */
+    /** @param what runs whenever a mark could not be stored; set once, before any call */
     void onStoreFailure(Runnable what) {
         onStoreFailure = what;
     }

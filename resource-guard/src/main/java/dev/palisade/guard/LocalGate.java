@@ -14,116 +14,114 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One resource's {@link AdmissionControl} among threads: the lock round it, the way of its marks to the store, the alarms. It decides
- * nothing. Whoever waited is told on the guard's executor, never on the thread of the call that made room.
+ * Gate of one resource in a guard with marks of its own: a thread-safe wrapper of {@link AdmissionControl}, with
+ * timers and a mark store. It decides nothing. Waiting calls are completed on the guard's executor, never on the
+ * thread of the call that unblocked them.
  */
-final class Doorway implements ResourceGate {
-    /** A call at this doorway. */
+final class LocalGate implements ResourceGate {
+    /** A call at this gate. */
     static final class Call extends AdmissionRequest implements AdmittedCall {
-        private final Doorway doorway;
+        private final LocalGate gate;
         private final StopRequest stop = new StopRequest();
         private boolean quarantined;
-        private final CompletableFuture<AdmittedCall> answer;
-        private Runnable alarm = () -> {};
+        private final CompletableFuture<AdmittedCall> result;
+        private Runnable cancelTimer = () -> {};
 
         private Call(
-                Doorway doorway,
+                LocalGate gate,
                 Sequencer sequencer,
                 Access access,
                 long arrivedAtMillis,
-                CompletableFuture<AdmittedCall> answer) {
+                CompletableFuture<AdmittedCall> result) {
             super(sequencer, access, arrivedAtMillis);
-            this.doorway = doorway;
-            this.answer = answer;
+            this.gate = gate;
+            this.result = result;
         }
 
-        /** The call has ended, with all it started. */
         @Override
         public void ended() {
-            boolean known = doorway.change(() -> {
-                doorway.admission.ended(this, doorway.house.time().nanos());
-                return quarantineOver();
+            boolean known = gate.change(() -> {
+                gate.admission.ended(this, gate.context.time().nanos());
+                return takeQuarantineEnd();
             });
             if (known) {
-                doorway.house.quarantineOver(doorway.resource, sequencer(), "known");
+                gate.context.quarantineOver(gate.resource, sequencer(), "known");
             }
         }
 
-        /** Whether it has ended cannot be told any more, unless {@link #ended} says so later. */
         @Override
         public CompletionStage<Void> outcomeUnknown() {
-            Time time = doorway.house.time();
-            long nanos = doorway.house.quarantineNanos();
+            Time time = gate.context.time();
+            long nanos = gate.context.quarantineNanos();
             long until = time.nanos() + nanos;
-            boolean began = doorway.change(() -> {
+            boolean began = gate.change(() -> {
                 boolean ran = state() == State.RUNNING;
-                doorway.admission.outcomeUnknown(this, until);
+                gate.admission.outcomeUnknown(this, until);
                 quarantined |= ran;
                 return ran;
             });
             if (began) {
-                doorway.house.quarantineBegan(doorway.resource, sequencer());
+                gate.context.quarantineBegan(gate.resource, sequencer());
             }
-            time.at(until, this::overdue);
+            time.at(until, this::quarantineElapsed);
             return CompletableFuture.completedStage(null); // No other guard admits calls of this resource.
         }
 
         @Override
         public void callerGone() {
-            boolean unused = doorway.change(() -> {
-                doorway.admission.callerGone(this);
+            boolean unused = gate.change(() -> {
+                gate.admission.callerGone(this);
                 return false;
             });
         }
 
-        private void overdue() {
-            boolean assumed = doorway.change(() -> {
-                doorway.admission.advanceTime(doorway.house.time().nanos());
-                return quarantineOver();
+        private void quarantineElapsed() {
+            boolean assumed = gate.change(() -> {
+                gate.admission.advanceTime(gate.context.time().nanos());
+                return takeQuarantineEnd();
             });
             if (assumed) {
-                doorway.house.quarantineOver(doorway.resource, sequencer(), "assumed");
+                gate.context.quarantineOver(gate.resource, sequencer(), "assumed");
             }
         }
 
-        /** Whether it was in quarantine and is no more, which is told once. Within a step of the doorway. */
-        private boolean quarantineOver() {
+        /** Whether its quarantine has ended. True once. Called under the lock of the gate. */
+        private boolean takeQuarantineEnd() {
             boolean over = quarantined && state() == State.ENDED;
             quarantined &= !over;
             return over;
         }
 
-        /** Runs {@code what} once if a newer grant waits for this call; at once if one does. */
         @Override
         public void onSuperseded(Runnable what) {
             stop.onMade(what);
         }
     }
 
-    private static final System.Logger LOG = System.getLogger(Doorway.class.getName());
+    private static final System.Logger LOG = System.getLogger(LocalGate.class.getName());
 
-    /** Of calls that nobody waits for. */
-    private static final CompletableFuture<AdmittedCall> UNASKED = CompletableFuture.completedFuture(null);
+    /** For requests that do not wait. */
+    private static final CompletableFuture<AdmittedCall> NO_RESULT = CompletableFuture.completedFuture(null);
 
     private final String resource;
     private final String issuer;
     private final LockName lock;
-    private final House house;
+    private final GuardContext context;
     private long closedUntilNanos;
     private final AdmissionControl admission;
-    private Mark asked;
-    private boolean willReopen;
+    private Mark requestedMark;
+    private boolean reopenScheduled;
     private boolean retired;
 
-    Doorway(StoredMark stored, long closedUntilNanos, House house) {
+    LocalGate(StoredMark stored, long closedUntilNanos, GuardContext context) {
         this.resource = stored.resource();
         this.issuer = stored.issuer();
         this.lock = stored.lock();
-        this.house = house;
+        this.context = context;
         this.closedUntilNanos = closedUntilNanos;
-        this.asked = stored.mark();
+        this.requestedMark = stored.mark();
         this.admission = new AdmissionControl(
-                resource, stored.mark(), stored.raisedAtMillis(), house.time().nanos(), closedUntilNanos);
+                resource, stored.mark(), stored.raisedAtMillis(), context.time().nanos(), closedUntilNanos);
     }
 
     boolean isOf(Sequencer sequencer) {
@@ -134,7 +132,7 @@ final class Doorway implements ResourceGate {
         return lock;
     }
 
-    /** The mark as it would be kept. */
+    /** The mark in the form in which it is stored. */
     synchronized StoredMark stored() {
         return new StoredMark(resource, issuer, lock, admission.mark(), admission.raisedAtMillis());
     }
@@ -143,7 +141,7 @@ final class Doorway implements ResourceGate {
         return admission.isIdle();
     }
 
-    /** Closes this doorway for good if nobody is in it and its mark is kept and at most {@code base}. */
+    /** Closes this gate permanently if it is idle and its mark is durable and at most {@code base}. */
     synchronized boolean retire(long base) {
         retired = retired
                 || (admission.isIdle()
@@ -152,98 +150,93 @@ final class Doorway implements ResourceGate {
         return retired;
     }
 
-    /** Closes this doorway for good if nobody is in it. What is kept of its mark is the caller's to drop. */
+    /** Closes this gate permanently if it is idle. The caller drops its stored mark. */
     synchronized boolean retireIfIdle() {
         retired = retired || admission.isIdle();
         return retired;
     }
 
     /**
-     * Refuses every token up to {@code token}, and starts nobody before {@code untilNanos}.
+     * Refuses every token up to {@code token}, and starts no call before {@code untilNanos}.
      *
      * @return completes when that is durable
      */
     CompletionStage<Void> raiseTo(long token, long untilNanos) {
-        Time time = house.time();
+        Time time = context.time();
         change(() -> {
             closedUntilNanos = untilNanos;
-            willReopen = true;
+            reopenScheduled = true;
             admission.raiseTo(token, untilNanos, time.millis(), time.nanos());
             return true;
         });
-        time.at(untilNanos, this::pass);
-        return house.store().put(stored());
+        time.at(untilNanos, this::advanceTime);
+        return context.store().put(stored());
     }
 
-    /** Lets a call of the grant that is in already pass at once; null when it must take the long way. */
+    /**
+     * Fast path for a further call of the grant that runs already. Returns null if the call must use {@link #enter}.
+     */
     @Nullable
-    Call startAtOnce(Sequencer sequencer, Access access) {
-        Call call = new Call(this, sequencer, access, 0, UNASKED);
+    Call tryStart(Sequencer sequencer, Access access) {
+        Call call = new Call(this, sequencer, access, 0, NO_RESULT);
         synchronized (this) {
             boolean may = !retired
-                    && house.serving().refusal() == null
-                    && house.store().isHeldForLife();
+                    && context.serving().refusal() == null
+                    && context.store().isHeldForLife();
             return may && admission.tryStart(call) ? call : null;
         }
     }
 
-    /**
-     * The long way in. The stage fails with a {@link dev.palisade.contract.RejectedException} at {@code deadlineNanos} at the
-     * latest; cancelling it leaves.
-     *
-     * @return null when this doorway was retired: there is a new one
-     */
     @Override
     @Nullable
     public CompletableFuture<AdmittedCall> enter(Sequencer sequencer, Access access, long deadlineNanos) {
-        CompletableFuture<AdmittedCall> answer = new CompletableFuture<>();
-        Call call = new Call(this, sequencer, access, house.time().millis(), answer);
+        CompletableFuture<AdmittedCall> result = new CompletableFuture<>();
+        Call call = new Call(this, sequencer, access, context.time().millis(), result);
         boolean arrived = change(() -> arrive(call, deadlineNanos));
         if (!arrived) {
             return null;
         }
-        var unused = answer.whenComplete((admitted, failure) -> {
-            if (answer.isCancelled()) {
+        var unused = result.whenComplete((admitted, failure) -> {
+            if (result.isCancelled()) {
                 abandon(call);
             }
         });
-        return answer;
+        return result;
     }
 
     private boolean arrive(Call call, long deadlineNanos) {
         if (retired) {
             return false;
         }
-        house.serving().requireOpen();
-        Time time = house.time();
+        context.serving().requireOpen();
+        Time time = context.time();
         long now = time.nanos();
         admission.arrive(call, now);
         if (call.state() == AdmissionRequest.State.WAITING) {
-            call.alarm = time.at(deadlineNanos, () -> abandon(call));
-            // By the time that the admission went by: a later one may be past the end, and the call would not be woken.
-            if (!willReopen && closedUntilNanos - now > 0) {
-                willReopen = true;
-                time.at(closedUntilNanos, this::pass);
+            call.cancelTimer = time.at(deadlineNanos, () -> abandon(call));
+            // Compared with the time that admission control used: a later one may be past the end, and set no timer.
+            if (!reopenScheduled && closedUntilNanos - now > 0) {
+                reopenScheduled = true;
+                time.at(closedUntilNanos, this::advanceTime);
             }
         }
         return true;
     }
 
-    /** What a guard that only observes does: compares and raises, keeps nobody waiting. */
     @Override
     public Optional<Rejection> observe(Sequencer sequencer, Access access) {
-        Call call = new Call(this, sequencer, access, house.time().millis(), UNASKED);
+        Call call = new Call(this, sequencer, access, context.time().millis(), NO_RESULT);
         return change(() -> admission.observe(call));
     }
 
     private void abandon(Call call) {
         change(() -> {
-            admission.abandon(call, house.time().nanos());
+            admission.abandon(call, context.time().nanos());
             return true;
         });
     }
 
-    /** Asks every call that runs here to stop. */
+    /** Requests every running call to stop. */
     void stopAll() {
         change(() -> {
             admission.stopAll();
@@ -251,14 +244,14 @@ final class Doorway implements ResourceGate {
         });
     }
 
-    private void pass() {
+    private void advanceTime() {
         change(() -> {
-            admission.advanceTime(house.time().nanos());
+            admission.advanceTime(context.time().nanos());
             return true;
         });
     }
 
-    /** One step at the admission, and then what follows from it, outside the lock. */
+    /** Runs one step of admission control under the lock, and its consequences outside of the lock. */
     private <T> T change(Supplier<T> step) {
         T result;
         List<AdmissionRequest> settled;
@@ -270,12 +263,12 @@ final class Doorway implements ResourceGate {
             settled = admission.takeSettled();
             superseded = admission.takeSuperseded();
             saving = admission.mark();
-            save = !asked.covers(saving) ? house.store().put(stored()) : null;
-            asked = saving;
+            save = !requestedMark.covers(saving) ? context.store().put(stored()) : null;
+            requestedMark = saving;
         }
         if (save != null) {
             save.whenComplete((kept, failure) -> change(() -> {
-                long now = house.time().nanos();
+                long now = context.time().nanos();
                 if (failure == null) {
                     admission.markSaved(saving, now);
                 } else {
@@ -285,73 +278,73 @@ final class Doorway implements ResourceGate {
             }));
             var unused = save.whenComplete((kept, failure) -> {
                 if (failure != null) {
-                    house.storeFailed();
+                    context.storeFailed();
                 }
             });
         }
         for (AdmissionRequest request : settled) {
             Call call = (Call) request;
-            call.alarm.run();
-            hand(() -> tell(call), () -> turnAway(call));
+            call.cancelTimer.run();
+            execute(() -> settle(call), () -> rejectUnexecuted(call));
         }
         for (AdmissionRequest request : superseded) {
-            house.counters().superseded.increment();
-            Runnable told = ((Call) request).stop::make;
-            hand(told, told);
+            context.counters().superseded.increment();
+            Runnable stop = ((Call) request).stop::make;
+            execute(stop, stop);
         }
         return result;
     }
 
-    /** @param otherwise run here when the executor does not take {@code what}, for want of threads or by its own rules */
-    private void hand(Runnable what, Runnable otherwise) {
+    /** @param otherwise runs on this thread when the executor rejects {@code what} */
+    private void execute(Runnable what, Runnable otherwise) {
         try {
-            house.executor().execute(what);
+            context.executor().execute(what);
         } catch (RuntimeException | Error e) {
             LOG.log(Level.WARNING, "the guard's executor takes nothing: give it more threads, or a longer queue", e);
             otherwise.run();
         }
     }
 
-    /** Nobody can be found to tell the call: it must not stand in the way of others. */
-    private void turnAway(Call call) {
+    /** The executor rejected the call: the call must not block others. */
+    private void rejectUnexecuted(Call call) {
         call.ended();
-        call.answer.completeExceptionally(call.rejection()
+        call.result.completeExceptionally(call.rejection()
                 .orElseGet(() -> new Rejection(
                         Reason.LIMIT_EXCEEDED,
                         "the guard's executor takes no more calls; nothing was applied: try again later"))
                 .asException());
     }
 
-    private void tell(Call call) {
+    private void settle(Call call) {
         Optional<Rejection> rejection = call.rejection();
         if (rejection.isPresent()) {
-            call.answer.completeExceptionally(rejection.get().asException());
+            call.result.completeExceptionally(rejection.get().asException());
             return;
         }
-        Rejection refusal = house.serving().refusal();
+        Rejection refusal = context.serving().refusal();
         if (refusal != null) {
             call.ended();
-            call.answer.completeExceptionally(refusal.asException());
+            call.result.completeExceptionally(refusal.asException());
             return;
         }
-        CompletableFuture<Void> confirmed = house.store().confirm().toCompletableFuture();
+        CompletableFuture<Void> confirmed = context.store().confirm().toCompletableFuture();
         boolean atOnce = confirmed.isDone();
         var unused = confirmed.whenComplete((owned, failure) -> {
             if (atOnce) {
-                answer(call, failure);
+                complete(call, failure);
             } else {
                 // Not on the store's thread: the handler that follows may block, and every mark with it.
-                hand(() -> answer(call, failure), () -> turnAway(call));
+                execute(() -> complete(call, failure), () -> rejectUnexecuted(call));
             }
         });
     }
 
-    private void answer(Call call, @Nullable Throwable failure) {
+    private void complete(Call call, @Nullable Throwable failure) {
         if (failure != null) {
-            house.storeFailed();
+            context.storeFailed();
             call.ended();
-            call.answer.completeExceptionally(failure);
-        } else if (!call.answer.complete(call)) {
+            call.result.completeExceptionally(failure);
+        } else if (!call.result.complete(call)) {
             call.ended();
         }
     }

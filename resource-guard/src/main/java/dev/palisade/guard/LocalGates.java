@@ -18,12 +18,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All doorways of a guard, and what a resource's doorway starts from: its kept mark, or its domain's base mark, or, where
- * neither can be known, a barrier token of the lock service. Bounded: when there are too many marks, the base of the
- * domain with the most idle ones is raised to the middle of these and those below are dropped. Those in use are kept.
+ * Gates of a guard with marks of its own. A resource's gate starts from its stored mark, or from its domain's base
+ * mark. Where neither can be known, it starts from a barrier token of the lock service.
+ *
+ * <p>Bounded: when there are too many marks, the domain with the most idle ones gets a higher base. That base is the
+ * median of these marks, and the marks below it are dropped. Marks in use are kept.
  */
-final class Doorways implements ResourceGates {
-    /** Whose tokens, and of which domain. */
+final class LocalGates implements ResourceGates {
+    /** Domain of tokens of one issuer. */
     private record Domain(String issuer, int number) {
         static Domain of(Sequencer sequencer) {
             return new Domain(sequencer.issuer(), sequencer.lock().domain());
@@ -34,22 +36,27 @@ final class Doorways implements ResourceGates {
         }
     }
 
-    private final House house;
+    private final GuardContext context;
     private final @Nullable LockService lockService;
     private final int maxMarks;
     private boolean complete;
     private long closedUntilNanos;
-    private final Map<String, Doorway> open = new ConcurrentHashMap<>();
-    private final Map<String, CompletableFuture<Doorway>> opening = new HashMap<>();
+    private final Map<String, LocalGate> open = new ConcurrentHashMap<>();
+    private final Map<String, CompletableFuture<LocalGate>> opening = new HashMap<>();
     private final Map<String, StoredMark> kept = new HashMap<>();
     private final Map<Domain, CompletableFuture<Long>> bases = new HashMap<>();
 
-    /** How often the marks were raised: what was asked for before is not kept. */
+    /** How often the marks were raised. Tokens that were requested before are discarded. */
     private int raises;
 
-    /** @param closedUntilNanos calls that an earlier process let in may be running until then */
-    Doorways(KeptMarks marks, long closedUntilNanos, @Nullable LockService lockService, int maxMarks, House house) {
-        this.house = house;
+    /** @param closedUntilNanos calls that an earlier process admitted may be running until then */
+    LocalGates(
+            KeptMarks marks,
+            long closedUntilNanos,
+            @Nullable LockService lockService,
+            int maxMarks,
+            GuardContext context) {
+        this.context = context;
         this.lockService = lockService;
         this.maxMarks = maxMarks;
         this.complete = marks.complete();
@@ -60,46 +67,43 @@ final class Doorways implements ResourceGates {
                         new Domain(base.issuer(), base.domain()), CompletableFuture.completedFuture(base.token())));
     }
 
-    /** The doorway of a resource that was used before in this process; null: {@link #open}. */
+    /** The gate of a resource that was used before in this process; null: {@link #open}. */
     @Nullable
-    Doorway known(Binding binding, Sequencer sequencer) {
-        Doorway doorway = open.get(binding.resource());
-        if (doorway != null && !doorway.isOf(sequencer)) {
+    LocalGate known(Binding binding, Sequencer sequencer) {
+        LocalGate gate = open.get(binding.resource());
+        if (gate != null && !gate.isOf(sequencer)) {
             throw new Rejection(
                             Reason.WRONG_RESOURCE,
-                            "resource '" + binding.resource() + "' is bound to lock '" + doorway.lock()
-                                    + "' and to lock '" + sequencer.lock() + "'; bind it to one of them")
+                            "resource '" + binding.resource() + "' is bound to lock '" + gate.lock() + "' and to lock '"
+                                    + sequencer.lock() + "'; bind it to one of them")
                     .asException();
         }
-        return doorway;
+        return gate;
     }
 
     @Override
-    public @Nullable AdmittedCall enterAtOnce(Binding binding, Sequencer sequencer, Access access) {
-        Doorway doorway = known(binding, sequencer);
-        return doorway == null ? null : doorway.startAtOnce(sequencer, access);
+    public @Nullable AdmittedCall tryEnter(Binding binding, Sequencer sequencer, Access access) {
+        LocalGate gate = known(binding, sequencer);
+        return gate == null ? null : gate.tryStart(sequencer, access);
     }
 
-    /** The doorway of a resource, from what is kept of it. The stage fails with a {@link RejectedException}. */
     @Override
-    public synchronized CompletionStage<Doorway> open(Binding binding, Sequencer sequencer) {
+    public synchronized CompletionStage<LocalGate> open(Binding binding, Sequencer sequencer) {
         String resource = binding.resource();
-        Doorway known = known(binding, sequencer);
+        LocalGate known = known(binding, sequencer);
         if (known != null) {
             return CompletableFuture.completedStage(known);
         }
-        CompletableFuture<Doorway> pending = opening.get(resource);
+        CompletableFuture<LocalGate> pending = opening.get(resource);
         if (pending == null) {
             int began = raises;
-            pending = start(resource, sequencer)
-                    .toCompletableFuture()
-                    .thenApply(doorway -> opened(resource, doorway, began));
+            pending = start(resource, sequencer).toCompletableFuture().thenApply(gate -> opened(resource, gate, began));
             if (!pending.isDone()) {
                 opening.put(resource, pending);
-                var unused = pending.whenComplete((doorway, failure) -> closed(resource));
+                var unused = pending.whenComplete((gate, failure) -> closed(resource));
             }
         }
-        return pending.thenApply(doorway -> known(binding, sequencer));
+        return pending.thenApply(gate -> known(binding, sequencer));
     }
 
     @Override
@@ -107,44 +111,44 @@ final class Doorways implements ResourceGates {
         return open.size() + kept.size();
     }
 
-    /** Whether no call waits, runs or is quarantined anywhere. */
     @Override
     public boolean areIdle() {
-        return open.values().stream().allMatch(Doorway::isIdle);
+        return open.values().stream().allMatch(LocalGate::isIdle);
     }
 
-    /** Whether calls that an earlier process or another guard let in have ended. */
     @Override
     public synchronized boolean isWaitOver() {
-        return closedUntilNanos - house.time().nanos() <= 0;
+        return closedUntilNanos - context.time().nanos() <= 0;
     }
 
     /**
-     * Whether nothing can be known here of earlier grants yet: the store is new, and no base mark was asked for. What begins
-     * like this starts from tokens that are fresh when the first call comes.
+     * Whether nothing can be known here of earlier grants yet: the store is new, and no base mark was requested. The
+     * first call then starts from a fresh token.
      */
     @Override
     public synchronized boolean isUnused() {
         return !complete && kept.isEmpty() && bases.isEmpty() && open.isEmpty() && opening.isEmpty();
     }
 
-    /** Whether it is known that no guard admitted anything before: the store was made so and keeps nothing yet. */
+    /**
+     * Whether it is known that no guard admitted anything before: the store was created as never used, and is empty.
+     */
     @Override
     public synchronized boolean isNeverUsed() {
         return complete && kept.isEmpty() && bases.isEmpty() && open.isEmpty() && opening.isEmpty();
     }
 
     /**
-     * Raises every mark above all grants so far, as if the store were new: what is idle is forgotten and starts from a fresh
-     * base mark when the next call comes, what is in use is raised to a barrier token. Asks running calls to stop; nobody
-     * starts for &#916;. Calls must be held back until the result completes: then all of it is durable.
+     * Raises every mark above all grants so far, as if the store were new. Idle marks are dropped, and start from a
+     * fresh base mark at the next call. Marks in use are raised to a barrier token. Requests running calls to stop;
+     * no call starts for &#916;. Calls must be held back until the result completes: then all of it is durable.
      *
-     * @return fails with a {@link RejectedException}; raise again then, before anything is admitted
+     * @return fails with a {@link RejectedException}; raise again then, before any call is admitted
      */
     @Override
     public CompletionStage<Void> raiseAll() {
-        long untilNanos = house.time().nanos() + house.quarantineNanos();
-        List<Doorway> busy = new ArrayList<>();
+        long untilNanos = context.time().nanos() + context.quarantineNanos();
+        List<LocalGate> busy = new ArrayList<>();
         CompletionStage<Void> forgotten;
         synchronized (this) {
             raises++;
@@ -152,33 +156,31 @@ final class Doorways implements ResourceGates {
             closedUntilNanos = untilNanos;
             kept.clear();
             bases.clear();
-            open.values().removeIf(Doorway::retireIfIdle);
+            open.values().removeIf(LocalGate::retireIfIdle);
             busy.addAll(open.values());
-            forgotten = house.store().forgetMarks();
+            forgotten = context.store().forgetMarks();
         }
-        busy.forEach(Doorway::stopAll);
+        busy.forEach(LocalGate::stopAll);
         CompletableFuture<?>[] all = new CompletableFuture<?>[busy.size()];
         for (int i = 0; i < all.length; i++) {
-            Doorway doorway = busy.get(i);
+            LocalGate gate = busy.get(i);
             all[i] = forgotten
-                    .thenCompose(done -> barrier(doorway.lock()))
-                    .thenCompose(token -> doorway.raiseTo(token, untilNanos))
+                    .thenCompose(done -> barrier(gate.lock()))
+                    .thenCompose(token -> gate.raiseTo(token, untilNanos))
                     .toCompletableFuture();
         }
         return forgotten.thenCompose(done -> CompletableFuture.allOf(all));
     }
 
-    /** Calls that another guard let in may be running for &#916; from now on; for resources that are not open yet. */
+    /** For resources that are not open yet. */
     @Override
     public synchronized void waitForOthers() {
-        closedUntilNanos = house.time().nanos() + house.quarantineNanos();
+        closedUntilNanos = context.time().nanos() + context.quarantineNanos();
     }
 
     /**
-     * {@link #waitForOthers} if {@link #isUnused}, in one step: a call that opens a resource comes before it, and makes the
-     * doorways used, or after it, and waits.
-     *
-     * @return whether they are unused
+     * A concurrent call that opens a resource comes before this step, and makes the gates used, or after it, and
+     * waits.
      */
     @Override
     public synchronized boolean waitForOthersIfUnused() {
@@ -189,27 +191,25 @@ final class Doorways implements ResourceGates {
         return unused;
     }
 
-    /** Asks every call that runs anywhere to stop. */
     @Override
     public void stopAll() {
-        open.values().forEach(Doorway::stopAll);
+        open.values().forEach(LocalGate::stopAll);
     }
 
-    /** The mark of {@code resource}; empty when none is remembered. */
     @Override
     public synchronized Optional<StoredMark> mark(String resource) {
-        Doorway doorway = open.get(resource);
-        return doorway == null ? Optional.ofNullable(kept.get(resource)) : Optional.of(doorway.stored());
+        LocalGate gate = open.get(resource);
+        return gate == null ? Optional.ofNullable(kept.get(resource)) : Optional.of(gate.stored());
     }
 
-    private synchronized Doorway opened(String resource, Doorway doorway, int began) {
+    private synchronized LocalGate opened(String resource, LocalGate gate, int began) {
         requireNoRaiseSince(began);
         kept.remove(resource);
-        open.put(resource, doorway);
-        return doorway;
+        open.put(resource, gate);
+        return gate;
     }
 
-    /** Tokens that were asked for before the marks were raised say nothing about the grants that they missed. */
+    /** Tokens that were requested before the marks were raised do not cover the grants that the marks missed. */
     private void requireNoRaiseSince(int began) {
         if (raises != began) {
             throw new Rejection(
@@ -223,31 +223,32 @@ final class Doorways implements ResourceGates {
         opening.remove(resource);
     }
 
-    private CompletionStage<Doorway> start(String resource, Sequencer sequencer) {
+    private CompletionStage<LocalGate> start(String resource, Sequencer sequencer) {
         StoredMark mark = kept.get(resource);
         if (mark == null) {
             makeRoom();
-            return base(sequencer).thenApply(base -> doorway(resource, sequencer, base, closedUntilNanos));
+            return base(sequencer).thenApply(base -> gate(resource, sequencer, base, closedUntilNanos));
         }
         if (mark.lock().equals(sequencer.lock()) && mark.issuer().equals(sequencer.issuer())) {
-            return CompletableFuture.completedStage(new Doorway(mark, closedUntilNanos, house));
+            return CompletableFuture.completedStage(new LocalGate(mark, closedUntilNanos, context));
         }
-        // Bound to another lock since: tokens of the two have no order, so a fresh one begins, and older calls end
-        // first.
-        long untilNanos = house.time().nanos() + house.quarantineNanos();
+        // Bound to another lock since. Tokens of two locks have no order, so the mark starts at a fresh token, and
+        // older
+        // calls end first.
+        long untilNanos = context.time().nanos() + context.quarantineNanos();
         int began = raises;
         return barrier(sequencer.lock())
                 .thenCompose(token -> rebind(resource, sequencer, token, began)
-                        .thenApply(done -> doorway(resource, sequencer, token, untilNanos)));
+                        .thenApply(done -> gate(resource, sequencer, token, untilNanos)));
     }
 
     private synchronized CompletionStage<Void> rebind(String resource, Sequencer sequencer, long token, int began) {
         requireNoRaiseSince(began);
-        return house.store().put(stored(resource, sequencer, token));
+        return context.store().put(stored(resource, sequencer, token));
     }
 
-    private Doorway doorway(String resource, Sequencer sequencer, long base, long untilNanos) {
-        return new Doorway(stored(resource, sequencer, base), untilNanos, house);
+    private LocalGate gate(String resource, Sequencer sequencer, long base, long untilNanos) {
+        return new LocalGate(stored(resource, sequencer, base), untilNanos, context);
     }
 
     private StoredMark stored(String resource, Sequencer sequencer, long base) {
@@ -256,7 +257,7 @@ final class Doorways implements ResourceGates {
                 sequencer.issuer(),
                 sequencer.lock(),
                 Mark.base(base),
-                house.time().millis());
+                context.time().millis());
     }
 
     private CompletionStage<Long> base(Sequencer sequencer) {
@@ -284,10 +285,10 @@ final class Doorways implements ResourceGates {
 
     private synchronized CompletionStage<Void> keepBase(BaseMark base, int began) {
         requireNoRaiseSince(began);
-        return house.store().putBase(base, List.of());
+        return context.store().putBase(base, List.of());
     }
 
-    /** A barrier that was not had is asked for again by the next call. */
+    /** Drops a failed base mark: the next call requests it again. */
     private synchronized void forget(Domain domain, CompletableFuture<Long> base) {
         bases.remove(domain, base);
     }
@@ -304,8 +305,8 @@ final class Doorways implements ResourceGates {
     }
 
     /**
-     * Keeps the number of marks below the maximum. What is dropped is retired first, under its own lock; whoever comes for it
-     * afterwards waits for the new base in {@link #base}.
+     * Keeps the number of marks below the maximum. A dropped gate is retired first, under its own lock. A call that
+     * then reopens the resource waits for the new base in {@link #base}.
      */
     private void makeRoom() {
         if (open.size() + opening.size() + kept.size() < maxMarks) {
@@ -315,10 +316,10 @@ final class Doorways implements ResourceGates {
         kept.values()
                 .forEach(mark -> byDomain.computeIfAbsent(Domain.of(mark), d -> new ArrayList<>())
                         .add(mark));
-        // Only what can be dropped counts: a domain of busy resources would be raised again and again for nothing.
+        // Only idle marks count: raising the base of a domain of busy resources drops nothing.
         open.values().stream()
-                .filter(Doorway::isIdle)
-                .map(Doorway::stored)
+                .filter(LocalGate::isIdle)
+                .map(LocalGate::stored)
                 .forEach(mark -> byDomain.computeIfAbsent(Domain.of(mark), d -> new ArrayList<>())
                         .add(mark));
         byDomain.keySet().removeIf(domain -> !isBaseKnown(domain));
@@ -328,8 +329,9 @@ final class Doorways implements ResourceGates {
     }
 
     /**
-     * Whether a raised base would be compared with the one before. A base that is on its way, or that only a barrier token
-     * can give, may be higher than all marks of its domain: in its place they would admit grants that it refuses.
+     * Whether a raised base would be compared with the one before. A base that is still pending, or that only a
+     * barrier token can give, may be higher than all marks of its domain. Replacing it would admit grants that it
+     * refuses.
      */
     private boolean isBaseKnown(Domain domain) {
         CompletableFuture<Long> base = bases.get(domain);
@@ -343,12 +345,12 @@ final class Doorways implements ResourceGates {
         long base = Math.max(tokens[(tokens.length - 1) / 2], before == null ? 0 : before.join());
         List<String> dropped = new ArrayList<>();
         for (StoredMark mark : marks) {
-            Doorway doorway = open.get(mark.resource());
-            if (doorway == null ? mark.mark().highest() <= base : doorway.retire(base)) {
+            LocalGate gate = open.get(mark.resource());
+            if (gate == null ? mark.mark().highest() <= base : gate.retire(base)) {
                 dropped.add(mark.resource());
             }
         }
-        CompletableFuture<Long> raised = house.store()
+        CompletableFuture<Long> raised = context.store()
                 .putBase(new BaseMark(domain.issuer(), domain.number(), base), dropped)
                 .thenApply(done -> base)
                 .toCompletableFuture();

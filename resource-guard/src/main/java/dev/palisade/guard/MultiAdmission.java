@@ -15,35 +15,35 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call on its way in: one doorway after the other, in sorted order, so that two calls that want the same resources cannot
- * wait for each other. Whatever ends it early, it leaves the doorways that it has passed.
+ * Admission of one call to several resources, one gate after the other in sorted order. So two calls that need the
+ * same resources cannot deadlock. When it ends early, the gates that it has passed are left.
  */
-final class Entering extends CompletableFuture<Admission> {
+final class MultiAdmission extends CompletableFuture<Admission> {
     private final ResourceGates gates;
-    private final House house;
+    private final GuardContext context;
     private final Sequencer sequencer;
     private final Access access;
     private final long deadlineNanos;
     private final List<Binding> resources;
-    /** Left by whoever ends this early, while another thread may still add to it. */
+    /** Left when this ends early, while another thread may still add to it. */
     private final List<AdmittedCall> passed = new CopyOnWriteArrayList<>();
 
-    private final AtomicInteger due = new AtomicInteger();
+    private final AtomicInteger pendingSteps = new AtomicInteger();
 
-    /** The doorway that it stands before; null while what that doorway starts from is being found out. */
+    /** The pending admission at one gate; null while that gate is being opened. */
     private volatile @Nullable CompletableFuture<?> step;
 
-    private volatile boolean late;
+    private volatile boolean isLate;
 
-    Entering(
+    MultiAdmission(
             ResourceGates gates,
-            House house,
+            GuardContext context,
             Sequencer sequencer,
             Access access,
             long deadlineNanos,
             List<Binding> resources) {
         this.gates = gates;
-        this.house = house;
+        this.context = context;
         this.sequencer = sequencer;
         this.access = access;
         this.deadlineNanos = deadlineNanos;
@@ -51,8 +51,8 @@ final class Entering extends CompletableFuture<Admission> {
     }
 
     /**
-     * The same outcome, after {@code first} has seen it: on one future, what its caller waits for or hangs on it may run before. One who
-     * ends the answer early ends {@code entering}.
+     * The same outcome, after {@code first} has seen it. On one future, the stages that its caller adds may run
+     * before {@code first}. Cancelling or completing the result early ends {@code entering}.
      */
     static CompletableFuture<Admission> answerAfter(
             CompletableFuture<Admission> entering, BiConsumer<@Nullable Admission, @Nullable Throwable> first) {
@@ -73,29 +73,29 @@ final class Entering extends CompletableFuture<Admission> {
         return answer;
     }
 
-    /** Begins when {@code checked} completes; fails as it does. */
+    /** Starts when {@code checked} completes; fails when it fails. */
     void start(CompletionStage<?> checked) {
-        Runnable alarm = house.time().at(deadlineNanos, this::tooLate);
+        Runnable cancelTimer = context.time().at(deadlineNanos, this::deadlinePassed);
         var unused = this.whenComplete((admission, failure) -> {
-            alarm.run();
+            cancelTimer.run();
             CompletableFuture<?> pending = step;
             if (pending != null) {
                 pending.cancel(false);
             }
             if (isCancelled()) {
-                leave();
+                leaveAll();
             }
         });
         checked.whenComplete((ok, failure) -> {
             if (failure == null) {
-                next();
+                proceed();
             } else {
                 fail(failure);
             }
         });
     }
 
-    /** The reason in {@code failure}; what is no rejection is a bug, and says so without letting the call in. */
+    /** The rejection in {@code failure}. Any other failure is a bug, and becomes a rejection that admits nothing. */
     static RejectedException rejected(Throwable failure) {
         boolean wrapped = failure instanceof CompletionException || failure instanceof ExecutionException;
         Throwable cause = wrapped && failure.getCause() != null ? failure.getCause() : failure;
@@ -109,40 +109,40 @@ final class Entering extends CompletableFuture<Admission> {
         return unexpected;
     }
 
-    /** In a loop, since a step may be over before it returns: many resources must not come to as many stack frames. */
-    private void next() {
-        if (due.getAndIncrement() == 0) {
+    /** A loop, since a step may complete before it returns. Recursion would need one stack frame for each resource. */
+    private void proceed() {
+        if (pendingSteps.getAndIncrement() == 0) {
             do {
-                advance();
-            } while (due.decrementAndGet() > 0);
+                enterNext();
+            } while (pendingSteps.decrementAndGet() > 0);
         }
     }
 
-    private void advance() {
+    private void enterNext() {
         if (isDone()) {
-            leave();
+            leaveAll();
             return;
         }
         if (passed.size() == resources.size()) {
-            if (!complete(new Admission(passed, house.counters()))) {
-                leave();
+            if (!complete(new Admission(passed, context.counters()))) {
+                leaveAll();
             }
             return;
         }
         step = null;
-        if (late) {
-            fail(unknownInTime());
+        if (isLate) {
+            fail(marksUnknown());
             return;
         }
         Binding resource = resources.get(passed.size());
         try {
-            gates.open(resource, sequencer).whenComplete((doorway, failure) -> {
+            gates.open(resource, sequencer).whenComplete((gate, failure) -> {
                 if (failure != null) {
                     fail(failure);
                 } else if (isDone()) {
-                    leave();
+                    leaveAll();
                 } else {
-                    enter(doorway);
+                    enter(gate);
                 }
             });
         } catch (RuntimeException | Error e) {
@@ -150,24 +150,24 @@ final class Entering extends CompletableFuture<Admission> {
         }
     }
 
-    /** @param doorway null, or retired by now: it is opened again */
-    private void enter(@Nullable ResourceGate doorway) {
+    /** @param gate null, or retired by now: it is opened again */
+    private void enter(@Nullable ResourceGate gate) {
         CompletableFuture<AdmittedCall> entering;
         try {
-            entering = doorway == null ? null : doorway.enter(sequencer, access, deadlineNanos);
+            entering = gate == null ? null : gate.enter(sequencer, access, deadlineNanos);
         } catch (RuntimeException | Error e) {
-            fail(e); // Closed meanwhile. A stage's callback has nobody to throw it to.
+            fail(e); // Closed meanwhile. No caller catches what a stage's callback throws.
             return;
         }
         if (entering == null) {
-            next();
+            proceed();
             return;
         }
         step = entering;
         var unused = entering.whenComplete((call, failure) -> {
             if (failure == null) {
                 passed.add(call);
-                next();
+                proceed();
             } else {
                 fail(failure);
             }
@@ -177,16 +177,16 @@ final class Entering extends CompletableFuture<Admission> {
         }
     }
 
-    /** Doorways have deadlines of their own and know better reasons; this one is for what comes before them. */
-    private void tooLate() {
-        late = true;
+    /** Gates have deadlines of their own and return more precise reasons. This one is for the steps before them. */
+    private void deadlinePassed() {
+        isLate = true;
         if (step == null) {
-            fail(unknownInTime());
+            fail(marksUnknown());
         }
     }
 
-    private RejectedException unknownInTime() {
-        Rejection impairment = house.serving().impairment();
+    private RejectedException marksUnknown() {
+        Rejection impairment = context.serving().impairment();
         if (impairment != null) {
             return impairment.asException();
         }
@@ -199,10 +199,10 @@ final class Entering extends CompletableFuture<Admission> {
 
     private void fail(Throwable failure) {
         completeExceptionally(rejected(failure));
-        leave();
+        leaveAll();
     }
 
-    private void leave() {
+    private void leaveAll() {
         passed.forEach(AdmittedCall::ended);
     }
 }

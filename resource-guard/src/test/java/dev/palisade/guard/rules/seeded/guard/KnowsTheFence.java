@@ -1,4 +1,4 @@
-package dev.palisade.guard.rules.seeded.door;
+package dev.palisade.guard.rules.seeded.guard;
 
 import dev.palisade.guard.Fence;
 

@@ -1,4 +1,4 @@
 @NullMarked
-package dev.palisade.guard.rules.seeded.door;
+package dev.palisade.guard.rules.seeded.guard;
 
 import org.jspecify.annotations.NullMarked;
