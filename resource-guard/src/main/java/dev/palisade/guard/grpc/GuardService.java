@@ -59,8 +59,9 @@ public final class GuardService implements BindableService {
         try {
             SignedSequencer signed = SequencerHeader.require(HEADERS.get());
             Binding binding = routes.binding(resource);
-            // As a reader: whoever may read may have the mark raised for it, whatever the grant's mode.
-            entering = guard.enterAsync(signed, Access.READ, Check.LOCAL, Patience.of(Context.current()), binding);
+            // As a read: every grant that may read may raise the mark, whatever its mode.
+            entering =
+                    guard.enterAsync(signed, Access.READ, Check.LOCAL, AdmissionTimeout.of(Context.current()), binding);
         } catch (RejectedException e) {
             if (guard.recordRefusal(e.rejection())) {
                 answer.onError(Rejections.toStatus(e.rejection().with(Rejection.APPLIED, "no")));

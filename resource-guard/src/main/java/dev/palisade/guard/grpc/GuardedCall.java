@@ -21,12 +21,12 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One guarded call from its headers to its end: reads the first message, waits for the guard without holding a thread,
- * and only then has the handler started and told what has arrived meanwhile, in order. Of a stream it reads every message
- * on its way to the handler.
+ * Listener of one guarded call from its headers to its end. It reads the first message, waits for the guard without
+ * blocking a thread, and then starts the handler. The handler gets the events that have arrived meanwhile, in order.
+ * Later messages of a stream are checked before the handler gets them.
  *
- * <p>Everything is done in turns, on whatever thread brings the event: gRPC's, the guard's, the handler's own. A handler
- * whose call had to wait starts on the guard's executor.
+ * <p>Everything runs in one {@link SynchronizationContext}, on the thread of the event: gRPC's, the guard's or the
+ * handler's own. The handler of a call that had to wait starts on the guard's executor.
  */
 final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     private static final System.Logger LOG = System.getLogger(GuardedCall.class.getName());
@@ -38,10 +38,10 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     private final Metadata headers;
     private final ServerCallHandler<Q, R> next;
     private final Context context = Context.current();
-    private final SynchronizationContext turns = new SynchronizationContext(
+    private final SynchronizationContext syncContext = new SynchronizationContext(
             (thread, failure) -> LOG.log(Level.ERROR, "a guarded call failed; what it holds stays closed", failure));
 
-    // In turns only.
+    // Accessed in syncContext only.
     private Set<Binding> resources = Set.of();
     private boolean ready;
     private boolean halfClosed;
@@ -51,7 +51,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     private CompletableFuture<Admission> entering;
 
     @Nullable
-    private Handling<Q, R> handling;
+    private HandlerDriver<Q, R> driver;
 
     GuardedCall(
             Guard guard,
@@ -69,8 +69,8 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     }
 
     /**
-     * Asks for the first message. Of a call that has only one for two, as its handler will: the end of the call comes with it,
-     * and a second request would cost a way to the transport's thread and back for nothing.
+     * Requests the first message. For a call with a single message it requests two, as the handler would: the end of
+     * the call comes with the message. A later request would cost a switch to the transport's thread and back.
      */
     void begin() {
         call.request(ahead());
@@ -86,9 +86,9 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
 
     @Override
     public void onMessage(Q message) {
-        turns.execute(() -> {
-            if (handling != null && handling.hasFirst()) {
-                follow(handling, message);
+        syncContext.execute(() -> {
+            if (driver != null && driver.hasFirst()) {
+                follow(driver, message);
             } else if (entering != null) {
                 refuseSecond(entering);
             } else if (!over) {
@@ -99,10 +99,10 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
 
     @Override
     public void onHalfClose() {
-        turns.execute(() -> {
+        syncContext.execute(() -> {
             halfClosed = true;
-            if (handling != null) {
-                handling.halfClose();
+            if (driver != null) {
+                driver.halfClose();
             } else if (entering == null && !over) {
                 refuse(new Rejection(
                         Reason.MALFORMED_REQUEST,
@@ -113,37 +113,40 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
 
     @Override
     public void onReady() {
-        turns.execute(() -> {
+        syncContext.execute(() -> {
             ready = true;
-            if (handling != null) {
-                handling.ready();
+            if (driver != null) {
+                driver.ready();
             }
         });
     }
 
     @Override
     public void onCancel() {
-        turns.execute(() -> {
+        syncContext.execute(() -> {
             over = true;
             if (entering != null) {
                 entering.cancel(false);
             }
-            if (handling != null) {
-                handling.cancel();
+            if (driver != null) {
+                driver.cancel();
             }
         });
     }
 
-    /** Also of a call that gRPC closed itself, because a message could not be decoded: its handler must not start any more. */
+    /**
+     * Also for a call that gRPC closed itself, because a message could not be decoded: its handler must not start
+     * any more.
+     */
     @Override
     public void onComplete() {
-        turns.execute(() -> {
+        syncContext.execute(() -> {
             over = true;
             if (entering != null) {
                 entering.cancel(false);
             }
-            if (handling != null) {
-                handling.complete();
+            if (driver != null) {
+                driver.complete();
             }
         });
     }
@@ -153,7 +156,11 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         try {
             resources = route.resources(message);
             admission = guard.enterAsync(
-                    signed, route.access(), route.check(), Patience.of(context), resources.toArray(Binding[]::new));
+                    signed,
+                    route.access(),
+                    route.check(),
+                    AdmissionTimeout.of(context),
+                    resources.toArray(Binding[]::new));
         } catch (RuntimeException e) {
             refuse(Route.rejection(e));
             return;
@@ -163,7 +170,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
             start(admission.join(), message);
             return;
         }
-        var unused = admission.whenComplete((admitted, failure) -> turns.execute(() -> {
+        var unused = admission.whenComplete((admitted, failure) -> syncContext.execute(() -> {
             if (failure != null) {
                 answer(Route.rejection(failure));
             } else if (over) {
@@ -175,8 +182,8 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     }
 
     private void start(Admission admission, Q first) {
-        Handling<Q, R> started = new Handling<>(call, admission, context, turns, first, ahead());
-        handling = started;
+        HandlerDriver<Q, R> started = new HandlerDriver<>(call, admission, context, syncContext, first, ahead());
+        driver = started;
         started.start(next, headers);
         if (ready) {
             started.ready();
@@ -194,7 +201,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         }
     }
 
-    private void follow(Handling<Q, R> started, Q message) {
+    private void follow(HandlerDriver<Q, R> started, Q message) {
         try {
             Set<Binding> named = route.resources(message);
             if (!named.equals(resources)) {
@@ -212,21 +219,21 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         }
     }
 
-    /** Of a client that breaks the rules of a method that takes one message, before the handler could tell it so itself. */
+    /** The client sent a second message to a method that takes one, before the handler could reject it. */
     private void refuseSecond(CompletableFuture<Admission> waiting) {
         Rejection why = new Rejection(
                 Reason.MALFORMED_REQUEST,
                 "a second message came for " + route.method() + ", which takes one; send one");
-        if (handling != null) {
+        if (driver != null) {
             var unused = guard.recordRefusal(why);
-            stop(handling, why);
+            stop(driver, why);
         } else if (!over) {
             refuse(why);
             waiting.cancel(false);
         }
     }
 
-    /** @param why the guard admits no call any more */
+    /** @param why the reason why the guard admits no call any more */
     private Rejection stopped(Rejection why) {
         return new Rejection(
                 why.reason(),
@@ -246,12 +253,12 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
                 .orElse(stale);
     }
 
-    private void stop(Handling<Q, R> started, Rejection why) {
+    private void stop(HandlerDriver<Q, R> started, Rejection why) {
         StatusRuntimeException failure = Rejections.toStatus(why.with(Rejection.APPLIED, "unknown"));
         started.stop(failure.getStatus(), Route.trailers(failure));
     }
 
-    /** A refusal that the guard does not know of. */
+    /** Refuses a call before the guard has seen it. */
     private void refuse(Rejection rejection) {
         var unused = guard.recordRefusal(rejection);
         answer(rejection);

@@ -6,11 +6,12 @@ import io.grpc.ServerCall;
 import io.grpc.Status;
 
 /**
- * The call as its handler sees it. It notes when the handler closes it, lets the guard close it from another thread while
- * the handler is sending, and answers the handler's first request with the message that was read for its lock's name.
+ * The server call as its handler sees it. It records when the handler closes it. The guard may close it from another
+ * thread while the handler is sending. The handler's first request gets the message that was read for the name of
+ * the lock.
  */
 final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
-    private final Stay stay;
+    private final AdmissionScope scope;
     private final Runnable queueFirst;
     private final Runnable deliver;
     private boolean wantsFirst;
@@ -19,19 +20,22 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private volatile boolean stopped;
 
     /**
-     * @param ahead messages that were asked of the transport before the handler asked for any
-     * @param queueFirst puts the first message in line for the handler; runs nothing of the handler's
-     * @param deliver lets what is in line go to the handler
+     * @param ahead messages that were requested of the transport before the handler requested any
+     * @param queueFirst queues the first message for the handler; runs no code of the handler
+     * @param deliver delivers queued messages to the handler
      */
-    HandlerCall(ServerCall<Q, R> call, Stay stay, int ahead, Runnable queueFirst, Runnable deliver) {
+    HandlerCall(ServerCall<Q, R> call, AdmissionScope scope, int ahead, Runnable queueFirst, Runnable deliver) {
         super(call);
-        this.stay = stay;
+        this.scope = scope;
         this.ahead = ahead;
         this.queueFirst = queueFirst;
         this.deliver = deliver;
     }
 
-    /** From now on the handler sees the call as cancelled, and {@link #end} closes it. False when it is closed already. */
+    /**
+     * From now on the handler sees the call as cancelled, and {@link #end} closes it. Returns false when it is
+     * closed already.
+     */
     synchronized boolean stop() {
         if (closed || stopped) {
             return false;
@@ -40,7 +44,7 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
         return true;
     }
 
-    /** Tells the caller of a call that was stopped. */
+    /** Closes a call that was stopped. */
     synchronized void end(Status status, Metadata trailers) {
         delegate().close(status, trailers);
     }
@@ -49,7 +53,7 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
         return stopped;
     }
 
-    /** Not stopped before, and nobody else closed it. */
+    /** Whether the handler closed the call, rather than the guard. */
     synchronized boolean isClosedByHandler() {
         return closed && !stopped;
     }
@@ -96,7 +100,7 @@ final class HandlerCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
                 }
             }
         } finally {
-            stay.closed();
+            scope.callClosed();
         }
     }
 

@@ -10,7 +10,10 @@ import io.grpc.ServerCall;
 import java.time.Duration;
 import java.util.Set;
 
-/** A call before a guard that only observes: disturbed in nothing, its messages are read on their way to the handler. */
+/**
+ * Listener of a call at a guard that only observes. It reads the messages on their way to the handler, and never
+ * delays or changes the call.
+ */
 final class ObservedCall<Q> extends SimpleForwardingServerCallListener<Q> {
     private final Guard guard;
     private final Route route;

@@ -14,31 +14,31 @@ import io.grpc.SynchronizationContext;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** What a caller is told, and when, with an admission in the test's hand. */
-class HandlingTest {
+/** When and how a caller is notified, with an admission that the test controls. */
+class HandlerDriverTest {
     private final CompletableFuture<Void> announced = new CompletableFuture<>();
-    private final SynchronizationContext turns = new SynchronizationContext((thread, failure) -> {
+    private final SynchronizationContext syncContext = new SynchronizationContext((thread, failure) -> {
         throw new AssertionError(failure);
     });
     private final HandMadeCall call = new HandMadeCall(ShopGrpc.getPutMethod());
-    private final Handling<Item, Done> handling =
-            new Handling<>(call, Admissions.announcedBy(announced), Context.ROOT, turns, Served.item("a"), 2);
+    private final HandlerDriver<Item, Done> driver = new HandlerDriver<>(
+            call, Admissions.announcedBy(announced), Context.ROOT, syncContext, Served.item("a"), 2);
 
     @Test
-    void callerHearsOfAHandlerThatThrewOnceEveryGuardKeepsItsNextCallOut() {
+    void callerSeesAFailedHandlerOnceGuardsBlockItsNextCall() {
         ServerCallHandler<Item, Done> broken = (opened, headers) -> {
             throw new IllegalStateException("broken");
         };
-        turns.execute(() -> handling.start(broken, new Metadata()));
+        syncContext.execute(() -> driver.start(broken, new Metadata()));
         assertThat(call.ends).isEmpty();
         announced.complete(null);
         assertThat(call.ends).containsExactly(Status.Code.UNKNOWN);
     }
 
     @Test
-    void callerOfASupersededCallHearsOfItAtOnce() {
-        handling.start((opened, headers) -> new io.grpc.ServerCall.Listener<>() {}, new Metadata());
-        handling.stop(Status.FAILED_PRECONDITION, new Metadata());
+    void callerOfASupersededCallIsNotifiedAtOnce() {
+        driver.start((opened, headers) -> new io.grpc.ServerCall.Listener<>() {}, new Metadata());
+        driver.stop(Status.FAILED_PRECONDITION, new Metadata());
         assertThat(call.ends).containsExactly(Status.Code.FAILED_PRECONDITION);
     }
 }

@@ -13,17 +13,18 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handler of a call that was let in: starts it, tells it what happens, each in a turn and in the call's context, and
- * sees to it that the admission lasts as long as the handler is at work. In turns only, but for {@link #stop}.
+ * Driver of the handler of an admitted call: starts the handler, delivers the events of the call, and keeps the
+ * admission open while the handler works. Each event is delivered in the synchronization context and in the call's
+ * {@link Context}. All methods but {@link #stop} run in the synchronization context only.
  *
- * <p>A handler that throws has its call closed, as gRPC does; whether it had handed work to another thread cannot be told,
- * so the guard has lost sight of it, unless it closes the call after all.
+ * <p>The call of a handler that throws is closed, as gRPC does. Whether the handler had handed work to another
+ * thread is not known. So the outcome is unknown, unless the handler closes the call later.
  */
-final class Handling<Q, R> {
-    private static final System.Logger LOG = System.getLogger(Handling.class.getName());
+final class HandlerDriver<Q, R> {
+    private static final System.Logger LOG = System.getLogger(HandlerDriver.class.getName());
 
-    private final SynchronizationContext turns;
-    private final Stay stay;
+    private final SynchronizationContext syncContext;
+    private final AdmissionScope scope;
     private final HandlerCall<Q, R> call;
     private final Context.CancellableContext context;
     private ServerCall.Listener<Q> listener = new ServerCall.Listener<>() {};
@@ -34,45 +35,46 @@ final class Handling<Q, R> {
     private Q first;
 
     /**
-     * @param first what was read to learn the lock's name; the handler gets it when it asks for a message
-     * @param ahead messages that were asked for already, {@code first} among them
+     * @param first the message that was read for the name of the lock; the handler gets it with its first request
+     * @param ahead messages that were requested already, {@code first} among them
      */
-    Handling(
+    HandlerDriver(
             ServerCall<Q, R> call,
             Admission admission,
             Context context,
-            SynchronizationContext turns,
+            SynchronizationContext syncContext,
             Q first,
             int ahead) {
-        this.turns = turns;
-        this.stay = new Stay(admission);
-        this.call = new HandlerCall<>(call, stay, ahead, () -> turns.executeLater(this::giveFirst), turns::drain);
+        this.syncContext = syncContext;
+        this.scope = new AdmissionScope(admission);
+        this.call = new HandlerCall<>(
+                call, scope, ahead, () -> syncContext.executeLater(this::deliverFirst), syncContext::drain);
         this.context = context.withValue(GuardInterceptor.ADMISSION, admission).withCancellation();
         this.first = first;
     }
 
     void start(ServerCallHandler<Q, R> handler, Metadata headers) {
-        run(() -> listener = handler.startCall(call, headers), false);
+        runCallback(() -> listener = handler.startCall(call, headers), false);
     }
 
-    /** Whether the handler has been given the first message. */
+    /** Whether the first message has been delivered to the handler. */
     boolean hasFirst() {
         return first == null;
     }
 
     void message(Q message) {
-        run(() -> listener.onMessage(message), false);
+        runCallback(() -> listener.onMessage(message), false);
     }
 
     void halfClose() {
         halfClosed = true;
         if (first == null) {
-            run(() -> listener.onHalfClose(), false);
+            runCallback(() -> listener.onHalfClose(), false);
         }
     }
 
     void ready() {
-        run(() -> listener.onReady(), false);
+        runCallback(() -> listener.onReady(), false);
     }
 
     void complete() {
@@ -80,40 +82,43 @@ final class Handling<Q, R> {
             cancel(); // Stopped here, or closed by gRPC, which could not decode a message.
         } else if (!over) {
             over = true;
-            run(() -> listener.onComplete(), true);
+            runCallback(() -> listener.onComplete(), true);
             context.cancel(null);
         }
     }
 
-    /** The last thing that the handler is told; if it has not closed its call by then, its end is not seen. */
+    /** Delivers the last callback. If the handler has not closed its call by then, the outcome is unknown. */
     void cancel() {
-        var unused = lost();
+        var unused = deliverCancel();
     }
 
-    /** Completes when what the caller does next cannot run beside a handler whose end is not seen. */
-    private CompletionStage<Void> lost() {
+    /** Completes when the caller's next call cannot run beside a handler whose end is unknown. */
+    private CompletionStage<Void> deliverCancel() {
         if (over) {
             return CompletableFuture.completedStage(null);
         }
         over = true;
-        run(() -> listener.onCancel(), true);
+        runCallback(() -> listener.onCancel(), true);
         context.cancel(null);
-        return stay.unwatched();
+        return scope.callbacksEnded();
     }
 
     /**
-     * Closes the call for the handler, at once even while the handler is busy, and then tells it that the call was cancelled.
-     * From any thread.
+     * Closes the call for the handler, at once even while the handler is busy, and then cancels the handler. From
+     * any thread.
      */
     void stop(Status status, Metadata trailers) {
         if (call.stop()) {
             call.end(status, trailers);
             context.cancel(status.asRuntimeException());
-            turns.execute(this::cancel);
+            syncContext.execute(this::cancel);
         }
     }
 
-    /** The handler threw. The caller hears of it when the guard keeps out what must not run beside the rest of it. */
+    /**
+     * The handler threw. The caller is notified when the guard blocks calls that conflict with the rest of the
+     * handler's work.
+     */
     private void failed(Throwable failure) {
         Status status = Status.UNKNOWN
                 .withDescription("Application error processing RPC")
@@ -121,13 +126,14 @@ final class Handling<Q, R> {
         Metadata trailers = Status.trailersFromThrowable(failure);
         if (call.stop()) {
             context.cancel(status.asRuntimeException());
-            turns.execute(() -> {
-                var unused = lost().thenRun(() -> call.end(status, trailers == null ? new Metadata() : trailers));
+            syncContext.execute(() -> {
+                var unused =
+                        deliverCancel().thenRun(() -> call.end(status, trailers == null ? new Metadata() : trailers));
             });
         }
     }
 
-    private void giveFirst() {
+    private void deliverFirst() {
         Q message = first;
         first = null;
         if (message != null) {
@@ -138,23 +144,23 @@ final class Handling<Q, R> {
         }
     }
 
-    /** @param last told in any case; the rest only to a handler whose call is open */
-    private void run(Runnable handlersCode, boolean last) {
+    /** @param last runs in any case; other callbacks run only while the call is open */
+    private void runCallback(Runnable callback, boolean last) {
         if (!last && (over || call.isStopped())) {
             return;
         }
-        boolean guarded = stay.begin();
+        boolean guarded = scope.enterCallback();
         if (!guarded && !last) {
             return;
         }
         try {
-            context.run(handlersCode);
+            context.run(callback);
         } catch (RuntimeException | Error e) {
             LOG.log(Level.ERROR, "the handler of " + call.getMethodDescriptor().getFullMethodName() + " threw", e);
             failed(e);
         } finally {
             if (guarded) {
-                stay.returned();
+                scope.exitCallback();
             }
         }
     }
