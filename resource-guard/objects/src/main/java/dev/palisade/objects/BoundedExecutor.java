@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Where JDBC work runs: as many threads as connections, and a short queue, so that neither event loops nor memory pay for
- * a slow database. Never blocks whoever submits.
+ * Bounded executor of JDBC work: as many threads as connections, and a short queue, so that a slow database blocks
+ * no event loop and takes no memory. Submitting never blocks.
  */
 final class BoundedExecutor {
     private final ThreadPoolExecutor threads;

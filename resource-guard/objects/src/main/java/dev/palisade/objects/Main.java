@@ -294,13 +294,13 @@ public final class Main implements Callable<Integer> {
         if (data != null) {
             data.markMade();
         }
-        StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
+        StopSignal stop = StopSignal.listen(); // Before the port is announced, since a signal may follow.
         if (options.tls() != null) {
             command().commandLine().getOut().println("palisade objects: " + tls.shown());
         }
         announce(server, url, template, keys, guardSwitch);
         stop.await();
-        Ending.of(server, drain);
+        GracefulShutdown.run(server, drain);
     }
 
     private void announce(

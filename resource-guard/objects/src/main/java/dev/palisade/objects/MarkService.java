@@ -11,42 +11,42 @@ import dev.palisade.proto.v1.Mark;
 import io.grpc.stub.StreamObserver;
 
 /**
- * The {@code palisade.v1.Guard} service beside the objects: lets a holder claim before it reads or writes an object, by the
- * name of its lock, and tells marks. The rpc face only; {@link ObjectStore} claims.
+ * The {@code palisade.v1.Guard} service beside the objects. A holder claims the lock of an object before it reads or
+ * writes it, and clients can read marks. It encodes and decodes only; {@link ObjectStore} claims.
  */
 final class MarkService extends GuardGrpc.GuardImplBase {
     private final ObjectStore store;
-    private final Calls calls;
+    private final CallDispatcher dispatcher;
     private final String issuer;
 
-    MarkService(ObjectStore store, Calls calls, String issuer) {
+    MarkService(ObjectStore store, CallDispatcher dispatcher, String issuer) {
         this.store = store;
-        this.calls = calls;
+        this.dispatcher = dispatcher;
         this.issuer = issuer;
     }
 
     @Override
     public void claim(ClaimRequest request, StreamObserver<ClaimReply> observer) {
-        calls.answer(
+        dispatcher.dispatch(
                 "claim",
                 false,
                 observer,
                 caller -> ClaimReply.newBuilder()
-                        .setMark(told(issuer, store.claimLock(caller, request.getResource())))
+                        .setMark(toProto(issuer, store.claimLock(caller, request.getResource())))
                         .build());
     }
 
     @Override
     public void describeMark(DescribeMarkRequest request, StreamObserver<DescribeMarkReply> observer) {
-        calls.answer("describe mark", false, observer, caller -> {
+        dispatcher.dispatch("describe mark", false, observer, caller -> {
             DescribeMarkReply.Builder reply = DescribeMarkReply.newBuilder();
-            store.mark(request.getResource()).ifPresent(marked -> reply.setMark(told(issuer, marked)));
+            store.mark(request.getResource()).ifPresent(marked -> reply.setMark(toProto(issuer, marked)));
             return reply.build();
         });
     }
 
-    /** The resource is called like its lock. */
-    static Mark told(String issuer, ObjectStore.Marked marked) {
+    /** The name of the resource is the name of its lock. */
+    static Mark toProto(String issuer, ObjectStore.Marked marked) {
         GrantId grant = marked.mark().exclusiveGrant();
         return Mark.newBuilder()
                 .setResource(marked.lock().value())

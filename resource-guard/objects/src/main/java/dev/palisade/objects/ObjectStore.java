@@ -24,8 +24,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Objects behind the fence: each call is one transaction of mark, data and applied-log, with one mark per lock. Stands
- * between the rpc service and the tables; knows no rpc. With the guard off it writes the same rows and checks nothing.
+ * Fenced store of objects: each call is one transaction of mark, data and applied-log, with one mark per lock. The
+ * rpc services use it; it knows no rpc. With the guard off it writes the same rows and checks nothing.
  */
 final class ObjectStore {
     /** The longest key, in bytes of UTF-8. */

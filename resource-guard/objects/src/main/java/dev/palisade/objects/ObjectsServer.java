@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The parts of `palisade objects` put together, started and stopped. Decides nothing. */
+/** Composition of the parts of `palisade objects`, which it starts and stops. Decides nothing. */
 final class ObjectsServer {
     private static final Logger EVENTS = LoggerFactory.getLogger("dev.palisade.events");
 
@@ -123,7 +123,7 @@ final class ObjectsServer {
                     new ObjectStore(pool, fenced, verifier, options.template(), options.limits(), options.guardOn());
             EventLog events = new EventLog(EVENTS::info, EVENTS::warn, System::nanoTime, EventLog.LINES_PER_SECOND);
             Refusals refusals = new Refusals(events);
-            Calls calls = new Calls(executor, events, refusals);
+            CallDispatcher dispatcher = new CallDispatcher(executor, events, refusals);
             admin = admin(options, fenced, refusals, serving::get);
             CallsInFlight inFlight = new CallsInFlight();
             HealthStatusManager health = new HealthStatusManager();
@@ -145,8 +145,8 @@ final class ObjectsServer {
                     .maxInboundMessageSize(options.limits().objectBytesMax() + MESSAGE_SLACK_BYTES)
                     .intercept(new SequencerCapture())
                     .intercept(new ReplyBudget(ReplyBudget.shareOfHeap(), ObjectsServer::after, refusals::refused))
-                    .addService(served(new ObjectsService(store, calls, options.issuer()), inFlight, refusals))
-                    .addService(served(new MarkService(store, calls, options.issuer()), inFlight, refusals))
+                    .addService(served(new ObjectsService(store, dispatcher, options.issuer()), inFlight, refusals))
+                    .addService(served(new MarkService(store, dispatcher, options.issuer()), inFlight, refusals))
                     .addService(health.getHealthService())
                     .addService(ProtoReflectionServiceV1.newInstance())
                     .build()
@@ -231,8 +231,8 @@ final class ObjectsServer {
         while (innermost.getCause() != null && innermost.getCause() != innermost) {
             innermost = innermost.getCause();
         }
-        String told = innermost.getMessage() == null ? innermost.toString() : innermost.getMessage();
-        return told.lines().findFirst().orElse(innermost.toString());
+        String message = innermost.getMessage() == null ? innermost.toString() : innermost.getMessage();
+        return message.lines().findFirst().orElse(innermost.toString());
     }
 
     /** Parameters of a JDBC URL may hold a password. */

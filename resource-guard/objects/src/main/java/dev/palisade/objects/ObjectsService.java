@@ -16,21 +16,23 @@ import dev.palisade.proto.v1.PutObjectRequest;
 import io.grpc.stub.StreamObserver;
 import java.util.OptionalLong;
 
-/** The rpc face of the objects in an {@link ObjectStore}: decodes and encodes. Never touches the database itself. */
+/**
+ * The rpc service of the objects in an {@link ObjectStore}: decodes and encodes. Never accesses the database itself.
+ */
 final class ObjectsService extends ObjectsGrpc.ObjectsImplBase {
     private final ObjectStore store;
-    private final Calls calls;
+    private final CallDispatcher dispatcher;
     private final String issuer;
 
-    ObjectsService(ObjectStore store, Calls calls, String issuer) {
+    ObjectsService(ObjectStore store, CallDispatcher dispatcher, String issuer) {
         this.store = store;
-        this.calls = calls;
+        this.dispatcher = dispatcher;
         this.issuer = issuer;
     }
 
     @Override
     public void put(PutObjectRequest request, StreamObserver<PutObjectReply> observer) {
-        calls.answer("put", true, observer, caller -> {
+        dispatcher.dispatch("put", true, observer, caller -> {
             ObjectStore.Written written = store.put(
                     caller,
                     request.getKey(),
@@ -45,7 +47,7 @@ final class ObjectsService extends ObjectsGrpc.ObjectsImplBase {
 
     @Override
     public void get(GetObjectRequest request, StreamObserver<GetObjectReply> observer) {
-        calls.answer(
+        dispatcher.dispatch(
                 "get",
                 false,
                 observer,
@@ -62,7 +64,7 @@ final class ObjectsService extends ObjectsGrpc.ObjectsImplBase {
 
     @Override
     public void delete(DeleteObjectRequest request, StreamObserver<DeleteObjectReply> observer) {
-        calls.answer("delete", true, observer, caller -> {
+        dispatcher.dispatch("delete", true, observer, caller -> {
             ObjectStore.Written written = store.delete(
                     caller,
                     request.getKey(),
@@ -76,7 +78,7 @@ final class ObjectsService extends ObjectsGrpc.ObjectsImplBase {
 
     @Override
     public void list(ListObjectsRequest request, StreamObserver<ListObjectsReply> observer) {
-        calls.answer("list", false, observer, caller -> {
+        dispatcher.dispatch("list", false, observer, caller -> {
             ObjectStore.Page page = store.list(
                     caller, request.getPrefix(), request.getPageSize(), request.getPageToken(), request.getUnfenced());
             ListObjectsReply.Builder reply = ListObjectsReply.newBuilder().setNextPageToken(page.nextPageToken());
@@ -93,12 +95,12 @@ final class ObjectsService extends ObjectsGrpc.ObjectsImplBase {
 
     @Override
     public void claim(ClaimObjectRequest request, StreamObserver<ClaimReply> observer) {
-        calls.answer(
+        dispatcher.dispatch(
                 "claim",
                 false,
                 observer,
                 caller -> ClaimReply.newBuilder()
-                        .setMark(MarkService.told(issuer, store.claim(caller, request.getKey())))
+                        .setMark(MarkService.toProto(issuer, store.claim(caller, request.getKey())))
                         .build());
     }
 }

@@ -7,7 +7,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 
-/** Where a LIST goes on: after a key. Opaque to callers; a bent one is refused, never guessed at. */
+/** Opaque position of a LIST: the last key of the previous page. A malformed one is refused. */
 final class PageToken {
     private static final byte VERSION = 1;
 

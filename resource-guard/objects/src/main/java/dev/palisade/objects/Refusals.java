@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts the refusals of the process, whichever part refused, and logs them as events. Thread-safe. */
+/** Counters of the refusals of the process by reason, with one log event for each refusal. Thread-safe. */
 final class Refusals {
     private final EventLog events;
     private final Map<Reason, LongAdder> counts = new EnumMap<>(Reason.class);

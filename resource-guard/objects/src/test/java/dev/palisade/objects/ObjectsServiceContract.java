@@ -109,12 +109,12 @@ abstract class ObjectsServiceContract {
                 new ObjectStore(pool, fenced, grants.verifier(), LockTemplate.parse(template), LIMITS, guardOn);
         String name = "objects-" + servers.size();
         EventLog log = new EventLog(events::add, () -> 0, 3);
-        Calls calls = new Calls(executor, log, new Refusals(log));
+        CallDispatcher dispatcher = new CallDispatcher(executor, log, new Refusals(log));
         servers.add(InProcessServerBuilder.forName(name)
                 .directExecutor()
                 .intercept(new SequencerCapture())
-                .addService(new ObjectsService(store, calls, Grants.ISSUER))
-                .addService(new MarkService(store, calls, Grants.ISSUER))
+                .addService(new ObjectsService(store, dispatcher, Grants.ISSUER))
+                .addService(new MarkService(store, dispatcher, Grants.ISSUER))
                 .build()
                 .start());
         return ObjectsGrpc.newBlockingStub(channel(name));

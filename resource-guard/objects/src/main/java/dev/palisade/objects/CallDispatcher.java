@@ -20,31 +20,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How every call of the rpc services is run and answered: on the bounded executor, with its sequencer and its deadline. Starts
- * nothing for a call that was cancelled or whose deadline has passed, and never answers a bare UNKNOWN.
+ * Dispatcher of the calls of the rpc services to the bounded executor, with their sequencers and deadlines. It
+ * starts no call that was cancelled or whose deadline has passed, and never replies with a bare UNKNOWN.
  */
-final class Calls {
-    private static final Logger log = LoggerFactory.getLogger(Calls.class);
+final class CallDispatcher {
+    private static final Logger log = LoggerFactory.getLogger(CallDispatcher.class);
     private static final Duration NO_DEADLINE = Duration.ofHours(1);
 
     private final BoundedExecutor executor;
     private final EventLog events;
     private final Refusals refusals;
 
-    /** @param events what operators see of a database that fails */
-    Calls(BoundedExecutor executor, EventLog events, Refusals refusals) {
+    /** @param events the log for operators, for a database that fails */
+    CallDispatcher(BoundedExecutor executor, EventLog events, Refusals refusals) {
         this.executor = executor;
         this.events = events;
         this.refusals = refusals;
     }
 
-    /** What a call does and answers. */
+    /** Work of a call, which returns its reply. */
     interface Call<R> {
         R run(ObjectStore.Caller caller) throws SQLException;
     }
 
-    /** @param writes whether a failure nobody foresaw may have left something applied */
-    <R> void answer(String verb, boolean writes, StreamObserver<R> observer, Call<R> call) {
+    /** @param writes whether an unforeseen failure may have left something applied */
+    <R> void dispatch(String verb, boolean writes, StreamObserver<R> observer, Call<R> call) {
         ServerCallStreamObserver<R> reply = (ServerCallStreamObserver<R>) observer;
         // With a handler in place, answering a cancelled call is a no-op instead of an exception.
         reply.setOnCancelHandler(() -> {});

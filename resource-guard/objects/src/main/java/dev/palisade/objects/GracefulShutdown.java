@@ -5,15 +5,21 @@ import dev.palisade.contract.cli.LastWords;
 import java.time.Duration;
 import org.slf4j.LoggerFactory;
 
-/** How `palisade objects` ends: drained, its database closed, and in bounded time whatever hangs. */
-final class Ending {
-    /** For closing the database, also when the calls have taken all the time there was. */
+/**
+ * Graceful shutdown of `palisade objects`: drains the calls, closes the database, and ends in bounded time even when
+ * a step hangs.
+ */
+final class GracefulShutdown {
+    /** Minimum time for closing the database, also when the calls have used the whole drain time. */
     private static final Duration CLOSING_LEAST = Duration.ofSeconds(1);
 
-    private Ending() {}
+    private GracefulShutdown() {}
 
-    /** @param drain for the calls and for closing the database together. Does not return when that hangs: the process ends */
-    static void of(ObjectsServer server, Duration drain) throws InterruptedException {
+    /**
+     * @param drain for the calls and for closing the database together. Does not return when closing hangs: the
+     *     process ends
+     */
+    static void run(ObjectsServer server, Duration drain) throws InterruptedException {
         long deadline = System.nanoTime() + drain.toNanos();
         LastWords.say(System.out, "palisade objects: stopping");
         if (!server.drain(drain)) {
@@ -24,7 +30,7 @@ final class Ending {
         }
         Duration left = Duration.ofNanos(deadline - System.nanoTime());
         if (!server.close(left.compareTo(CLOSING_LEAST) < 0 ? CLOSING_LEAST : left)) {
-            LastWords.within(Ending::flushLog);
+            LastWords.within(GracefulShutdown::flushLog);
             LastWords.say(
                     System.err,
                     "palisade objects: the database could not be closed within " + drain.toMillis()
@@ -35,7 +41,7 @@ final class Ending {
         LastWords.say(System.out, "palisade objects: stopped");
     }
 
-    /** A process that halts runs no shutdown hook, which does this at an ordinary end. */
+    /** A process that halts runs no shutdown hook, which flushes the log at an ordinary end. */
     private static void flushLog() {
         if (LoggerFactory.getILoggerFactory() instanceof LoggerContext log) {
             log.stop();
