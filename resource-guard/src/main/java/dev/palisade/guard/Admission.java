@@ -9,8 +9,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leave to use the resources that were asked for, until it is closed. While it is open no call of a conflicting grant is
- * let in to any of them. Close it on every way out, when the work <em>and everything it started</em> is over:
+ * Permission of one call to use its resources, until it is closed. While it is open, no call of a conflicting grant is
+ * admitted to any of them. Close it on every code path, when the work <em>and everything it started</em> is over:
  *
  * <pre>{@code
  * try (Admission admission = guard.enter(sequencer, Access.WRITE, Binding.of("orders/42"))) {
@@ -115,18 +115,20 @@ public final class Admission implements AutoCloseable {
     }
 
     /**
-     * In place of {@link #close()} when it cannot be told whether the work has ended: a timeout, a broken connection to the
-     * backend. The resources stay closed to conflicting grants until {@link #close()} says that it has ended after all, or
-     * until {@link Guard.Builder#unknownOutcomeTimeout} is over.
+     * Replaces {@link #close()} when the end of the work is unknown: a time-out, a broken connection to the backend.
+     * The resources stay closed to conflicting grants until {@link #close()} reports the end after all, or until
+     * {@link Guard.Builder#unknownOutcomeTimeout} is over.
      *
-     * <p>Answer the caller when the result completes. Until then a guard of another process, which shares the register, may
-     * admit the caller's next call beside this one: it would read what this one is about to change.
+     * <p>Reply to the caller when the result completes. Until then a guard of another process, which shares the
+     * register, may admit the caller's next call beside this one. That call would read data that this one is about
+     * to change.
      *
-     * <p>While a {@linkplain #retain() retention} is open the time-out has not begun, and the call counts as one whose {@linkplain
-     * #callerGone() caller has gone}: a write keeps later calls of its own grant out.
+     * <p>While a {@linkplain #retain() retention} is open the time-out has not begun. The call counts as one whose
+     * {@linkplain #callerGone() caller has gone}: a write keeps later calls of its own grant out.
      *
-     * @return completes when every guard of the resources keeps conflicting calls out: at once for a guard with marks of its
-     *     own, or while a retention is open; never later than the time-out above, and never with a failure
+     * @return completes when every guard of the resources keeps conflicting calls out: at once for a guard with
+     *     marks of its own, or while a retention is open; never later than the time-out above, and never with a
+     *     failure
      */
     public CompletionStage<Void> outcomeUnknown() {
         synchronized (this) {
@@ -143,10 +145,10 @@ public final class Admission implements AutoCloseable {
     }
 
     /**
-     * The caller does not wait for the end of the work any more, for example because its connection has closed; the work runs
-     * on, and {@link #close()} or {@link #outcomeUnknown()} will say how it ended. Until then a write keeps later calls of the
-     * same grant out too: the caller does not know its outcome, may call again, and what it reads then has to stay. After the
-     * end this does nothing.
+     * The caller no longer waits for the end of the work, for example because its connection has closed. The work
+     * continues, and {@link #close()} or {@link #outcomeUnknown()} reports its end. Until then a write keeps later
+     * calls of the same grant out too. The caller does not know its outcome and may call again, and the data that it
+     * then reads has to stay. After the end this does nothing.
      */
     public void callerGone() {
         synchronized (this) {

@@ -3,7 +3,7 @@ package dev.palisade.guard;
 import dev.palisade.guard.MarkStore.StoredMark;
 import java.util.List;
 
-/** One thing that a store was told to keep, in the order in which it was told. */
+/** One change that a store makes durable, in the order of the calls. */
 sealed interface Change {
     record Put(StoredMark mark) implements Change {}
 

@@ -1,12 +1,12 @@
 package dev.palisade.guard;
 
-/** What is asked before a call is let in. */
+/** Check of a call before it is admitted. */
 public enum Check {
-    /** The marks, which suffice. */
+    /** By the marks, which are enough. */
     LOCAL,
     /**
-     * The lock service first, then the marks: refuses a call whose lease has ended although nobody came after it. Costs a
-     * round trip for each call, and refuses all while the lock service cannot be reached.
+     * By the lock service first, then by the marks: refuses a call whose lease has ended, even without a newer
+     * grant. Costs a round trip for each call, and refuses all calls while the lock service is unreachable.
      */
     ONLINE
 }

@@ -11,9 +11,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread of a store: whatever has queued up while it worked is kept in one step, then everybody is told, in order.
- * The first failure of a batch that had something to keep is final: all that waits and all that comes fails with it, and
- * nothing is tried again. Never drops or reorders a change.
+ * Group commit of a store, on one thread: all changes that were queued during the previous commit become durable in
+ * one commit. Their callers are then notified, in order. The first failure of a batch with changes is final: every
+ * waiting and later change fails with it, and no commit is retried. Never drops or reorders a change.
  */
 final class GroupCommit {
     /** Keeps a batch durably, all of it or none. */

@@ -149,9 +149,9 @@ public final class Guard implements AutoCloseable {
     }
 
     /**
-     * Lets the call in as soon as it may use all {@code resources}, which are entered in sorted order. Never blocks. A call
-     * of the grant that is in already comes back completed; one that had to wait completes on the guard's executor.
-     * Cancelling the future that this returns leaves; cancelling one that was derived from it does not.
+     * Admits the call as soon as it may use all {@code resources}, which are entered in sorted order. Never blocks. For a
+     * call of the grant that runs already the result is complete; for one that had to wait it completes on the guard's
+     * executor. Cancelling the result withdraws the call; cancelling a future that was derived from it does not.
      *
      * @param wait how long to wait at most for marks to become durable and for older calls to end; shorter than
      *     {@link Builder#maxWait} or cut to it
@@ -222,8 +222,9 @@ public final class Guard implements AutoCloseable {
     }
 
     /**
-     * Raises the marks and waits until no call of an older grant is in: after it no older call is applied to any of the
-     * resources. What {@link #enterAsync} does, without staying. Cancelling leaves.
+     * Raises the marks and waits until no call of an older grant runs: after it no older call is applied to any of
+     * the resources. Like {@link #enterAsync}, but the admission ends at once. Cancelling the result withdraws the
+     * call.
      */
     public CompletableFuture<Void> claimAsync(SignedSequencer signed, Duration wait, Binding... resources) {
         CompletableFuture<Admission> entering = enterAsync(signed, Access.READ, Check.LOCAL, wait, resources);
@@ -264,7 +265,7 @@ public final class Guard implements AutoCloseable {
         return !observeOnly;
     }
 
-    /** Whether this guard lets everything in and only counts: {@link Builder#observeOnly}. */
+    /** Whether this guard admits every call and only counts: {@link Builder#observeOnly}. */
     public boolean observesOnly() {
         return observeOnly;
     }
@@ -311,7 +312,7 @@ public final class Guard implements AutoCloseable {
         return Optional.ofNullable(context.serving().impairment());
     }
 
-    /** Whether every call is refused at once and those that run were asked to stop, for the reason in {@link #refusal}. */
+    /** Whether every call is refused at once and running calls were requested to stop, for the reason in {@link #refusal}. */
     public boolean refusesEveryCall() {
         return context.serving().refusal() != null;
     }
@@ -588,13 +589,13 @@ public final class Guard implements AutoCloseable {
             return this;
         }
 
-        /** Clocks and alarms other than the machine's: for tests. */
+        /** Clocks and timers other than the machine's: for tests. */
         Builder time(Time time) {
             this.time = time;
             return this;
         }
 
-        /** Where operators are told in place of the log: for tests. */
+        /** Receives the events for operators in place of the log: for tests. */
         Builder eventLines(Consumer<String> lines) {
             this.eventLines = lines;
             return this;

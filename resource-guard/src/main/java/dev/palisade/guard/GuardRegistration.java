@@ -18,9 +18,10 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Registration of one guard under one name: a lease of the lock {@code palisade/guards/NAME}, renewed while the guard lives.
- * A guard with other marks that finds the name taken refuses every call; one with the same marks goes on, because their
- * store arbitrates. Calls are held back until the lock service has answered once. Never what safety rests on.
+ * Registration of one guard under one name: a lease of the lock {@code palisade/guards/NAME}, renewed while the
+ * guard lives. A guard with other marks that finds the name taken refuses every call. One with the same marks
+ * continues, because their store arbitrates. Calls are held back until the lock service has replied once. Safety
+ * never relies on it.
  */
 final class GuardRegistration {
     static final String PREFIX = LockName.RESERVED;

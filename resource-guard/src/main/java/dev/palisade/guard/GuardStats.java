@@ -4,18 +4,20 @@ import dev.palisade.contract.Reason;
 import java.util.Map;
 
 /**
- * What a guard has done since its start, and does now. Each count is right by itself; two of them may be read a moment apart.
+ * Counts of a guard since its start, and at present. Each count is right by itself; two of them may be read at
+ * slightly different times.
  *
- * @param admitted calls that were let in
+ * @param admitted admitted calls
  * @param refused calls that were refused, by reason; only reasons that occurred
- * @param wouldRefuse calls that were let in by a guard that only observes and would have been refused, by reason
+ * @param wouldRefuse calls that a guard which only observes admitted and would have refused, by reason
  * @param waiting calls that wait now
- * @param running calls that were let in and have not ended; without those in quarantine
- * @param superseded calls that were asked to stop, because a newer grant waited for them or the guard had to stop
+ * @param running admitted calls that have not ended; without those in quarantine
+ * @param superseded calls that were requested to stop, because a newer grant waited for them or the guard had to
+ *     stop
  * @param quarantines calls whose outcome became unknown while they ran
  * @param quarantined those of them whose quarantine lasts
  * @param marks resources that this guard remembers; with a shared register, those in use here
- * @param logLinesDropped lines of the event log that were left out because one event came too often
+ * @param logLinesDropped lines of the event log that were dropped because one event came too often
  */
 public record GuardStats(
         long admitted,

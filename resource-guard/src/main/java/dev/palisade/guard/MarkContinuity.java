@@ -11,13 +11,13 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Continuity of a guard's marks across its registrations under one name. With the marks it keeps the token of the
- * registration up to which they have missed nothing. A later registration continues it only if the lock service shows that
- * no other guard was registered in between; otherwise all marks are raised as those of a new store. Never admits a call, and
- * asks one question at a time: its user waits for the result before it asks again.
+ * Continuity of a guard's marks across its registrations under one name. It stores, with the marks, the token of the
+ * registration up to which they have missed no grant. A later registration continues it only if the lock service
+ * shows that no other guard was registered in between. Otherwise all marks are raised as those of a new store. Never
+ * admits a call. Its user waits for each result before the next request.
  */
 final class MarkContinuity {
-    /** Unanswered questions about the past of the name before the marks are raised unasked. */
+    /** Requests without a reply about the past of the name, before the marks are raised without one. */
     private static final int QUESTIONS_MAX = 3;
 
     private static final int SHOWN_MAX = 4;
@@ -31,7 +31,7 @@ final class MarkContinuity {
     /** Token of the registration up to which the marks are whole; 0: they missed grants; null: never registered. */
     private @Nullable Long whole;
 
-    /** Token of another's registration that this guard goes on beside. */
+    /** Token of another's registration beside which this guard may continue. */
     private long beside;
 
     private int unanswered;
@@ -61,8 +61,8 @@ final class MarkContinuity {
     }
 
     /**
-     * Whether the guard may go on beside another's registration {@code token}: that of an earlier owner of its marks. A new
-     * store may, too, and waits &#916; from then on.
+     * Whether the guard may continue beside another's registration {@code token}: that of an earlier owner of its
+     * marks. A new store may, too, and waits &#916; from then on.
      */
     synchronized boolean mayGoOnBeside(long token) {
         if (beside != token && (isWhole(token) || gates.waitForOthersIfUnused())) {

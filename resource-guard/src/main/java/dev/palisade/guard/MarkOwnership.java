@@ -6,17 +6,19 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Periodic check that a guard still owns its marks (protocol, the guard). A successor admits calls &#916; after it took the
- * marks over, so this guard has to know before: every &#916;/4 it asks the store. When the marks are lost, and when no
- * answer came for &#916;/2, it refuses every call and stops those that run. In a shared register the same renews the guard's
- * lease, whose length takes the place of &#916;/2. Marks that are lost stay lost; a store that answers again resumes the
- * service. Stores that nobody else can take are not asked, and reported when they fail.
+ * Periodic check that a guard still owns its marks (protocol, the guard). A successor admits calls &#916; after it
+ * took the marks over, so this guard has to notice earlier: it checks the store every &#916;/4. When the marks are
+ * lost, or the store has not replied for &#916;/2, the guard refuses every call and stops the running ones.
+ *
+ * <p>In a shared register the check renews the guard's lease, whose length replaces &#916;/2. Lost marks stay lost;
+ * a store that replies again resumes the service. A store that no other process can take over is not checked, and
+ * its failure is reported.
  */
 final class MarkOwnership {
-    /** Steps of the check within its period: how much later than due a repeated question or an alarm may come. */
+    /** Steps of the check within its period: the maximum delay of a repeated check or of a timer. */
     private static final int STEPS = 4;
 
-    /** A shorter &#916; would make the check a load of its own. */
+    /** For a shorter &#916; the check would be a load of its own. */
     private static final long STEP_NANOS_MIN = 10_000_000;
 
     private final GuardContext context;
@@ -25,7 +27,7 @@ final class MarkOwnership {
     private final long stepNanos;
     private final long successorNanos;
 
-    /** When the newest question was asked that the store answered with yes. */
+    /** When the newest check started that the store confirmed. */
     private long confirmedNanos;
 
     private boolean asking;
@@ -35,7 +37,8 @@ final class MarkOwnership {
     /**
      * @param openedNanos before the store was opened
      * @param registrations suspended while the marks are unconfirmed, ended when they are lost
-     * @param silenceNanos without a confirmation for so long the guard refuses every call; it asks twice as often
+     * @param silenceNanos without a confirmation for this long the guard refuses every call; it checks twice as
+     *     often
      * @param successorNanos how long after a confirmation another guard may admit calls beside those of this one
      */
     MarkOwnership(
@@ -60,7 +63,7 @@ final class MarkOwnership {
         }
     }
 
-    /** Nothing is asked any more. */
+    /** Ends the check. */
     synchronized void end() {
         ended = true;
     }
@@ -101,7 +104,7 @@ final class MarkOwnership {
             if (failure == null) {
                 confirmedNanos = askedNanos;
             }
-            // An answer that was long on its way says too little about the present: the next question does.
+            // A slow reply says too little about the present: the next check does.
             boolean recent = context.time().nanos() - askedNanos < 2 * STEPS * stepNanos;
             if (failure == null && recent && unconfirmed && !ended) {
                 unconfirmed = false;
@@ -127,9 +130,7 @@ final class MarkOwnership {
                 stop("marks_lost", failure.get());
             } else {
                 context.serving()
-                        .impair(
-                                this,
-                                failure.get()); // No other guard can have the marks: the grants that are in may go on.
+                        .impair(this, failure.get()); // No other guard can have the marks: running grants may continue.
                 context.warn("marks_failed", failure.get());
             }
         }

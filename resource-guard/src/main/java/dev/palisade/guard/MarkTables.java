@@ -24,8 +24,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The statements of a {@link JdbcMarkStore}, in SQL that PostgreSQL and H2 share. Whoever holds the owner row is the only
- * writer, so plain UPDATE and INSERT do. Never commits, never rolls back; every statement is bounded in time.
+ * The statements of a {@link JdbcMarkStore}, in SQL that PostgreSQL and H2 share. The holder of the owner row is the
+ * only writer, so plain UPDATE and INSERT are enough. Never commits, never rolls back; every statement is bounded in
+ * time.
  */
 final class MarkTables {
     private final Connection connection;

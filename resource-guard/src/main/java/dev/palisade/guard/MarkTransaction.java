@@ -8,8 +8,9 @@ import java.util.concurrent.ForkJoinPool;
 import javax.sql.DataSource;
 
 /**
- * One READ COMMITTED transaction on a connection of its own. Closing one that was not committed rolls it back; the
- * connection is given back as it was found. Never tells a failed commit from a rollback: whoever asked must take it for unknown.
+ * READ COMMITTED transaction on a connection of its own. Closing one that was not committed rolls it back. The
+ * connection is returned with its former settings. Never distinguishes a failed commit from a rollback: the caller must
+ * treat the outcome as unknown.
  */
 final class MarkTransaction implements AutoCloseable {
     private final Connection connection;

@@ -8,8 +8,8 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 /**
- * What a file store holds, in memory: the changes so far, each taking the place of what it overrides. Not safe for threads.
- * Never compares marks: it keeps what it is told.
+ * The contents of a file store, in memory: the changes so far, each replacing the ones it overrides. Not
+ * thread-safe. Never compares marks.
  */
 final class Marks {
     private final Map<String, StoredMark> marks = new HashMap<>();

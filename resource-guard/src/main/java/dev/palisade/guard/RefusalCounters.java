@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
 /**
- * Counters of a guard's refusals by reason, with one log event for each refusal. Decides nothing. Used by the guard at the
- * door and by the fence in a transaction. Safe for use by many threads.
+ * Counters of a guard's refusals by reason, with one log event for each refusal. Decides nothing. Used by the guard
+ * in front of a service and by the fence in a transaction. Safe for use by many threads.
  */
 final class RefusalCounters {
     private static final System.Logger EVENTS = System.getLogger("dev.palisade.guard.events");

@@ -35,7 +35,7 @@ final class RefusalReporter {
     private final EventLog events;
     private final Supplier<String> guard;
     private Map<RefusedKind, RefusedKind.Times> queue = new LinkedHashMap<>();
-    /** Whether an alarm is set for the next report, or a report is on its way. */
+    /** Whether a timer is set for the next report, or a report is on its way. */
     private boolean scheduled;
 
     private long backoffNanos;

@@ -141,7 +141,7 @@ class FencedJdbcUseTest {
     }
 
     @Test
-    void refusalsAreLoggedAsAtTheDoor() throws SQLException {
+    void refusalsAreLoggedAsByAGuard() throws SQLException {
         fenced.claim(grants.exclusive("orders/42", 34), ORDER);
         assertThat(lines).as("what is admitted is not logged").isEmpty();
         refused(() -> fenced.claim(grants.exclusive("orders/42", 33), ORDER), Reason.TOKEN_STALE);

@@ -52,7 +52,7 @@ class GuardInTroubleTest {
     }
 
     @Test
-    void aClaimWhoseCallerLostPatienceHoldsNobodyUp() {
+    void claimOfACallerThatLeftBlocksNoCall() {
         store.syncsAtOnce = true;
         Guard guard = builder().build();
         Admission old = write(guard, 33).join();

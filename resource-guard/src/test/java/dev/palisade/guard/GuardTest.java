@@ -254,7 +254,7 @@ class GuardTest {
     }
 
     @Test
-    void aHolderWhoseWriteWasLostSightOfWaitsForItsEndTooSoThatWhatItReadsAgainStays() {
+    void writeWithUnknownOutcomeBlocksItsOwnHolderToo() {
         var ignored = admitted(write(33)).outcomeUnknown();
         CompletableFuture<Admission> reread = read(33, Mode.EXCLUSIVE);
         assertThat(reread).isNotDone();

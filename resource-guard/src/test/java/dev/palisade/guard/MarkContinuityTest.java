@@ -85,7 +85,7 @@ class MarkContinuityTest {
         assertThat(lines).noneMatch(line -> line.startsWith("event=marks_"));
     }
 
-    /** Two guards by turns, each with marks of its own: decision 20 named this as what it did not notice. */
+    /** Two alternating guards, each with marks of its own: decision 20 named this as what it did not notice. */
     @Test
     void guardsThatAlternateWithSeparateMarksRefuseLateWrites() {
         SlowMarkStore marksOfA = store("a");
@@ -361,7 +361,7 @@ class MarkContinuityTest {
         assertThat(refused(after(DELTA, guard(marks), 33)).reason()).isEqualTo(Reason.TOKEN_STALE);
     }
 
-    /** A directory that was copied: one identity, two guards by turns. */
+    /** A directory that was copied: one identity, two alternating guards. */
     @Test
     void guardsThatAlternateWithCopiesOfTheMarksRefuseLateWrites() {
         SlowMarkStore marks = store("a");

@@ -71,7 +71,7 @@ class GatewayRulesTest {
                 .isTrue();
     }
 
-    /** YAML stops at the config's reader; routing knows neither file nor guard's door. */
+    /** Only the reader of the config knows YAML; routing knows neither the file nor the guard's gates. */
     @Test
     void onlyTheConfigReaderKnowsYaml() {
         seenBroken(

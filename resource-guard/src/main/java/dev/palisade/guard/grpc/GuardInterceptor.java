@@ -23,14 +23,14 @@ import java.util.function.Function;
 /**
  * Lets a call reach its handler only when the {@link Guard} has admitted it, and keeps it admitted until the handler has
  * closed the call. It blocks no thread. The lock is read from the first message, so a handler starts when that has
- * arrived; a call without a message is refused, and so is every method that nothing was said about.
+ * arrived. A call without a message is refused, and so is every method without a binding.
  *
  * <ul>
  *   <li>Every message of a stream must name the resources of the first, else the call ends with WRONG_RESOURCE.
  *   <li>A stream (anything but a unary call) is cancelled with TOKEN_STALE when a newer grant waits for it to end.
  *   <li>A handler that was cancelled and has not closed its call, or that threw, may still be at work: the guard then
  *       counts it as such until it closes the call after all, or for {@code Guard.Builder.unknownOutcomeTimeout}. Close the call
- *       in {@code onError} and {@code onCancel} handlers when the work has stopped; nothing is sent then, but the guard hears.
+ *       in {@code onError} and {@code onCancel} handlers when the work has stopped; that notifies the guard and sends nothing.
  *   <li>Work that outlives the call needs {@code admission().get().retain()}. What a handler does after closing its call is
  *       not guarded.
  * </ul>
@@ -62,7 +62,7 @@ public final class GuardInterceptor implements ServerInterceptor {
         return new Builder(guard, services);
     }
 
-    /** Of the call that the current {@link Context} belongs to; empty when nobody guards it, or only observes. */
+    /** The admission of the call of the current {@link Context}; empty without a guard, or when it only observes. */
     public static Optional<Admission> admission() {
         return Optional.ofNullable(ADMISSION.get());
     }
@@ -103,7 +103,7 @@ public final class GuardInterceptor implements ServerInterceptor {
     }
 
     /**
-     * How a {@link GuardInterceptor} is made. What is wrong is told by {@link #build}, all at once. Not safe for use by
+     * Builder of a {@link GuardInterceptor}. {@link #build} reports all problems at once. Not safe for use by
      * several threads.
      */
     public static final class Builder {
@@ -146,7 +146,7 @@ public final class GuardInterceptor implements ServerInterceptor {
             return this;
         }
 
-        /** What is asked before a call of this method is let in; {@link Check#LOCAL} unless said. Bind the method first. */
+        /** The check of each call of this method; {@link Check#LOCAL} by default. Bind the method first. */
         public Builder check(MethodDescriptor<?, ?> method, Check check) {
             routes.check(method, check);
             return this;

@@ -78,7 +78,7 @@ record Route(
                 .collect(Collectors.joining(", "));
     }
 
-    /** Why the guard let nobody in; what is no rejection is a bug, and lets nobody in either. */
+    /** The rejection in {@code failure}. Any other failure is a bug, and refuses the call, too. */
     static Rejection rejection(Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
@@ -87,7 +87,7 @@ record Route(
                         new Rejection(Reason.MARK_UNAVAILABLE, "the guard failed: " + cause + "; nothing was applied"));
     }
 
-    /** Answers a call that no handler has seen. */
+    /** Refuses a call that no handler has seen. */
     static void refuse(ServerCall<?, ?> call, Rejection rejection) {
         StatusRuntimeException failure = Rejections.toStatus(rejection.with(Rejection.APPLIED, "no"));
         call.close(failure.getStatus(), trailers(failure));

@@ -158,7 +158,7 @@ final class Routes {
         return unguarded.contains(method) || (service != null && unguardedServices.contains(service));
     }
 
-    /** @throws dev.palisade.contract.RejectedException PERMISSION_DENIED, for a method that nobody spoke of */
+    /** @throws dev.palisade.contract.RejectedException PERMISSION_DENIED, for a method without a binding */
     Route of(String method) {
         Route route = routes.get(method);
         if (route == null) {

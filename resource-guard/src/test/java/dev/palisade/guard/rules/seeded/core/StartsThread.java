@@ -1,7 +1,7 @@
 package dev.palisade.guard.rules.seeded.core;
 
 /** A seeded violation: pure code that starts a thread. */
-final class StartsAThread {
+final class StartsThread {
     void run() {
         new Thread(() -> {}).start();
     }

@@ -3,4 +3,4 @@ package dev.palisade.guard.rules.seeded.core;
 import java.sql.Connection;
 
 /** A seeded violation: pure code that knows a database. */
-record KnowsADatabase(Connection connection) {}
+record KnowsJdbc(Connection connection) {}

@@ -1,7 +1,7 @@
 package dev.palisade.guard.rules.seeded.core;
 
-/** A seeded violation: pure code that asks what time it is. */
-final class ReadsTheClock {
+/** A seeded violation: pure code that reads the wall clock. */
+final class ReadsWallClock {
     long now() {
         return System.currentTimeMillis();
     }
