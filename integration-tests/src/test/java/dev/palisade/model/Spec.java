@@ -56,7 +56,7 @@ record Spec(String name, String promise, Path config) {
         return new Spec(name, text(config).lines().findFirst().orElse(""), config);
     }
 
-    /** The name of the spec: {@code Door} of {@code Door-NoDrain}. */
+    /** The name of the spec: {@code Admission} of {@code Admission-NoDrain}. */
     String module() {
         return name.split("-", 2)[0];
     }

@@ -1,7 +1,7 @@
--------------------------------- MODULE Door --------------------------------
+----------------------------- MODULE Admission ------------------------------
 (***************************************************************************)
-(* A guard at the door of one resource: it compares tokens, keeps marks,   *)
-(* and lets calls through to a backend that knows nothing of tokens.       *)
+(* A guard in front of one resource: it compares tokens, keeps marks, and  *)
+(* admits calls to a backend that compares no tokens.                      *)
 (*                                                                         *)
 (* Each action below is one step that nothing can interrupt; between two   *)
 (* steps anything else may happen, however unlikely.  TLC tries all orders *)
@@ -111,7 +111,7 @@ SameHolder(c, d) == grant[c] = grant[d] /\ grant[c].mode = "EXCLUSIVE"
 
 Durable(c) == Within(need[c], believed)
 
-\* Under way in the guard's eyes.  Waiting calls are not: they block nobody.
+\* Under way in the guard's eyes.  Waiting calls are not: they block no other call.
 Occupied(c) == \E d \in Calls \ {c} :
   \/ status[d] \in {"running", "quarantined"} /\ Conflict(grant[c], grant[d])
   \/ status[d] = "quarantined" /\ SameHolder(c, d) /\ On("HoldOwn")
@@ -215,15 +215,15 @@ ReadsHold ==
   \A i, j \in DOMAIN log : i < j /\ log[i].what = "read" /\ log[j].what = "write" =>
     log[i].by = log[j].by \/ log[i].by.token < log[j].by.token
 
-\* A client told OUTCOME_UNKNOWN reads again under its lock: what it then sees is not changed by the unknown call.
+\* A client that got OUTCOME_UNKNOWN reads again under its lock: what it then sees is not changed by the unknown call.
 UnknownIsOver == overtaken = {}
 
-\* P8: who was told TOKEN_STALE would be told so again, also after a crash.
+\* P8: a call that was refused with TOKEN_STALE would be refused again, also after a crash.
 RefusalIsFinal == \A c \in Calls : status[c] = "refused" => ~Admits(disk, grant[c])
 
 \* P12: what counted as durable stays.
 MarksAreKept == Within(believed, disk)
-\* Not wanted: these two must be found broken, or the guard keeps its promises by letting in one call at a time.
+\* Not wanted: these two must be found broken, or the guard keeps its promises by admitting one call at a time.
 NoReadersTogether == \A c, d \in alive : c = d \/ grant[c].mode = "EXCLUSIVE"
 NoEqualsTogether == \A c, d \in alive : c = d \/ grant[c].mode = "SHARED"
 =============================================================================
