@@ -40,11 +40,14 @@ final class FaultRun {
         KILL_ANY_CLIENT,
         RESTART_SERVER,
         RESTART_OBJECTS,
-        /** Behind a door: the storage is stopped until the door has lost sight of a call. */
+        /** Behind a proxy: the storage is stopped until the outcome of a call is unknown. */
         FREEZE_BACKEND,
-        /** Behind a door: the storage is slow until the door has lost sight of a call and seen its end later. */
+        /**
+         * Behind a proxy: the storage is slow until the outcome of a call is unknown and its end becomes known
+         * later.
+         */
         SLOW_BACKEND,
-        /** Behind a door: its connections to the storage break under a call. */
+        /** Behind a proxy: its connections to the storage break under a call. */
         CUT_BACKEND,
         /** Of several guards, one is stopped for longer than its place in the register is kept. */
         FREEZE_GUARD

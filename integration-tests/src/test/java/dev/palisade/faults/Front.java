@@ -7,7 +7,10 @@ import dev.palisade.scenario.Installation.Service;
 import java.io.IOException;
 import java.sql.SQLException;
 
-/** What clients write to, as a whole: a storage that guards itself, or one behind a door. One thread uses it. */
+/**
+ * Service that clients write to, as a whole: a storage that guards itself, or one behind a guard. One thread uses
+ * it.
+ */
 interface Front extends AutoCloseable {
     /** Before the first client: the lock server, whose address stays. */
     default void locksAt(Service server) {}

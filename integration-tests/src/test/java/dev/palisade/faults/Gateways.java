@@ -29,7 +29,7 @@ import org.awaitility.Awaitility;
 final class Gateways implements Front {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
-    /** The promise: nothing is applied later than this after a gateway lost sight of it, or was paused or killed. */
+    /** The promise: no call is applied later than this after an unknown outcome, or a pause or kill of its gateway. */
     private static final Duration DELTA = Duration.ofSeconds(3);
 
     private static final Duration LEASE = Duration.ofSeconds(2);

@@ -1,8 +1,8 @@
 package dev.palisade.faults;
 
-import static dev.palisade.faults.DoorHouse.PATIENCE;
-import static dev.palisade.faults.DoorHouse.assertApplied;
-import static dev.palisade.faults.DoorHouse.violations;
+import static dev.palisade.faults.ProxyFixture.WAIT_MAX;
+import static dev.palisade.faults.ProxyFixture.assertApplied;
+import static dev.palisade.faults.ProxyFixture.violations;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -40,7 +40,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** P13 at the door: whoever has no sequencer of the lock server moves no mark, and costs the door no memory. */
+/**
+ * P13 in front of a service: a caller without a sequencer of the lock server raises no mark, and costs the proxy no
+ * memory.
+ */
 @Execution(ExecutionMode.CONCURRENT)
 class HostileCallerIT {
     private static final String KEY = "account/1";
@@ -51,58 +54,58 @@ class HostileCallerIT {
 
     private final Random random = new Random(7);
 
-    private static DoorHouse house() {
-        return new DoorHouse(installation -> new Doored(
+    private static ProxyFixture fixture() {
+        return new ProxyFixture(installation -> new ProxiedStorage(
                 installation,
                 SMALL_HEAP,
                 Duration.ofSeconds(20),
-                "--patience-millis",
+                "--reply-timeout-millis",
                 "8000",
                 "--backend-deadline-millis",
                 "9000"));
     }
 
     @Test
-    void nothingThatTheLockServerDidNotSignMovesAMarkOrStopsTheDoor() throws Exception {
-        try (DoorHouse house = house()) {
-            Lease lease = house.acquire(KEY);
-            Lease other = house.acquire("account/2");
-            assertApplied(house.send(Verb.PUT, lease));
-            Mark before = house.caller.mark(KEY, lease.sequencer());
+    void unsignedSequencersRaiseNoMarkAndStopNothing() throws Exception {
+        try (ProxyFixture fixture = fixture()) {
+            Lease lease = fixture.acquire(KEY);
+            Lease other = fixture.acquire("account/2");
+            assertApplied(fixture.send(Verb.PUT, lease));
+            Mark before = fixture.caller.mark(KEY, lease.sequencer());
             byte[] genuine = lease.sequencer().toBytes();
 
             for (Mode mode : Mode.values()) {
                 Sequencer highest = new Sequencer(
                         "palisade", new LockName(KEY), mode, new FencingToken(FencingToken.MAX), new GrantId(1, 2), 1);
                 byte[] foreign = SequencerKeys.generate().sign(highest).toBytes();
-                assertRefused(house, Reason.SEQUENCER_INVALID, foreign);
+                assertRefused(fixture, Reason.SEQUENCER_INVALID, foreign);
                 byte[] unsigned = foreign.clone();
                 Arrays.fill(unsigned, unsigned.length - 16, unsigned.length, (byte) 0);
-                assertRefused(house, Reason.SEQUENCER_INVALID, unsigned);
+                assertRefused(fixture, Reason.SEQUENCER_INVALID, unsigned);
             }
-            assertRefused(house, Reason.SEQUENCER_MISSING, null);
-            assertRefused(house, Reason.WRONG_RESOURCE, other.sequencer().toBytes());
+            assertRefused(fixture, Reason.SEQUENCER_MISSING, null);
+            assertRefused(fixture, Reason.WRONG_RESOURCE, other.sequencer().toBytes());
             for (int length = 0; length < genuine.length; length++) {
-                assertInvalid(house, Arrays.copyOf(genuine, length));
+                assertInvalid(fixture, Arrays.copyOf(genuine, length));
                 byte[] bent = genuine.clone();
                 bent[length] ^= (byte) (1 << random.nextInt(8));
-                assertInvalid(house, bent);
+                assertInvalid(fixture, bent);
             }
             for (int i = 0; i < RANDOM_HEADERS; i++) {
                 byte[] bytes = new byte[random.nextInt(1_000)];
                 random.nextBytes(bytes);
-                assertInvalid(house, bytes);
+                assertInvalid(fixture, bytes);
             }
-            assertThatThrownBy(() -> house.caller.send(Verb.PUT, KEY, new byte[1 << 20]))
+            assertThatThrownBy(() -> fixture.caller.send(Verb.PUT, KEY, new byte[1 << 20]))
                     .as("a megabyte in the header")
                     .isInstanceOf(StatusRuntimeException.class);
-            floods(house);
-            randomConnections(house);
+            floods(fixture);
+            randomConnections(fixture);
 
-            assertThat(house.caller.mark(KEY, lease.sequencer())).isEqualTo(before);
-            assertApplied(house.send(Verb.PUT, lease));
-            assertThat(house.front.service().child().isAlive()).isTrue();
-            Run run = house.finish();
+            assertThat(fixture.caller.mark(KEY, lease.sequencer())).isEqualTo(before);
+            assertApplied(fixture.send(Verb.PUT, lease));
+            assertThat(fixture.front.service().child().isAlive()).isTrue();
+            Run run = fixture.finish();
             assertThat(violations(run)).isEmpty();
             assertThat(run.applied()).hasSize(2);
             assertThat(run.marks())
@@ -111,9 +114,9 @@ class HostileCallerIT {
         }
     }
 
-    private static void assertRefused(DoorHouse house, Reason reason, byte @Nullable [] sequencer) {
+    private static void assertRefused(ProxyFixture fixture, Reason reason, byte @Nullable [] sequencer) {
         for (Verb verb : Verb.values()) {
-            assertThat(house.caller.send(verb, KEY, sequencer))
+            assertThat(fixture.caller.send(verb, KEY, sequencer))
                     .as(verb + ", expected " + reason)
                     .get()
                     .extracting(Rejection::reason)
@@ -121,18 +124,21 @@ class HostileCallerIT {
         }
     }
 
-    private void assertInvalid(DoorHouse house, byte[] sequencer) {
+    private void assertInvalid(ProxyFixture fixture, byte[] sequencer) {
         Verb verb = random.nextBoolean() ? Verb.CLAIM : Verb.PUT;
-        assertThat(house.caller.send(verb, KEY, sequencer))
+        assertThat(fixture.caller.send(verb, KEY, sequencer))
                 .as(verb + " with " + sequencer.length + " bytes")
                 .get()
                 .extracting(Rejection::reason)
                 .isEqualTo(Reason.SEQUENCER_INVALID);
     }
 
-    /** A header that never ends, past every limit that a polite client would heed: the door must hang up. */
-    private static void floods(DoorHouse house) throws IOException {
-        try (Socket socket = connect(house)) {
+    /**
+     * A header that never ends, beyond every limit that a polite client would respect: the proxy must close the
+     * connection.
+     */
+    private static void floods(ProxyFixture fixture) throws IOException {
+        try (Socket socket = connect(fixture)) {
             OutputStream out = socket.getOutputStream();
             out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
             out.write(frame(4, 0, 0, new byte[0])); // SETTINGS
@@ -153,7 +159,7 @@ class HostileCallerIT {
             } catch (IOException e) {
                 // It hung up.
             }
-            assertThat(written).as("bytes of header that the door took").isLessThan(FLOOD_BYTES);
+            assertThat(written).as("bytes of header that the proxy took").isLessThan(FLOOD_BYTES);
         }
     }
 
@@ -169,11 +175,11 @@ class HostileCallerIT {
         return frame;
     }
 
-    private void randomConnections(DoorHouse house) throws IOException {
+    private void randomConnections(ProxyFixture fixture) throws IOException {
         for (int i = 0; i < RANDOM_CONNECTIONS; i++) {
             byte[] bytes = new byte[random.nextInt(100_000)];
             random.nextBytes(bytes);
-            try (Socket socket = connect(house)) {
+            try (Socket socket = connect(fixture)) {
                 try {
                     if (i % 2 == 0) {
                         socket.getOutputStream()
@@ -187,58 +193,58 @@ class HostileCallerIT {
         }
     }
 
-    private static Socket connect(DoorHouse house) throws IOException {
+    private static Socket connect(ProxyFixture fixture) throws IOException {
         return new Socket(
                 InetAddress.getLoopbackAddress(),
-                Integer.parseInt(house.front.service().port()));
+                Integer.parseInt(fixture.front.service().port()));
     }
 
     @Test
-    void aRetiredKeyOpensTheDoorNoMoreAndTheNextOneDoes() throws Exception {
-        try (DoorHouse house = house()) {
-            Lease former = house.acquire(KEY);
-            assertApplied(house.send(Verb.PUT, former));
-            List<String> first = keys(house, "list");
+    void retiredKeyIsRefusedAndTheNextOneAdmitted() throws Exception {
+        try (ProxyFixture fixture = fixture()) {
+            Lease former = fixture.acquire(KEY);
+            assertApplied(fixture.send(Verb.PUT, former));
+            List<String> first = keys(fixture, "list");
             String oldKey = id(first.get(first.size() - 1));
-            List<String> both = keys(house, "add");
+            List<String> both = keys(fixture, "add");
             String newKey = both.stream()
                     .filter(line -> !line.startsWith("palisade"))
                     .map(HostileCallerIT::id)
                     .filter(id -> !id.equals(oldKey))
                     .findFirst()
                     .orElseThrow();
-            keys(house, "promote", newKey);
-            assertApplied(house.send(Verb.PUT, former));
+            keys(fixture, "promote", newKey);
+            assertApplied(fixture.send(Verb.PUT, former));
             former.release();
             // The lock server takes up the new key within a second of its next use.
             Awaitility.await()
-                    .atMost(PATIENCE)
+                    .atMost(WAIT_MAX)
                     .pollInterval(Duration.ofMillis(300))
                     .until(() -> {
-                        Lease probe = house.acquire("probe");
+                        Lease probe = fixture.acquire("probe");
                         probe.release();
-                        return needsNot(oldKey, probe, house);
+                        return needsNot(oldKey, probe, fixture);
                     });
-            keys(house, "retire", oldKey);
-            Lease holder = house.acquire(KEY);
+            keys(fixture, "retire", oldKey);
+            Lease holder = fixture.acquire(KEY);
 
             Awaitility.await()
-                    .atMost(PATIENCE)
+                    .atMost(WAIT_MAX)
                     .pollInterval(Duration.ofMillis(300))
-                    .until(() -> house.send(Verb.CLAIM, former)
+                    .until(() -> fixture.send(Verb.CLAIM, former)
                             .map(Rejection::reason)
                             .equals(Optional.of(Reason.SEQUENCER_INVALID)));
-            assertThat(house.caller.mark(KEY, holder.sequencer()).getExclusiveToken())
+            assertThat(fixture.caller.mark(KEY, holder.sequencer()).getExclusiveToken())
                     .isEqualTo(holder.token().value());
-            assertApplied(house.send(Verb.PUT, holder));
-            assertRefused(house, Reason.SEQUENCER_INVALID, former.sequencer().toBytes());
-            assertThat(violations(house.finish())).isEmpty();
+            assertApplied(fixture.send(Verb.PUT, holder));
+            assertRefused(fixture, Reason.SEQUENCER_INVALID, former.sequencer().toBytes());
+            assertThat(violations(fixture.finish())).isEmpty();
         }
     }
 
     /** Whether the lease's sequencer is genuine without the key {@code retired}. */
-    private static boolean needsNot(String retired, Lease lease, DoorHouse house) throws Exception {
-        SequencerKeys all = SequencerKeys.ofJson(Files.readString(house.home().resolve("keys/sequencers.json")));
+    private static boolean needsNot(String retired, Lease lease, ProxyFixture fixture) throws Exception {
+        SequencerKeys all = SequencerKeys.ofJson(Files.readString(fixture.home().resolve("keys/sequencers.json")));
         try {
             var unused = all.retire(Integer.parseUnsignedInt(retired))
                     .verifier("palisade")
@@ -253,16 +259,16 @@ class HostileCallerIT {
         return line.substring(0, line.indexOf(' '));
     }
 
-    private static List<String> keys(DoorHouse house, String... arguments) {
+    private static List<String> keys(ProxyFixture fixture, String... arguments) {
         List<String> command = Child.java(
                 "-jar",
-                house.installation()
+                fixture.installation()
                         .file("lock-server/target/palisade-server.jar")
                         .toString(),
                 "keys");
         command.addAll(List.of(arguments));
         Child keys = Child.start(
-                "keys", command, Map.of("PALISADE_HOME", house.home().toString()));
+                "keys", command, Map.of("PALISADE_HOME", fixture.home().toString()));
         List<String> printed = keys.remainingOutput();
         assertThat(keys.awaitExit())
                 .as("exit code of keys, which printed " + printed)

@@ -149,10 +149,10 @@ final class Round {
     }
 
     /** Everything that was withheld continues; the service applies nothing of it later than half of &#916; after that. */
-    private void go(long lostNanos) {
+    private void go(long unknownNanos) {
         victim.link.thaw();
         for (Cell cell : cells) {
-            lab.backend.go(cell.key, deadline(lostNanos));
+            lab.backend.go(cell.key, deadline(unknownNanos));
             if (cell.step.phase() == Phase.HALF) {
                 cell.call.sendSecondHalf();
             }
@@ -162,9 +162,9 @@ final class Round {
         }
     }
 
-    /** When the service applies nothing any more of a call that a gateway may have lost sight of at {@code lostNanos}. */
-    private long deadline(long lostNanos) {
-        return late ? 0 : lostNanos + Site.DELTA.toNanos() / 2;
+    /** When the service applies a call no more whose outcome may have become unknown at {@code unknownNanos}. */
+    private long deadline(long unknownNanos) {
+        return late ? 0 : unknownNanos + Site.DELTA.toNanos() / 2;
     }
 
     /** Another client takes each lock, reads, and writes. */

@@ -30,7 +30,7 @@ import javax.sql.DataSource;
 final class Site implements AutoCloseable {
     static final Duration LEASE = Duration.ofSeconds(2);
 
-    /** The promise: nothing is applied later than this after a gateway lost sight of it, or was killed. */
+    /** The promise: no call is applied later than this after its outcome became unknown, or its gateway was killed. */
     static final Duration DELTA = Duration.ofSeconds(2);
 
     /** A gateway refuses with DRAINING what waited so long. */

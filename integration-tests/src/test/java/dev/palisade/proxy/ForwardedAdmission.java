@@ -1,30 +1,30 @@
-package dev.palisade.door;
+package dev.palisade.proxy;
 
 import dev.palisade.guard.Admission;
 
-/** What a call at this door has while it is with the storage: a guard's admission, or none. */
-interface Stay {
-    /** For a door that lets everything in. */
-    Stay UNGUARDED = new Stay() {
+/** Admission of a forwarded call: a guard's, or none. */
+interface ForwardedAdmission {
+    /** For a proxy that admits every call. */
+    ForwardedAdmission UNGUARDED = new ForwardedAdmission() {
         @Override
         public void close() {
-            // Nobody waits for it.
+            // No call waits for it.
         }
 
         @Override
         public void outcomeUnknown() {
-            // Nobody waits for it.
+            // No call waits for it.
         }
     };
 
     /** The call has ended. */
     void close();
 
-    /** Whether the call has ended cannot be told. */
+    /** The end of the call is unknown. */
     void outcomeUnknown();
 
-    static Stay of(Admission admission) {
-        return new Stay() {
+    static ForwardedAdmission of(Admission admission) {
+        return new ForwardedAdmission() {
             @Override
             public void close() {
                 admission.close();

@@ -1,4 +1,4 @@
-package dev.palisade.door;
+package dev.palisade.proxy;
 
 import com.google.gson.JsonObject;
 import dev.palisade.contract.Reason;
@@ -11,32 +11,32 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that is with the storage: tells the guard how it ended and the caller what it was answered, the caller once. What
- * is no answer of the storage itself says nothing about the end of the call.
+ * Observer of one forwarded call: reports its end to the guard, and the storage's reply to the caller, once. A
+ * failure that the storage itself did not send leaves the outcome unknown.
  */
-final class Forwarded<R> implements StreamObserver<R> {
+final class ForwardedCall<R> implements StreamObserver<R> {
     private final String key;
-    private final Stay stay;
+    private final ForwardedAdmission admission;
     private final StreamObserver<R> caller;
-    private final StepGate gate;
-    private final AtomicBoolean told = new AtomicBoolean();
+    private final Breakpoint breakpoint;
+    private final AtomicBoolean replied = new AtomicBoolean();
     private volatile Runnable onAnswer = () -> {};
     private @Nullable R value;
 
-    Forwarded(String key, Stay stay, StreamObserver<R> caller, StepGate gate) {
+    ForwardedCall(String key, ForwardedAdmission admission, StreamObserver<R> caller, Breakpoint breakpoint) {
         this.key = key;
-        this.stay = stay;
+        this.admission = admission;
         this.caller = caller;
-        this.gate = gate;
+        this.breakpoint = breakpoint;
     }
 
     void onAnswer(Runnable what) {
         onAnswer = what;
     }
 
-    /** Nobody waits for the storage any more. */
-    void tooLate() {
-        if (told.compareAndSet(false, true)) {
+    /** The caller no longer waits for the storage. */
+    void timedOut() {
+        if (replied.compareAndSet(false, true)) {
             outcomeUnknown("no answer in time");
         }
     }
@@ -48,10 +48,10 @@ final class Forwarded<R> implements StreamObserver<R> {
 
     @Override
     public void onCompleted() {
-        gate.pass(Step.ANSWERED);
+        breakpoint.pass(Step.ANSWERED);
         ended();
         R answer = value;
-        if (tellFirst() && answer != null) {
+        if (markReplied() && answer != null) {
             caller.onNext(answer);
             caller.onCompleted();
         }
@@ -63,39 +63,39 @@ final class Forwarded<R> implements StreamObserver<R> {
                 Rejections.ofThrowable(failure).filter(rejection -> rejection.reason() != Reason.OUTCOME_UNKNOWN);
         if (refused.isPresent()) {
             ended();
-            if (tellFirst()) {
+            if (markReplied()) {
                 caller.onError(Rejections.toStatus(refused.get()));
             }
-        } else if (tellFirst()) {
+        } else if (markReplied()) {
             outcomeUnknown(String.valueOf(failure.getMessage()));
         }
     }
 
-    private boolean tellFirst() {
+    private boolean markReplied() {
         onAnswer.run();
-        return told.compareAndSet(false, true);
+        return replied.compareAndSet(false, true);
     }
 
     private void ended() {
-        stay.close();
-        if (told.get()) {
-            StepGate.say(event("seen-again"));
+        admission.close();
+        if (replied.get()) {
+            Breakpoint.say(event("seen-again"));
         }
     }
 
     private void outcomeUnknown(String why) {
-        stay.outcomeUnknown();
+        admission.outcomeUnknown();
         JsonObject event = event("outcome-unknown");
         event.addProperty("why", why);
-        StepGate.say(event);
+        Breakpoint.say(event);
         caller.onError(Rejections.toStatus(new Rejection(
                 Reason.OUTCOME_UNKNOWN,
-                "the storage behind the door did not answer (" + why + "); read again",
+                "the storage behind the proxy did not answer (" + why + "); read again",
                 Map.of(Rejection.APPLIED, "unknown"))));
     }
 
     private JsonObject event(String name) {
-        JsonObject event = StepGate.event(name);
+        JsonObject event = Breakpoint.event(name);
         event.addProperty("key", key);
         return event;
     }

@@ -6,11 +6,11 @@ import static dev.palisade.scenario.Observed.number;
 import com.google.gson.JsonObject;
 import dev.palisade.check.Marks;
 import dev.palisade.check.Marks.Mark;
-import dev.palisade.door.DoorProcess;
-import dev.palisade.door.Step;
 import dev.palisade.faults.FaultRun.Fault;
 import dev.palisade.guard.MarkFiles;
 import dev.palisade.guard.MarkStore.StoredMark;
+import dev.palisade.proxy.GuardProxy;
+import dev.palisade.proxy.Step;
 import dev.palisade.scenario.Gatekeeper;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.Installation.Service;
@@ -28,19 +28,19 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /**
- * A storage that admits everything, behind a door that guards it; between the two a link that can be harmed. The storage's
- * own log tells what was applied.
+ * Storage that admits every call, behind a proxy with a guard. The link between the two can inject faults. The
+ * storage's own log shows which calls were applied.
  */
-final class Doored implements Front {
-    /** The promise on which the door stands: the storage applies nothing later than this after the door lost sight of it. */
+final class ProxiedStorage implements Front {
+    /** The proxy relies on it: the storage applies no call later than this after its outcome became unknown. */
     static final Duration UNKNOWN_OUTCOME_TIMEOUT = Duration.ofSeconds(3);
 
-    private static final Duration PATIENCE = Duration.ofMinutes(2);
+    private static final Duration WAIT_MAX = Duration.ofMinutes(2);
 
-    /** The door stops waiting for an answer. */
-    private static final long LOSES_SIGHT_MILLIS = 500;
+    /** The proxy waits this long for a reply. */
+    private static final long REPLY_TIMEOUT_MILLIS = 500;
 
-    /** The door tells the storage so; leaves the storage the rest of the promised time. */
+    /** The deadline of a forwarded call; leaves the storage the rest of the promised time. */
     private static final long BACKEND_DEADLINE_MILLIS = 1_500;
 
     private final Installation installation;
@@ -50,14 +50,14 @@ final class Doored implements Front {
     private final Observed observed = new Observed();
     private final Service backend;
     private final Link link;
-    private Service door;
+    private Service proxy;
 
-    /** @param options further ones of {@link DoorProcess}; the last of a name counts */
-    Doored(Installation installation, String... options) {
+    /** @param options further ones of {@link GuardProxy}; the last of a name counts */
+    ProxiedStorage(Installation installation, String... options) {
         this(installation, List.of(), UNKNOWN_OUTCOME_TIMEOUT, options);
     }
 
-    Doored(Installation installation, List<String> java, Duration unknownOutcomeTimeout, String... options) {
+    ProxiedStorage(Installation installation, List<String> java, Duration unknownOutcomeTimeout, String... options) {
         this.installation = installation;
         this.java = java;
         this.unknownOutcomeTimeout = unknownOutcomeTimeout;
@@ -66,26 +66,26 @@ final class Doored implements Front {
         this.options.addAll(List.of(options));
         this.backend = installation.objects("--guard", "off");
         this.link = new Link(backend.address(), Link.Deaths.HIDDEN);
-        this.door = door("0");
+        this.proxy = proxy("0");
     }
 
-    private Service door(String port) {
+    private Service proxy(String port) {
         List<String> all = new ArrayList<>(List.of(
                 "--port",
                 port,
                 "--backend",
                 link.address(),
-                "--patience-millis",
-                Long.toString(LOSES_SIGHT_MILLIS),
+                "--reply-timeout-millis",
+                Long.toString(REPLY_TIMEOUT_MILLIS),
                 "--backend-deadline-millis",
                 Long.toString(BACKEND_DEADLINE_MILLIS)));
         all.addAll(options);
-        return installation.service("door", DoorProcess.class, java, observed::take, all.toArray(new String[0]));
+        return installation.service("proxy", GuardProxy.class, java, observed::take, all.toArray(new String[0]));
     }
 
     @Override
     public Service service() {
-        return door;
+        return proxy;
     }
 
     Link link() {
@@ -96,15 +96,15 @@ final class Doored implements Front {
         return backend;
     }
 
-    /** What the doors have said. */
+    /** The events of the proxies. */
     Observed observed() {
         return observed;
     }
 
     /** The next call at {@code step} stops there; {@link #awaitHeld}. */
     void hold(Step step) {
-        door.child().send("hold " + step);
-        door.child().await(line -> line.equals("armed"));
+        proxy.child().send("hold " + step);
+        proxy.child().await(line -> line.equals("armed"));
     }
 
     JsonObject awaitHeld(int from) {
@@ -113,10 +113,10 @@ final class Doored implements Front {
 
     /** The first event of that name from number {@code from} on. */
     JsonObject awaitEvent(int from, String name) {
-        return observed.await(from, name + " of the door", PATIENCE, event -> is(event, name));
+        return observed.await(from, name + " of the proxy", WAIT_MAX, event -> is(event, name));
     }
 
-    /** When the present door opened its guard: monotonic, nanoseconds. */
+    /** When the present proxy opened its guard: monotonic, nanoseconds. */
     long openedNanos() {
         return observed.all().stream()
                 .filter(event -> is(event, "open"))
@@ -137,11 +137,11 @@ final class Doored implements Front {
     }
 
     void kill() {
-        door.child().kill();
+        proxy.child().kill();
     }
 
     void start() {
-        door = door(door.port());
+        proxy = proxy(proxy.port());
     }
 
     @Override
@@ -166,7 +166,7 @@ final class Doored implements Front {
         return new Marks(when, byResource);
     }
 
-    /** Each is over when the door has noticed it: long before the promised time. */
+    /** Each fault is over when the proxy has noticed it: long before the promised time. */
     @Override
     public void suffer(Fault fault, Gatekeeper gatekeeper) {
         int from = observed.size();
@@ -178,14 +178,14 @@ final class Doored implements Front {
                 requireWithinPromise(lost);
             }
             case SLOW_BACKEND -> {
-                link.delay(Duration.ofMillis(LOSES_SIGHT_MILLIS * 3 / 4));
+                link.delay(Duration.ofMillis(REPLY_TIMEOUT_MILLIS * 3 / 4));
                 awaitEvent(from, "outcome-unknown");
                 awaitEvent(from, "seen-again");
                 link.delay(Duration.ZERO);
             }
             case CUT_BACKEND -> {
                 link.hold();
-                Awaitility.await().atMost(PATIENCE).until(() -> link.heldBytes() > 0);
+                Awaitility.await().atMost(WAIT_MAX).until(() -> link.heldBytes() > 0);
                 link.cut();
                 awaitEvent(from, "outcome-unknown");
             }
@@ -194,22 +194,22 @@ final class Doored implements Front {
     }
 
     /** A machine so busy that the test itself broke the promise proves nothing, and says so. */
-    void requireWithinPromise(long lostNanos) {
-        if (System.nanoTime() - lostNanos > unknownOutcomeTimeout.toNanos() / 2) {
-            throw new ScenarioFailed("this machine is too busy: the storage went on too late for the door's promise");
+    void requireWithinPromise(long unknownNanos) {
+        if (System.nanoTime() - unknownNanos > unknownOutcomeTimeout.toNanos() / 2) {
+            throw new ScenarioFailed("this machine is too busy: the storage went on too late for the proxy's promise");
         }
     }
 
     @Override
     public void stop() {
-        door.child().terminate();
+        proxy.child().terminate();
         link.close(); // The storage would wait for connections whose other end is long dead.
         backend.child().terminate();
     }
 
     @Override
     public void close() {
-        door.child().close();
+        proxy.child().close();
         backend.child().close();
         link.close();
     }

@@ -1,4 +1,4 @@
-package dev.palisade.door;
+package dev.palisade.proxy;
 
 import com.google.gson.JsonObject;
 import java.util.concurrent.CountDownLatch;
@@ -6,11 +6,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stops one call at one step: the line {@code hold STEP} arms it, the next call at that step says {@code held} and waits
- * for the line {@code go}, or for the process to be killed. What happens is told as a line of JSON on standard output. It
- * decides nothing. Safe for many threads.
+ * Breakpoint that stops one call at one step. The line {@code hold STEP} arms it. The next call at that step reports
+ * {@code held}, and waits for the line {@code go} or for the end of the process. Events are lines of JSON on
+ * standard output. It decides nothing. Thread-safe.
  */
-final class StepGate {
+final class Breakpoint {
     private final AtomicReference<@Nullable Step> armed = new AtomicReference<>();
     private volatile CountDownLatch going = new CountDownLatch(1);
 
@@ -23,7 +23,7 @@ final class StepGate {
         going.countDown();
     }
 
-    /** Passes at once unless this call is the one to be held. */
+    /** Returns at once unless this call is the one to be held. */
     void pass(Step step) {
         if (armed.get() != step || !armed.compareAndSet(step, null)) {
             return;
@@ -39,7 +39,7 @@ final class StepGate {
         }
     }
 
-    /** An event to be filled; {@code at} is the machine's monotonic clock in nanoseconds. */
+    /** A new event; {@code at} is the machine's monotonic clock in nanoseconds. */
     static JsonObject event(String name) {
         JsonObject event = new JsonObject();
         event.addProperty("event", name);

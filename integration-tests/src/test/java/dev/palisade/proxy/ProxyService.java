@@ -1,4 +1,4 @@
-package dev.palisade.door;
+package dev.palisade.proxy;
 
 import com.google.protobuf.ByteString;
 import dev.palisade.contract.GrantId;
@@ -46,35 +46,40 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets each call pass the guard and forwards it to the storage, with its sequencer. A call is closed when the storage has
- * answered it and lost sight of when there is no answer in time or the connection broke; an answer that comes later closes it
- * after all. The forwarded call does not end with the caller's: cancelled is not ended. A method that is not here is unknown.
+ * Service that passes each call to the guard and forwards it to the storage, with its sequencer. The admission of a
+ * call is closed when the storage has replied. Its outcome is unknown when no reply comes in time or the connection
+ * broke; a later reply closes it after all. The forwarded call does not end with the caller's, since a cancelled
+ * call may still run. A method that is not here is unknown.
  */
-final class DoorService extends ObjectsGrpc.ObjectsImplBase {
+final class ProxyService extends ObjectsGrpc.ObjectsImplBase {
     private static final Context.Key<byte[]> SEQUENCER = Context.key("sequencer");
 
     private final @Nullable Guard guard;
     private final ManagedChannel channel;
-    private final StepGate gate;
-    private final Duration patience;
+    private final Breakpoint breakpoint;
+    private final Duration replyTimeout;
     private final Duration backendDeadline;
-    private final ScheduledExecutorService alarms = Executors.newSingleThreadScheduledExecutor(run -> {
-        Thread thread = new Thread(run, "door-alarms");
+    private final ScheduledExecutorService timers = Executors.newSingleThreadScheduledExecutor(run -> {
+        Thread thread = new Thread(run, "proxy-timers");
         thread.setDaemon(true);
         return thread;
     });
 
-    /** @param guard null: everything is let in */
-    DoorService(
-            @Nullable Guard guard, ManagedChannel channel, StepGate gate, Duration patience, Duration backendDeadline) {
+    /** @param guard null: every call is admitted */
+    ProxyService(
+            @Nullable Guard guard,
+            ManagedChannel channel,
+            Breakpoint breakpoint,
+            Duration replyTimeout,
+            Duration backendDeadline) {
         this.guard = guard;
         this.channel = channel;
-        this.gate = gate;
-        this.patience = patience;
+        this.breakpoint = breakpoint;
+        this.replyTimeout = replyTimeout;
         this.backendDeadline = backendDeadline;
     }
 
-    /** Carries the header to the service, unread. */
+    /** Passes the header to the service, unread. */
     static final class Headers implements ServerInterceptor {
         @Override
         public <Q, R> ServerCall.Listener<Q> interceptCall(
@@ -142,9 +147,9 @@ final class DoorService extends ObjectsGrpc.ObjectsImplBase {
             BiConsumer<ObjectsGrpc.ObjectsStub, StreamObserver<R>> call) {
         ServerCallStreamObserver<R> caller = (ServerCallStreamObserver<R>) observer;
         byte @Nullable [] header = SEQUENCER.get();
-        gate.pass(Step.ARRIVED);
+        breakpoint.pass(Step.ARRIVED);
         if (guard == null) {
-            forward(key, header, Stay.UNGUARDED, caller, call);
+            forward(key, header, ForwardedAdmission.UNGUARDED, caller, call);
             return;
         }
         CompletableFuture<Admission> entering = admit(guard, key, access, header);
@@ -152,7 +157,7 @@ final class DoorService extends ObjectsGrpc.ObjectsImplBase {
         caller.setOnCancelHandler(() -> entering.cancel(false));
         var unused = entering.whenComplete((admission, failure) -> {
             if (failure == null) {
-                forward(key, header, Stay.of(admission), caller, call);
+                forward(key, header, ForwardedAdmission.of(admission), caller, call);
             } else {
                 refuse(caller, failure);
             }
@@ -162,13 +167,13 @@ final class DoorService extends ObjectsGrpc.ObjectsImplBase {
     private <R> void forward(
             String key,
             byte @Nullable [] header,
-            Stay stay,
+            ForwardedAdmission admission,
             StreamObserver<R> caller,
             BiConsumer<ObjectsGrpc.ObjectsStub, StreamObserver<R>> call) {
-        gate.pass(Step.LET_IN);
-        Forwarded<R> forwarded = new Forwarded<>(key, stay, caller, gate);
-        var alarm = alarms.schedule(forwarded::tooLate, patience.toMillis(), TimeUnit.MILLISECONDS);
-        forwarded.onAnswer(() -> alarm.cancel(false));
+        breakpoint.pass(Step.LET_IN);
+        ForwardedCall<R> forwarded = new ForwardedCall<>(key, admission, caller, breakpoint);
+        var timer = timers.schedule(forwarded::timedOut, replyTimeout.toMillis(), TimeUnit.MILLISECONDS);
+        forwarded.onAnswer(() -> timer.cancel(false));
         // In no context of the caller's: its cancellation and its deadline are not the forwarded call's.
         Context.ROOT.run(() -> call.accept(stub(header), forwarded));
     }

@@ -17,11 +17,11 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * {@link FaultRunIT} with the guard at the door: the storage compares nothing, and its log tells what got through. Here the
- * process that is killed as RESTART_OBJECTS is the door. Longer, or again: as there.
+ * {@link FaultRunIT} with a guard in a proxy. The storage compares no tokens, and its log shows which calls were
+ * applied. Here RESTART_OBJECTS kills the proxy. For longer runs and repetitions see there.
  */
 @Execution(ExecutionMode.CONCURRENT)
-class DoorFaultRunIT {
+class ProxyFaultRunIT {
     private static final List<Fault> DECK = List.of(
             Fault.PAUSE_HOLDER,
             Fault.PAUSE_HOLDER_UNTIL_READ,
@@ -39,17 +39,17 @@ class DoorFaultRunIT {
     private final long seed = Long.getLong("palisade.fault.seed", System.nanoTime() % 1_000_000);
 
     @Test
-    void underFaultsNothingGetsPastTheDoorThatBreaksAProperty(TestReporter reporter) throws Exception {
+    void noPropertyBreaksUnderFaults(TestReporter reporter) throws Exception {
         Duration atLeast = Duration.ofSeconds(Long.getLong("palisade.fault.seconds", 0));
         try (Installation installation = Installation.fresh()) {
-            Doored front = new Doored(installation);
+            ProxiedStorage front = new ProxiedStorage(installation);
             FaultRun faults = new FaultRun(installation, seed, front, 4);
             try {
                 faults.run(DECK, atLeast);
                 Finished finished = faults.finish();
                 Run run = finished.run();
                 FaultRunIT.report(reporter, faults, finished);
-                System.out.println("door: lost sight of " + front.count("outcome-unknown") + " calls, saw "
+                System.out.println("proxy: " + front.count("outcome-unknown") + " calls with an unknown outcome, saw "
                         + front.count("seen-again") + " of them end, started " + front.count("open") + " times; seed "
                         + seed);
 
@@ -61,7 +61,7 @@ class DoorFaultRunIT {
                     assertThat(faults.done(fault)).as(fault.name()).isGreaterThanOrEqualTo(1);
                 }
                 assertThat(front.count("outcome-unknown"))
-                        .as("calls lost sight of")
+                        .as("calls with an unknown outcome")
                         .isGreaterThanOrEqualTo(3);
                 assertThat(front.count("seen-again")).as("late ends").isGreaterThanOrEqualTo(1);
                 assertThat(finished.histories().events())
@@ -72,7 +72,7 @@ class DoorFaultRunIT {
                 assertThat(run.applied().stream().filter(AppliedCall::shared)).hasSizeGreaterThanOrEqualTo(5);
                 assertThat(run.marks().get(run.marks().size() - 1).byResource()).isNotEmpty();
             } catch (AssertionError | RuntimeException e) {
-                throw FaultRunIT.keep(e, installation, "door-fault-run-" + seed);
+                throw FaultRunIT.keep(e, installation, "proxy-fault-run-" + seed);
             } finally {
                 faults.close();
             }
@@ -80,9 +80,9 @@ class DoorFaultRunIT {
     }
 
     @Test
-    void throughAnOpenDoorTheCheckersFindTheLostUpdates(TestReporter reporter) throws Exception {
+    void checkersFindLostUpdatesWithoutAGuard(TestReporter reporter) throws Exception {
         try (Installation installation = Installation.fresh()) {
-            FaultRun faults = new FaultRun(installation, seed, new Doored(installation, "--door", "off"), 3);
+            FaultRun faults = new FaultRun(installation, seed, new ProxiedStorage(installation, "--guard", "off"), 3);
             try {
                 faults.run(PAUSES, Duration.ZERO);
                 Finished finished = faults.finish();
@@ -94,7 +94,7 @@ class DoorFaultRunIT {
                             .anySatisfy(violation -> assertThat(violation).startsWith(property + ":"));
                 }
             } catch (AssertionError | RuntimeException e) {
-                throw FaultRunIT.keep(e, installation, "door-fault-run-open-" + seed);
+                throw FaultRunIT.keep(e, installation, "proxy-fault-run-open-" + seed);
             } finally {
                 faults.close();
             }

@@ -28,25 +28,24 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
-/** A lock server, a storage behind a door, and a caller: for what happens at the door in a given order. */
-final class DoorHouse implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofMinutes(2);
+/** Test fixture of a lock server, a storage behind a proxy, and a caller, for events at the proxy in a given order. */
+final class ProxyFixture implements AutoCloseable {
+    static final Duration WAIT_MAX = Duration.ofMinutes(2);
 
-    final Doored front;
+    final ProxiedStorage front;
     final Caller caller;
     private final Installation installation = Installation.fresh();
     private final Service server = installation.server();
     private final List<Marks> marks = new ArrayList<>();
 
-    DoorHouse(String... options) {
-        this(installation -> new Doored(installation, options));
+    ProxyFixture(String... options) {
+        this(installation -> new ProxiedStorage(installation, options));
     }
 
-    DoorHouse(Function<Installation, Doored> front) {
+    ProxyFixture(Function<Installation, ProxiedStorage> front) {
         this.front = front.apply(installation);
         this.caller = new Caller(server, this.front.service());
-        version("none"); // The storage's first answer is its slowest; a call under test must not be lost sight of for
-        // it.
+        version("none"); // The storage's first reply is its slowest: a call under test must not time out for it.
     }
 
     Path home() {
@@ -74,7 +73,7 @@ final class DoorHouse implements AutoCloseable {
         return CompletableFuture.supplyAsync(() -> send(verb, lease));
     }
 
-    /** The object's version in the storage, asked of it past the door; 0: there is none. */
+    /** The object's version in the storage, read without the proxy; 0: there is none. */
     long version(String key) {
         ManagedChannel channel = Grpc.newChannelBuilder(front.backend().address(), InsecureChannelCredentials.create())
                 .build();
@@ -91,18 +90,18 @@ final class DoorHouse implements AutoCloseable {
         }
     }
 
-    /** Kills the door and notes its marks; {@link #startDoor} is next. */
-    void killDoor() throws IOException {
+    /** Kills the proxy and records its marks; {@link #startProxy} is next. */
+    void killProxy() throws IOException {
         front.kill();
         marks.add(front.marks("kill " + (marks.size() + 1)));
     }
 
-    void startDoor() {
+    void startProxy() {
         front.start();
         caller.reconnect(front.service());
     }
 
-    /** Ends everything; what was applied, with the marks at each kill and at the end. */
+    /** Ends every process. Returns the applied calls, with the marks at each kill and at the end. */
     Run finish() throws IOException, SQLException {
         front.stop();
         marks.add(front.marks("end"));
@@ -110,7 +109,7 @@ final class DoorHouse implements AutoCloseable {
         return new Run(caller.grants(), List.of(), applied, marks, List.of());
     }
 
-    /** What the checkers say. These callers write no counters, so P15 has nothing to say. */
+    /** Violations by the checkers. These callers write no counters, so P15 does not apply. */
     static List<String> violations(Run run) {
         return run.violations().stream()
                 .filter(violation -> !violation.startsWith("P15"))

@@ -1,4 +1,4 @@
-package dev.palisade.door;
+package dev.palisade.proxy;
 
 import com.google.gson.JsonObject;
 import dev.palisade.contract.cli.Defaults;
@@ -30,22 +30,22 @@ import picocli.CommandLine;
 import picocli.CommandLine.Option;
 
 /**
- * The process in front of a storage that cannot compare tokens: every call of {@code palisade.v1.Objects} passes a {@link
- * Guard} here and is forwarded by {@link DoorService}. Reads {@code hold STEP} and {@code go} from standard input ({@link
- * StepGate}). Wiring only.
+ * Proxy process with a {@link Guard}, in front of a storage that cannot compare tokens. Every call of {@code
+ * palisade.v1.Objects} passes the guard and is forwarded by {@link ProxyService}. Reads {@code hold STEP} and {@code
+ * go} from standard input ({@link Breakpoint}). Wiring only.
  */
-public final class DoorProcess implements Callable<Integer> {
-    /** What becomes of a call. */
-    enum Door {
+public final class GuardProxy implements Callable<Integer> {
+    /** Whether calls pass the guard. */
+    enum GuardMode {
         ENFORCE,
-        /** Planted: everything is let in. */
+        /** A planted bug: every call is admitted. */
         OFF
     }
 
-    /** Where marks are kept. */
+    /** Mark store of the guard. */
     enum Kept {
         FILE,
-        /** Planted: {@link VolatileMarkStore}. */
+        /** A planted bug: {@link VolatileMarkStore}. */
         VOLATILE
     }
 
@@ -58,28 +58,28 @@ public final class DoorProcess implements Callable<Integer> {
     @Option(names = "--unknown-outcome-timeout-millis", required = true)
     private long unknownOutcomeTimeoutMillis;
 
-    /** After this long without the storage's answer a call is lost sight of. */
-    @Option(names = "--patience-millis", required = true)
-    private long patienceMillis;
+    /** Without a reply of the storage in this time, the outcome of a call is unknown. */
+    @Option(names = "--reply-timeout-millis", required = true)
+    private long replyTimeoutMillis;
 
-    /** After this long the storage is told that nobody waits any more; shorter than the time for unknown ends. */
+    /** The deadline of a forwarded call; shorter than the time-out for unknown outcomes. */
     @Option(names = "--backend-deadline-millis", required = true)
     private long backendDeadlineMillis;
 
-    /** Shorter than the callers' deadlines, so that they hear why. */
+    /** Shorter than the callers' deadlines, so that they receive the reason. */
     @Option(names = "--wait-millis", defaultValue = "4000")
     private long waitMillis;
 
-    @Option(names = "--door", defaultValue = "ENFORCE")
-    private Door door = Door.ENFORCE;
+    @Option(names = "--guard", defaultValue = "ENFORCE")
+    private GuardMode guardMode = GuardMode.ENFORCE;
 
     @Option(names = "--marks", defaultValue = "FILE")
     private Kept marks = Kept.FILE;
 
-    private DoorProcess() {}
+    private GuardProxy() {}
 
     public static void main(String[] args) {
-        System.exit(new CommandLine(new DoorProcess())
+        System.exit(new CommandLine(new GuardProxy())
                 .setOverwrittenOptionsAllowed(true)
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .execute(args));
@@ -87,36 +87,40 @@ public final class DoorProcess implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        StepGate gate = new StepGate();
+        Breakpoint breakpoint = new Breakpoint();
         ManagedChannel channel = Grpc.newChannelBuilder(backend, InsecureChannelCredentials.create())
                 .build();
-        Guard guard = door == Door.OFF ? null : guard(gate);
-        JsonObject open = StepGate.event("open");
-        open.addProperty("door", door.name().toLowerCase(Locale.ROOT));
-        StepGate.say(open);
-        DoorService service = new DoorService(
-                guard, channel, gate, Duration.ofMillis(patienceMillis), Duration.ofMillis(backendDeadlineMillis));
+        Guard guard = guardMode == GuardMode.OFF ? null : guard(breakpoint);
+        JsonObject open = Breakpoint.event("open");
+        open.addProperty("guard", guardMode.name().toLowerCase(Locale.ROOT));
+        Breakpoint.say(open);
+        ProxyService service = new ProxyService(
+                guard,
+                channel,
+                breakpoint,
+                Duration.ofMillis(replyTimeoutMillis),
+                Duration.ofMillis(backendDeadlineMillis));
         // Threads of its own: a step may be held here, and the event loop must go on.
         Server server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .executor(Executors.newCachedThreadPool())
-                .intercept(new DoorService.Headers())
+                .intercept(new ProxyService.Headers())
                 .addService(service)
                 .build()
                 .start();
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, guard)));
-        System.out.println("door: listening on 127.0.0.1:" + server.getPort());
-        obey(gate);
+        System.out.println("proxy: listening on 127.0.0.1:" + server.getPort());
+        obey(breakpoint);
         return 0;
     }
 
-    private Guard guard(StepGate gate) throws IOException {
+    private Guard guard(Breakpoint breakpoint) throws IOException {
         Path directory = Defaults.home().resolve("marks");
         if (marks == Kept.FILE && Files.notExists(directory)) {
             MarkStore.createNeverUsed(directory);
         }
         MarkStore kept = marks == Kept.FILE ? MarkStore.file(directory) : new VolatileMarkStore();
-        MarkStore stepped =
-                new SteppedMarkStore(kept, () -> gate.pass(Step.MARK_ASKED), () -> gate.pass(Step.MARK_KEPT));
+        MarkStore stepped = new SteppedMarkStore(
+                kept, () -> breakpoint.pass(Step.MARK_ASKED), () -> breakpoint.pass(Step.MARK_KEPT));
         KeysetFile keys = KeysetFile.open(Defaults.keyset());
         return Guard.builder(keys.verifier(Defaults.ISSUER), stepped)
                 .unknownOutcomeTimeout(Duration.ofMillis(unknownOutcomeTimeoutMillis))
@@ -124,19 +128,19 @@ public final class DoorProcess implements Callable<Integer> {
                 .build();
     }
 
-    private static void obey(StepGate gate) throws IOException {
+    private static void obey(Breakpoint breakpoint) throws IOException {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             if (line.equals("go")) {
-                gate.go();
+                breakpoint.go();
             } else {
-                gate.hold(Step.valueOf(line.substring("hold ".length())));
+                breakpoint.hold(Step.valueOf(line.substring("hold ".length())));
                 System.out.println("armed");
             }
         }
     }
 
-    /** In order: nobody new, the running calls end, then the marks. */
+    /** In order: no new calls, then the end of the running calls, then the marks. */
     private static void stop(Server server, @Nullable Guard guard) {
         server.shutdown();
         try {
