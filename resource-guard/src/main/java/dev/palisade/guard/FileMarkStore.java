@@ -116,8 +116,8 @@ final class FileMarkStore extends MarkStore {
 
     @Override
     CompletionStage<Void> confirm() {
-        RejectedException shut = opened().shut();
-        return shut == null ? CompletableFuture.completedStage(null) : CompletableFuture.failedStage(shut);
+        RejectedException refusal = opened().refusal();
+        return refusal == null ? CompletableFuture.completedStage(null) : CompletableFuture.failedStage(refusal);
     }
 
     @Override
@@ -132,7 +132,7 @@ final class FileMarkStore extends MarkStore {
 
     @Override
     Optional<Rejection> failure() {
-        return Optional.ofNullable(opened().shut()).map(RejectedException::rejection);
+        return Optional.ofNullable(opened().refusal()).map(RejectedException::rejection);
     }
 
     @Override

@@ -22,15 +22,15 @@ final class GroupCommit {
         void commit(List<Change> batch) throws Exception;
     }
 
-    /** Failure of a step that had nothing to keep: the store stays as usable as it was. */
+    /** Failure of a step without changes: the store stays usable. */
     static final class NothingChangedException extends Exception {
         private static final long serialVersionUID = 1L;
 
-        private final transient RejectedException answer;
+        private final transient RejectedException rejection;
 
-        NothingChangedException(RejectedException answer) {
-            super(answer);
-            this.answer = answer;
+        NothingChangedException(RejectedException rejection) {
+            super(rejection);
+            this.rejection = rejection;
         }
     }
 
@@ -42,8 +42,8 @@ final class GroupCommit {
     private final Function<Throwable, RejectedException> wording;
     private final RejectedException closed;
     private final Thread thread;
-    private final Object door = new Object();
-    private @Nullable RejectedException shut;
+    private final Object lock = new Object();
+    private @Nullable RejectedException refusal;
 
     private record Entry(@Nullable Change change, CompletableFuture<Void> kept) {}
 
@@ -68,35 +68,35 @@ final class GroupCommit {
 
     CompletionStage<Void> add(Change change) {
         Entry entry = new Entry(change, new CompletableFuture<>());
-        synchronized (door) {
-            if (shut != null) {
-                return CompletableFuture.failedStage(shut);
+        synchronized (lock) {
+            if (refusal != null) {
+                return CompletableFuture.failedStage(refusal);
             }
             queue.add(entry);
         }
         return entry.kept();
     }
 
-    /** Why everything is refused now; null while nothing is. */
+    /** The reason why every change is refused now; null while none is. */
     @Nullable
-    RejectedException shut() {
-        synchronized (door) {
-            return shut;
+    RejectedException refusal() {
+        synchronized (lock) {
+            return refusal;
         }
     }
 
     /**
-     * Takes nothing more, and waits until what was taken and then {@code last} is kept or has failed. Does nothing more than
-     * wait when a step has failed, or the second time.
+     * Accepts no more changes, and waits until those that were accepted, and then {@code last}, are durable or have
+     * failed. Only waits when a step has failed, or the second time.
      */
     void close(@Nullable Change last) {
         if (Thread.currentThread() == thread) {
             throw new IllegalStateException(
                     "a mark store cannot be closed from a stage it completes; use another thread");
         }
-        synchronized (door) {
-            if (shut == null) {
-                shut = closed;
+        synchronized (lock) {
+            if (refusal == null) {
+                refusal = closed;
                 if (last != null) {
                     queue.add(new Entry(last, new CompletableFuture<>()));
                 }
@@ -131,7 +131,7 @@ final class GroupCommit {
                 }
                 open = changes.size() == batch.size();
                 RejectedException failure = changes.isEmpty() ? null : commit(changes);
-                batch.forEach(entry -> answer(entry, failure));
+                batch.forEach(entry -> complete(entry, failure));
                 batch.clear();
             }
         } catch (Exception | Error e) {
@@ -144,11 +144,11 @@ final class GroupCommit {
             step.commit(changes);
             return null;
         } catch (NothingChangedException e) {
-            return e.answer;
+            return e.rejection;
         }
     }
 
-    private static void answer(Entry entry, @Nullable RejectedException failure) {
+    private static void complete(Entry entry, @Nullable RejectedException failure) {
         if (failure == null) {
             entry.kept().complete(null);
         } else {
@@ -157,11 +157,11 @@ final class GroupCommit {
     }
 
     private void fail(Throwable failure, List<Entry> batch) {
-        RejectedException answer = wording.apply(failure);
-        synchronized (door) {
-            shut = answer;
+        RejectedException rejection = wording.apply(failure);
+        synchronized (lock) {
+            refusal = rejection;
             queue.drainTo(batch);
         }
-        batch.forEach(entry -> entry.kept().completeExceptionally(answer));
+        batch.forEach(entry -> entry.kept().completeExceptionally(rejection));
     }
 }

@@ -353,7 +353,7 @@ final class GuardRegistration {
         long token = holder.get().token().value();
         if (conflict.isPresent()) {
             conflicting(conflict.get());
-        } else if (observes || continuity.mayGoOnBeside(token)) {
+        } else if (observes || continuity.mayContinueBeside(token)) {
             become(State.SHARED);
         } else {
             unproven = new Unproven(null, token, holder.get().purpose().startsWith(OBSERVING));

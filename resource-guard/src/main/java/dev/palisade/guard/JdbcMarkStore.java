@@ -142,7 +142,7 @@ final class JdbcMarkStore extends MarkStore {
 
     @Override
     Optional<Rejection> failure() {
-        return Optional.ofNullable(opened().shut()).map(RejectedException::rejection);
+        return Optional.ofNullable(opened().refusal()).map(RejectedException::rejection);
     }
 
     @Override

@@ -64,7 +64,7 @@ final class MarkContinuity {
      * Whether the guard may continue beside another's registration {@code token}: that of an earlier owner of its
      * marks. A new store may, too, and waits &#916; from then on.
      */
-    synchronized boolean mayGoOnBeside(long token) {
+    synchronized boolean mayContinueBeside(long token) {
         if (beside != token && (isWhole(token) || gates.waitForOthersIfUnused())) {
             beside = token;
         }
@@ -132,7 +132,7 @@ final class MarkContinuity {
     private CompletionStage<Void> registeredBeside(@Nullable Long before, long token, boolean observes, Runnable hold) {
         if (context.store().isShared()) {
             if (before != null && before == token) {
-                goOnBeside(token);
+                continueBeside(token);
                 return CompletableFuture.completedStage(null);
             }
             if (!observes) {
@@ -140,13 +140,13 @@ final class MarkContinuity {
             }
             return raise(before, token, "it is of a guard that only observes", hold)
                     .thenCompose(raised -> keep(token))
-                    .thenAccept(kept -> goOnBeside(token));
+                    .thenAccept(kept -> continueBeside(token));
         }
         return raise(before, token, "it is not this guard's, and not kept with its marks", hold)
-                .thenAccept(raised -> goOnBeside(token));
+                .thenAccept(raised -> continueBeside(token));
     }
 
-    private synchronized void goOnBeside(long token) {
+    private synchronized void continueBeside(long token) {
         beside = token;
     }
 

@@ -37,7 +37,7 @@ final class MarkDirectory implements AutoCloseable {
     /** @throws RejectedException MARK_UNAVAILABLE: it is no directory, holds other files or is in use */
     static MarkDirectory hold(Path path) throws IOException {
         make(path);
-        refuseStrangers(path);
+        requirePrivate(path);
         Path real = path.toRealPath();
         if (!HELD.add(real)) {
             throw inUse(path);
@@ -51,7 +51,7 @@ final class MarkDirectory implements AutoCloseable {
             }
             return new MarkDirectory(real, channel);
         } catch (IOException | RuntimeException e) {
-            giveUp(real, channel);
+            releaseHeld(real, channel);
             throw e;
         }
     }
@@ -73,7 +73,7 @@ final class MarkDirectory implements AutoCloseable {
         RecordFile.syncName(path);
     }
 
-    private static void refuseStrangers(Path path) throws IOException {
+    private static void requirePrivate(Path path) throws IOException {
         try (Stream<Path> entries = Files.list(path)) {
             Optional<String> stranger = entries.map(entry -> entry.getFileName().toString())
                     .filter(name -> !OWN_FILES.contains(name))
@@ -86,7 +86,7 @@ final class MarkDirectory implements AutoCloseable {
         }
     }
 
-    private static void giveUp(Path real, @Nullable FileChannel channel) {
+    private static void releaseHeld(Path real, @Nullable FileChannel channel) {
         try {
             if (channel != null) {
                 channel.close();
@@ -102,7 +102,7 @@ final class MarkDirectory implements AutoCloseable {
     @Override
     public void close() {
         if (channel.isOpen()) {
-            giveUp(held, channel);
+            releaseHeld(held, channel);
         }
     }
 }

@@ -86,7 +86,7 @@ final class RefusalReporter {
     void closeAfterReport(long nanos) throws InterruptedException {
         long end = time.nanos() + nanos;
         try {
-            CompletionStage<?> before = reportOnItsWay();
+            CompletionStage<?> before = reportInFlight();
             if (before != null) {
                 await(before, end);
             }
@@ -108,7 +108,7 @@ final class RefusalReporter {
         }
     }
 
-    private synchronized @Nullable CompletionStage<?> reportOnItsWay() {
+    private synchronized @Nullable CompletionStage<?> reportInFlight() {
         return onItsWay;
     }
 

@@ -99,7 +99,7 @@ class GroupCommitTest {
         firstStep.await();
         CompletionStage<Void> waiting = commit.add(change(2));
         CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> commit.close(change(3)));
-        while (commit.shut() == null) {
+        while (commit.refusal() == null) {
             Thread.onSpinWait();
         }
         MarkStoreContract.assertFails(commit.add(change(4)), "closed");

@@ -182,7 +182,7 @@ class RegisterModel implements StepSearch.TransitionSystem {
                             }
                         }
                     }
-                    steps.add(new Step("giveUp", call.number));
+                    steps.add(new Step("abandon", call.number));
                 }
                 case COMPARED -> steps.add(new Step("register", call.number));
                 case COMMITTED -> steps.add(new Step("start", call.number));
@@ -264,7 +264,7 @@ class RegisterModel implements StepSearch.TransitionSystem {
                 leave(call);
                 late.clear();
             }
-            case "giveUp" -> {
+            case "abandon" -> {
                 call.state = State.OVER;
                 if (!forgetsDoubts()) {
                     leave(call);

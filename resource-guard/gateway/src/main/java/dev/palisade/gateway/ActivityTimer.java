@@ -41,8 +41,8 @@ final class ActivityTimer {
         }
     }
 
-    /** From now on the exchange as a whole has that time left, whatever moves: only others wait for its end. */
-    void hurry() {
+    /** From now on the exchange as a whole ends after that time, whatever moves: only other calls wait for its end. */
+    void limitTotal() {
         if (!stopped) {
             Future<?> last = loop.schedule(this::expire, limitNanos, TimeUnit.NANOSECONDS);
             if (stopped) {

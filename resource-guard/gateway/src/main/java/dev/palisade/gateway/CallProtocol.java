@@ -39,8 +39,11 @@ interface CallProtocol {
         return refusal(ProblemDetail.status(rejection.reason()), rejection);
     }
 
-    /** Trailers in place of the rest of a response that has begun; empty where only a broken connection can say so. */
-    Optional<HttpHeaders> cutOff(Rejection rejection);
+    /**
+     * Trailers that replace the rest of a response that has begun; empty where only a broken connection can show
+     * that.
+     */
+    Optional<HttpHeaders> abortTrailers(Rejection rejection);
 
     /**
      * Whether a response that came whole says that the work has ended.

@@ -50,7 +50,7 @@ final class Exchange implements Subscriber<HttpObject> {
     private @Nullable Subscription subscription;
     private @Nullable HttpStatus status;
     private HttpHeaders last = HttpHeaders.of();
-    private CompletableFuture<Void> said = CompletableFuture.completedFuture(null);
+    private CompletableFuture<Void> lastReply = CompletableFuture.completedFuture(null);
     private boolean over;
     private boolean timedOut;
     private boolean superseded;
@@ -113,15 +113,18 @@ final class Exchange implements Subscriber<HttpObject> {
         } else if (object instanceof HttpHeaders trailers) {
             last = trailers;
         }
-        if (admission != null && object instanceof HttpHeaders && saysUnknown()) {
+        if (admission != null && object instanceof HttpHeaders && reportsUnknownOutcome()) {
             after(admission.outcomeUnknown(), () -> pass(object));
         } else {
             pass(object);
         }
     }
 
-    /** The service has said so itself: the caller hears of it when every guard keeps its next request out. */
-    private boolean saysUnknown() {
+    /**
+     * Whether the response itself says that the outcome is unknown. The caller gets it when every guard blocks its
+     * next request.
+     */
+    private boolean reportsUnknownOutcome() {
         return status != null
                 && !protocol.isEnd(status, last)
                 && (GrpcCall.hasStatus(last) || !status.equals(HttpStatus.OK));
@@ -146,7 +149,7 @@ final class Exchange implements Subscriber<HttpObject> {
             data.close();
         }
         if (discarded > DISCARDED_BYTES_MAX) {
-            giveUp();
+            abort();
         } else {
             more();
         }
@@ -175,16 +178,16 @@ final class Exchange implements Subscriber<HttpObject> {
         if (unsent) {
             instance.refused();
         }
-        after(end(unsent), () -> breakOff(cause, why(unsent)));
+        after(end(unsent), () -> replyFailure(cause, why(unsent)));
     }
 
-    private void breakOff(Throwable cause, Rejection why) {
+    private void replyFailure(Throwable cause, Rejection why) {
         if (status == null) {
             write(reply, timedOut ? protocol.refusal(HttpStatus.GATEWAY_TIMEOUT, why) : protocol.refusal(why));
             return;
         }
         // Its reader sees that the rest is missing.
-        protocol.cutOff(why)
+        protocol.abortTrailers(why)
                 .ifPresentOrElse(
                         trailers -> {
                             if (reply.tryWrite(trailers)) {
@@ -238,9 +241,9 @@ final class Exchange implements Subscriber<HttpObject> {
         }
         discarding = true;
         if (protocol.canBeCancelled() || !isSent()) {
-            giveUp();
+            abort();
         } else {
-            timer.hurry(); // A stream of events ends only with its client.
+            timer.limitTotal(); // A stream of events ends only with its client.
         }
     }
 
@@ -249,22 +252,25 @@ final class Exchange implements Subscriber<HttpObject> {
         return sent.isDone() && !sent.isCompletedExceptionally();
     }
 
-    /** A newer grant waits. A stream that still has its client to wait for ends at once: that client may be stopped for good. */
+    /**
+     * A newer grant waits. A stream that still waits for its client is aborted at once, since that client may be
+     * stopped for good.
+     */
     private void supersede() {
         if (protocol.canBeCancelled() && !over && !isSent()) {
             superseded = true;
-            giveUp();
+            abort();
         } else {
-            timer.hurry();
+            timer.limitTotal();
         }
     }
 
     private void timeOut() {
         timedOut = true;
-        giveUp();
+        abort();
     }
 
-    private void giveUp() {
+    private void abort() {
         if (admission != null) {
             var unused = admission.outcomeUnknown();
         }
@@ -273,7 +279,7 @@ final class Exchange implements Subscriber<HttpObject> {
         }
     }
 
-    /** Completes when the caller may hear of the end. */
+    /** Completes when the caller may be notified of the end. */
     private CompletionStage<Void> end(boolean known) {
         over = true;
         timer.stop();
@@ -286,13 +292,13 @@ final class Exchange implements Subscriber<HttpObject> {
         return CompletableFuture.completedStage(null);
     }
 
-    /** In the order in which this is called. */
+    /** Runs {@code what} after {@code stage}, in the order in which this is called. */
     private void after(CompletionStage<Void> stage, Runnable what) {
-        CompletableFuture<Void> turn = said.thenCompose(done -> stage);
-        if (turn.isDone()) {
+        CompletableFuture<Void> ordered = lastReply.thenCompose(done -> stage);
+        if (ordered.isDone()) {
             what.run();
         } else {
-            said = turn.thenRunAsync(what, loop);
+            lastReply = ordered.thenRunAsync(what, loop);
         }
     }
 }

@@ -126,7 +126,7 @@ final class GatewayService implements HttpService {
         try {
             RequestPath target = RequestPath.of(context.rawPath());
             ForwardedHeaders.refuseOverrides(headers);
-            refuseWhatCannotBeCarried(headers, http2);
+            refuseUnsupported(headers, http2);
             Optional<Guarding> found = config.routes().find(headers, target);
             if (found.isEmpty()) {
                 refuseOrObserve(call, HttpStatus.NOT_FOUND, noRoute(headers, target, guard.observesOnly()));
@@ -175,7 +175,7 @@ final class GatewayService implements HttpService {
     }
 
     /** @throws RejectedException MALFORMED_REQUEST */
-    private void refuseWhatCannotBeCarried(RequestHeaders headers, boolean http2) {
+    private void refuseUnsupported(RequestHeaders headers, boolean http2) {
         if (http2) {
             ForwardedHeaders.refuseContradictions(headers);
         }
@@ -287,7 +287,7 @@ final class GatewayService implements HttpService {
             forward(call, entering.join());
             return;
         }
-        leaveWithTheClient(call.reply(), entering);
+        cancelWithClient(call.reply(), entering);
         var unused = entering.whenComplete((admission, failure) -> call.context()
                 .eventLoop()
                 .execute(() -> {
@@ -299,7 +299,7 @@ final class GatewayService implements HttpService {
                 }));
     }
 
-    private static void leaveWithTheClient(HttpResponseWriter reply, CompletableFuture<Admission> entering) {
+    private static void cancelWithClient(HttpResponseWriter reply, CompletableFuture<Admission> entering) {
         var unused = reply.whenComplete().handle((done, failure) -> failure != null && entering.cancel(false));
     }
 

@@ -132,7 +132,7 @@ final class GrpcCall implements CallProtocol {
     }
 
     @Override
-    public Optional<HttpHeaders> cutOff(Rejection rejection) {
+    public Optional<HttpHeaders> abortTrailers(Rejection rejection) {
         return Optional.of(trailers(rejection));
     }
 

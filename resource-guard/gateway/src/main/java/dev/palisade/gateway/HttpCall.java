@@ -50,7 +50,7 @@ final class HttpCall implements CallProtocol {
     }
 
     @Override
-    public Optional<HttpHeaders> cutOff(Rejection rejection) {
+    public Optional<HttpHeaders> abortTrailers(Rejection rejection) {
         return Optional.empty();
     }
 

@@ -51,12 +51,12 @@ final class DataDirectory implements AutoCloseable {
         } catch (IOException e) {
             throw new CannotStart("data directory " + path + " cannot be made (" + e + "); name a writable one");
         }
-        refuseStrangers(path);
+        requirePrivate(path);
         return hold(path, StandardOpenOption.CREATE);
     }
 
     /** So that nobody mixes it with a lock server's directory, or with his own files. */
-    private static void refuseStrangers(Path path) throws CannotStart {
+    private static void requirePrivate(Path path) throws CannotStart {
         try (Stream<Path> entries = Files.list(path)) {
             Optional<String> stranger = entries.map(entry -> entry.getFileName().toString())
                     .filter(name -> !name.startsWith("objects."))

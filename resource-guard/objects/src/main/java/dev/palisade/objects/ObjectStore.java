@@ -222,7 +222,7 @@ final class ObjectStore {
 
     private <T> T guarded(Caller caller, LockName lock, Access access, ObjectWork<T> work) throws SQLException {
         if (!guardOn) {
-            Sequencer sequencer = believed(caller);
+            Sequencer sequencer = verifiedIfPossible(caller);
             return PlainTransaction.run(dataSource, connection -> work.run(connection, sequencer));
         }
         SignedSequencer signed = caller.signed();
@@ -243,7 +243,7 @@ final class ObjectStore {
     }
 
     /** With the guard off: for the record only, so one that cannot be verified is as good as none. */
-    private @Nullable Sequencer believed(Caller caller) {
+    private @Nullable Sequencer verifiedIfPossible(Caller caller) {
         SignedSequencer signed = caller.signed();
         if (signed == null) {
             return null;

@@ -115,8 +115,9 @@ final class ObjectsServer {
             fenced.createTable();
             try (Connection connection = pool.getConnection()) {
                 Schema.create(connection);
-                Schema.insist(connection, "lock-template", options.template().toString());
-                Schema.insist(connection, "issuer", options.issuer());
+                Schema.requireSetting(
+                        connection, "lock-template", options.template().toString());
+                Schema.requireSetting(connection, "issuer", options.issuer());
             }
             BoundedExecutor executor = new BoundedExecutor(THREADS, QUEUED_CALLS_MAX);
             ObjectStore store =

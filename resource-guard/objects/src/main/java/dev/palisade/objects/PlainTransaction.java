@@ -38,12 +38,12 @@ final class PlainTransaction {
             ended = true;
             return result;
         } finally {
-            giveBack(connection, ended);
+            returnConnection(connection, ended);
         }
     }
 
     /** Never throws: what happened before is what counts. */
-    private static void giveBack(Connection connection, boolean ended) {
+    private static void returnConnection(Connection connection, boolean ended) {
         try {
             if (!ended) {
                 connection.rollback();

@@ -48,7 +48,7 @@ final class Schema {
      *
      * @throws SQLException in one line, when the data was made with another value
      */
-    static void insist(Connection connection, String name, String value) throws SQLException {
+    static void requireSetting(Connection connection, String name, String value) throws SQLException {
         try (PreparedStatement select =
                 connection.prepareStatement("SELECT setting FROM palisade_objects_setting WHERE name = ?")) {
             select.setString(1, name);

@@ -438,9 +438,9 @@ abstract class ObjectsServiceContract {
     @Test
     void anotherLockTemplateOverTheSameDataIsRefused() throws Exception {
         try (Connection connection = pool.getConnection()) {
-            Schema.insist(connection, "lock-template", "{key:1}");
-            Schema.insist(connection, "lock-template", "{key:1}");
-            assertThatThrownBy(() -> Schema.insist(connection, "lock-template", "{key}"))
+            Schema.requireSetting(connection, "lock-template", "{key:1}");
+            Schema.requireSetting(connection, "lock-template", "{key:1}");
+            assertThatThrownBy(() -> Schema.requireSetting(connection, "lock-template", "{key}"))
                     .isInstanceOf(SQLException.class)
                     .hasMessageContaining("'{key:1}', not '{key}'");
         }

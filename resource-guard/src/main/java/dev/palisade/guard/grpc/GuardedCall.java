@@ -88,7 +88,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     public void onMessage(Q message) {
         syncContext.execute(() -> {
             if (driver != null && driver.hasFirst()) {
-                follow(driver, message);
+                deliverChecked(driver, message);
             } else if (entering != null) {
                 refuseSecond(entering);
             } else if (!over) {
@@ -172,7 +172,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         }
         var unused = admission.whenComplete((admitted, failure) -> syncContext.execute(() -> {
             if (failure != null) {
-                answer(Route.rejection(failure));
+                reply(Route.rejection(failure));
             } else if (over) {
                 admitted.close();
             } else {
@@ -201,7 +201,7 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
         }
     }
 
-    private void follow(HandlerDriver<Q, R> started, Q message) {
+    private void deliverChecked(HandlerDriver<Q, R> started, Q message) {
         try {
             Set<Binding> named = route.resources(message);
             if (!named.equals(resources)) {
@@ -261,10 +261,10 @@ final class GuardedCall<Q, R> extends ServerCall.Listener<Q> {
     /** Refuses a call before the guard has seen it. */
     private void refuse(Rejection rejection) {
         var unused = guard.recordRefusal(rejection);
-        answer(rejection);
+        reply(rejection);
     }
 
-    private void answer(Rejection rejection) {
+    private void reply(Rejection rejection) {
         if (!over) {
             over = true;
             Route.refuse(call, rejection);
