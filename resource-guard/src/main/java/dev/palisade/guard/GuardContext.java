@@ -63,16 +63,16 @@ final class GuardContext {
     /** Counts and logs that the outcome of a running call became unknown. */
     void quarantineBegan(String resource, Sequencer sequencer) {
         counters.quarantinesBegun.increment();
-        emit("quarantine_began", resource, sequencer, "ends_in_ms", quarantineNanos / 1_000_000);
+        tellOf("quarantine_began", resource, sequencer, "ends_in_ms", quarantineNanos / 1_000_000);
     }
 
     /** @param end {@code known} when the call has ended after all, {@code assumed} when its time is over */
     void quarantineOver(String resource, Sequencer sequencer, String end) {
         counters.quarantinesOver.increment();
-        emit("quarantine_over", resource, sequencer, "end", end);
+        tellOf("quarantine_over", resource, sequencer, "end", end);
     }
 
-    private void emit(String event, String resource, Sequencer sequencer, String key, Object value) {
+    private void tellOf(String event, String resource, Sequencer sequencer, String key, Object value) {
         events.tell(event, "lock", sequencer.lock(), "resource", resource, "token", sequencer.token(), key, value);
     }
 
