@@ -1,4 +1,4 @@
--- What a guard at the door keeps in a shared database (JdbcMarkStore). One guard has these tables at a time.
+-- State of a guard in front of a service, in a shared database (JdbcMarkStore). One guard has these tables at a time.
 -- Never restore them from an older copy: a mark that goes back admits a former holder. Empty all four instead.
 
 -- One row, with id 1.
