@@ -40,7 +40,7 @@ class VirtualThreadsIT {
 
     @Test
     void aWaitThatIsPinnedOnPurposeIsSeen(@TempDir Path directory) {
-        assertThat(pinnedStacks(directory, List.of("pin"))).anyMatch(event -> event.contains("client.Waiting."));
+        assertThat(pinnedStacks(directory, List.of("pin"))).anyMatch(event -> event.contains("client.BlockingWait."));
     }
 
     /** What of a recording is a pinned thread and names our code. */
