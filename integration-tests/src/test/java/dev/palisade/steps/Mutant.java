@@ -34,7 +34,7 @@ enum Mutant {
 
     /** A call that has to wait is sent to the service, and compared again afterwards. */
     SENT_BEFORE_SECOND_COMPARE("SharedGate", """
-            blocked(call, blocked).forEach(this::stop); => blocked(call, blocked).forEach(this::stop); call.answer().complete(call);
+            blocked(call, blocked).forEach(this::stop); => blocked(call, blocked).forEach(this::stop); call.result().complete(call);
             """);
 
     private static final String GATEWAY = "resource-guard/gateway/target/palisade-gateway.jar";
