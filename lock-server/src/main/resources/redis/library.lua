@@ -9,5 +9,5 @@
 local VERSION = 18
 -- Of the keys. A head with another one is of another release.
 local FORMAT = 2
--- The largest fencing token. A log whose count is there grants nothing any more: somebody else wrote it.
+-- The largest fencing token. A log whose count is there grants nothing any more: another program wrote it.
 local TOKEN_MAX = 9007199254740991

@@ -51,7 +51,7 @@ local HEAD_NUMBERS = { 'seq', 'base_seq', 'term', 'until', 'generation', 'rewrit
 local HEAD_TEXTS = { 'writer', 'base', 'whole', 'server', 'address', 'instance' }
 local REMEDY = '; restore it, or delete it, which is a loss of data, or use another --store-prefix'
 
--- What is wrong with a key that somebody else wrote, in one line: what it should be, and what it is.
+-- What is wrong with a key that another program wrote, in one line: what it should be, and what it is.
 local function wrong(key, should, is)
   return 'has a key ' .. key .. ' that is no ' .. should .. ' but ' .. is .. REMEDY
 end

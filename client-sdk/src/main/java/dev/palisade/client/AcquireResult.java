@@ -10,7 +10,7 @@ public sealed interface AcquireResult {
     /**
      * The lock is held.
      *
-     * @param lease to be released by whoever receives this
+     * @param lease to be released by the receiver of this result
      */
     record Granted(Lease lease) implements AcquireResult {}
 
@@ -31,7 +31,7 @@ public sealed interface AcquireResult {
     record TimedOut() implements AcquireResult {}
 
     /**
-     * Nobody could say: no server answered in time, or it can grant nothing now, or a guard did not claim for the lock.
+     * Unknown: no server replied in time, or it can grant nothing now, or a guard did not claim for the lock.
      * This client holds nothing.
      *
      * @param rejection why, and what to do; its metadata may name when a retry is sensible

@@ -85,7 +85,7 @@ public final class AdvisoryLock implements Lock {
     }
 
     /**
-     * Takes the lock if it is free now and nobody waits for it. Asks the server, so it may block, at most for the
+     * Takes the lock if it is free now and has no waiters. Asks the server, so it may block, at most for the
      * client's call timeout; an interrupt does not end that, and the flag is set on return.
      *
      * @throws LeaseLostException when this thread holds the lock already and has lost it; unlock it first
@@ -129,7 +129,7 @@ public final class AdvisoryLock implements Lock {
         }
     }
 
-    /** @throws UnsupportedOperationException always: nobody could wake a waiter in another process */
+    /** @throws UnsupportedOperationException always: a waiter in another process could not be woken */
     @Override
     public Condition newCondition() {
         throw new UnsupportedOperationException(

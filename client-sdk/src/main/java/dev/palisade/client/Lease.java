@@ -58,7 +58,7 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Another handle of the same grant: same token, same sequencer, renewed together, lost together. Each handle is
-     * closed for itself and is dead from then on; the lock is released when the last one is closed. Asks nobody.
+     * closed for itself and is dead from then on; the lock is released when the last one is closed. Makes no call.
      *
      * @throws LeaseLostException when the lease is lost
      * @throws IllegalStateException when this handle is closed
@@ -108,7 +108,7 @@ public interface Lease extends AutoCloseable {
     /**
      * An operator's request that the holder release the lock.
      *
-     * @param by who asks
+     * @param by the requester
      * @param why for what
      */
     record ReleaseRequest(String by, String why) {}

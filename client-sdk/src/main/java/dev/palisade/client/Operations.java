@@ -74,7 +74,7 @@ public final class Operations {
             boolean isAfterGap) {}
 
     /**
-     * A token that nobody was or will be granted.
+     * A token that no grant has or will have.
      *
      * @param issuer the lock service
      * @param token larger than that of every grant before, smaller than that of every later one
@@ -140,7 +140,7 @@ public final class Operations {
      */
     public LockExplanation explain(String lock, OptionalLong token) throws InterruptedException {
         ExplainRequest.Builder request = ExplainRequest.newBuilder().setLock(name(lock));
-        // On the wire 0 is the newest; it must not come of somebody's mistake.
+        // On the wire 0 is the newest; a mistake must not become it.
         token.ifPresent(value ->
                 request.setToken(Arguments.valid(() -> new FencingToken(value)).value()));
         return ExplanationMapper.explanation(calls.execute("lock " + lock, stub -> stub.explain(request.build())));
@@ -150,7 +150,7 @@ public final class Operations {
      * Requests release: asks every holder of {@code lock} to give it up. Each decides for itself; see {@link
      * Lease#onReleaseRequested}.
      *
-     * @param by who asks, 1 to 256 bytes
+     * @param by the requester, 1 to 256 bytes
      * @param why for what, 1 to 256 bytes
      * @return how many hold it, whether they could be reached or not
      */
@@ -178,7 +178,7 @@ public final class Operations {
                 .setLock(name(lock))
                 .setBy(said("by", by))
                 .setWhy(said("why", why));
-        // On the wire 0 is every lease; it must not come of somebody's mistake.
+        // On the wire 0 is every lease; a mistake must not become it.
         token.ifPresent(value ->
                 request.setToken(Arguments.valid(() -> new FencingToken(value)).value()));
         return calls.executeOnce(lock, stub -> stub.forceRelease(request.build()))

@@ -3,9 +3,9 @@ package dev.palisade.server;
 import ch.qos.logback.classic.LoggerContext;
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
-import dev.palisade.contract.cli.LastWords;
 import dev.palisade.contract.cli.Listening;
 import dev.palisade.contract.cli.OutOfMemoryExit;
+import dev.palisade.contract.cli.ShutdownOutput;
 import dev.palisade.contract.cli.TerminalEscape;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.crypto.KeysetFile;
@@ -236,14 +236,14 @@ final class RunningServer {
 
     /**
      * Drains, for as long as it may: health says no first, no connection is taken, what was asked is answered, then what would
-     * not end by itself is ended. Nobody's lease or place in a queue is lost by it.
+     * not end by itself is ended. No lease and no place in a queue is lost by it.
      */
     void close() {
         long deadline = System.nanoTime() + drain.toNanos();
-        LastWords.say(System.out, "palisade server: stopping");
+        ShutdownOutput.print(System.out, "palisade server: stopping");
         monitoring.stops();
         health.enterTerminalState();
-        engine.stopFreeing();
+        engine.enterDrain();
         server.shutdown();
         var tooLong = timer.schedule(this::giveUp, drain.toNanos(), TimeUnit.NANOSECONDS);
         store.store().close();
@@ -260,14 +260,14 @@ final class RunningServer {
         monitoring.close();
         files.close();
         timer.shutdownNow();
-        LastWords.say(System.out, "palisade server: stopped");
+        ShutdownOutput.print(System.out, "palisade server: stopped");
     }
 
     /** The store hangs, on a disk that does not answer. What it has not answered was not promised, so a kill loses nothing. */
     private void giveUp() {
         if (!store.isClosed().getAsBoolean()) {
-            LastWords.within(RunningServer::flushLog);
-            LastWords.say(
+            ShutdownOutput.run(RunningServer::flushLog);
+            ShutdownOutput.print(
                     System.err,
                     "palisade server: not drained within " + drain.toMillis()
                             + " ms (the data directory's disk is slow), stopping at once");
@@ -309,8 +309,8 @@ final class RunningServer {
     /** Ends the process at once: after a failed sync nothing may be answered any more, not even by a shutdown hook. */
     private static synchronized void halt(String why) {
         // Synchronized: several threads may learn of it, and one line is enough.
-        LastWords.within(RunningServer::flushLog);
-        LastWords.say(
+        ShutdownOutput.run(RunningServer::flushLog);
+        ShutdownOutput.print(
                 System.err,
                 "palisade server: cannot make data durable, stopping: " + TerminalEscape.text(why)
                         + "; nothing that was answered is lost: " + advice(why) + ", then start again");

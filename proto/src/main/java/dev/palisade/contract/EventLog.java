@@ -16,7 +16,7 @@ public final class EventLog {
     /** Lines of one event in one second, unless told otherwise. */
     public static final int LINES_PER_SECOND = 10;
 
-    /** Hears nothing; for whoever has no log. */
+    /** Drops all events; for callers without a log. */
     public static final EventLog NONE = new EventLog(line -> {}, () -> 0, 0);
 
     private static final long WINDOW_NANOS = 1_000_000_000;

@@ -15,7 +15,7 @@ public final class LeaseLostException extends PalisadeException {
         this.reason = reason;
     }
 
-    /** The lease is lost, or nobody confirmed it in time. */
+    /** The lease is lost, or was not confirmed in time. */
     public static LeaseLostException notHeld(LockName lock, FencingToken token, LostReason reason) {
         String message = "lease of " + lock + " (token " + token + ") cannot be counted on: " + reason
                 + "; stop, acquire again and redo the work";

@@ -25,7 +25,7 @@ public enum Reason {
     NOT_HOLDER,
     /** The grant is right and the token is not. */
     TOKEN_MISMATCH,
-    /** The lease has ended. Final, even if nobody else took the lock. */
+    /** The lease has ended. Final, even if the lock has no other holder. */
     LEASE_EXPIRED,
     /** A newer grant was admitted before: this lock is lost. Not applied. */
     TOKEN_STALE,

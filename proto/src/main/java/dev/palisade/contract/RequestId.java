@@ -3,7 +3,7 @@ package dev.palisade.contract;
 /**
  * Names one acquire of a lock for ever. The same id for the same lock is the same request and gets the same answer.
  *
- * @param session who asks
+ * @param session of the requester
  * @param number unique within the session, 1 to 2^63 - 1
  */
 public record RequestId(SessionId session, long number) {

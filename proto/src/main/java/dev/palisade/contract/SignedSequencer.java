@@ -55,7 +55,7 @@ public final class SignedSequencer {
         return Arrays.hashCode(bytes);
     }
 
-    /** Not the bytes: whoever has them can act for the holder. */
+    /** Not the bytes: with them, any caller can act for the holder. */
     @Override
     public String toString() {
         return "SignedSequencer(" + bytes.length + " bytes)";

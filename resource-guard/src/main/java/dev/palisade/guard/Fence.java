@@ -32,7 +32,7 @@ public final class Fence {
     /**
      * Asks, as the last statement before the commit, whether the mark still stands as the check left it. It does not when
      * the transaction was rolled back to a savepoint older than the check, or ended in between: by DDL, or by an error that
-     * made the database roll back and that nobody heeded. Nor does it when the same resource was checked again in this
+     * made the database roll back and that was ignored. Nor does it when the same resource was checked again in this
      * transaction: confirm the last check.
      *
      * @throws dev.palisade.contract.RejectedException OUTCOME_UNKNOWN: roll back, and find out what an earlier end of the

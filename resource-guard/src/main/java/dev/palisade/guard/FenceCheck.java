@@ -26,7 +26,7 @@ final class FenceCheck {
     }
 
     /**
-     * @param joined whether somebody else began the transaction, and may have read in it
+     * @param joined whether the caller began the transaction, and may have read in it
      * @return the number of the row, for {@link Fence}
      * @throws dev.palisade.contract.RejectedException TOKEN_STALE, DRAINING, MARK_UNAVAILABLE, STORE_UNAVAILABLE
      * @throws SQLException of {@link SqlFailure#ROLLED_BACK} kind: the transaction must run again

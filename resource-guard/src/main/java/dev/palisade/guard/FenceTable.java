@@ -173,7 +173,7 @@ final class FenceTable {
     }
 
     /**
-     * Whether a transaction that somebody else began sees the row as it is now. Locks it first, so that a snapshot that is not
+     * Whether a transaction that the caller began sees the row as it is now. Locks it first, so that a snapshot that is not
      * taken yet is taken behind the lock; inserts it raised where there is none, because a search for a row that is missing would
      * lock all its neighbours.
      */

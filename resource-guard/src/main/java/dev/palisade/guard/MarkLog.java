@@ -12,7 +12,7 @@ import java.util.NoSuchElementException;
 
 /**
  * The file of a {@link FileMarkStore}, for writing: a snapshot of all marks, then a record per batch. When its space is used up a
- * new file takes its place. Not safe for threads. After a failure it must not be used again: nobody knows what is on disk.
+ * new file takes its place. Not safe for threads. After a failure it must not be used again: the content of the disk is unknown.
  */
 final class MarkLog implements Closeable {
     static final String FILE = "marks.log";

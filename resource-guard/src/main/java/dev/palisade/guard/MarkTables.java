@@ -63,7 +63,7 @@ final class MarkTables {
         }
     }
 
-    /** Locks the owner row until the transaction ends; null: nobody ever opened the store. */
+    /** Locks the owner row until the transaction ends; null: the store was never opened. */
     @Nullable
     Owner lockOwner() throws SQLException {
         try (PreparedStatement select = prepare(
@@ -76,7 +76,7 @@ final class MarkTables {
         }
     }
 
-    /** Fails when somebody else inserted it at the same time. */
+    /** Fails when another transaction inserted it at the same time. */
     void insertOwner(Owner owner) throws SQLException {
         one(
                 "INSERT INTO palisade_marks_owner (owner, complete, closed_in_order, marks_id, id) VALUES (?, ?, ?, ?, 1)",

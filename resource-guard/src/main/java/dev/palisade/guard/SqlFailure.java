@@ -15,7 +15,7 @@ enum SqlFailure {
     ROLLED_BACK,
     /** Waited as long as it may for a row lock: not applied. */
     LOCK_TIMEOUT,
-    /** Somebody else wrote the same key, or a constraint is violated: not applied. */
+    /** Another transaction wrote the same key, or a constraint is violated: not applied. */
     CONSTRAINT,
     /** The transaction, or the whole database, takes no writes: not applied, and another run changes nothing. */
     READ_ONLY,

@@ -4,7 +4,7 @@ import dev.palisade.cli.lease.AcquireCommand;
 import dev.palisade.cli.lease.ReleaseCommand;
 import dev.palisade.cli.lease.RenewCommand;
 import dev.palisade.cli.run.RunCommand;
-import dev.palisade.contract.cli.Nearest;
+import dev.palisade.contract.cli.Suggestion;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,7 +52,7 @@ final class Verbs {
                 .toList();
         String hint = verb.length() > LENGTH_MAX
                 ? "see: palisade --help"
-                : Nearest.to(verb, known)
+                : Suggestion.of(verb, known)
                         .map(meant -> "did you mean " + meant + "?")
                         .orElse("see: palisade --help");
         return "'" + verb + "' is not a command; " + hint;

@@ -145,7 +145,7 @@ public class AccessFile<T> implements Reloadable {
         }
     }
 
-    /** Whoever can write it could let in anybody. */
+    /** A user who can write it could admit any client. */
     private static void requireMode(Path path, boolean isSecret) throws IOException, FileMistakes {
         if (!Files.getFileStore(path).supportsFileAttributeView("posix")) {
             return;

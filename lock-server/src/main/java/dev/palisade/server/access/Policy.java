@@ -1,6 +1,6 @@
 package dev.palisade.server.access;
 
-import dev.palisade.contract.cli.Nearest;
+import dev.palisade.contract.cli.Suggestion;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -128,7 +128,7 @@ public final class Policy {
         String make = "make its token with palisade users add " + named.name() + ", or remove it";
         return groups.containsKey(named.name())
                 ? "did you mean @" + named.name() + "?"
-                : Nearest.to(named.name(), names)
+                : Suggestion.of(named.name(), names)
                         .map(near -> "did you mean " + near + "?")
                         .orElse(make);
     }

@@ -1,7 +1,7 @@
 package dev.palisade.server.access;
 
 import dev.palisade.contract.LockName;
-import dev.palisade.contract.cli.Nearest;
+import dev.palisade.contract.cli.Suggestion;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
@@ -36,7 +36,9 @@ final class PolicyText {
 
     /** The word that was perhaps meant, or else {@code use} and all words. */
     static String meant(String word, List<String> words, String use) {
-        return Nearest.to(word, words).map(near -> "did you mean " + near + "?").orElse(use + String.join(", ", words));
+        return Suggestion.of(word, words)
+                .map(near -> "did you mean " + near + "?")
+                .orElse(use + String.join(", ", words));
     }
 
     static String shown(String word) {

@@ -64,7 +64,7 @@ public final class UserTokens {
             }
             String[] words = line.split("\\s+", -1);
             String where = path + ":" + (i + 1) + ": ";
-            // A line that is quoted might be a token that somebody pasted.
+            // A quoted line might be a pasted token.
             if (words.length != 3
                     || !Policy.isUserName(words[0])
                     || !HASH.matcher(words[1]).matches()
@@ -107,7 +107,7 @@ public final class UserTokens {
      *
      * @param random {@link #TOKEN_BYTES} random bytes
      * @return the token, which is kept nowhere
-     * @throws IllegalArgumentException when nobody can be called so
+     * @throws IllegalArgumentException when this is no name of a user
      * @throws FileMistakes when the file is not one of users
      */
     public static String add(Path path, String name, byte[] random, LocalDate date) throws IOException, FileMistakes {

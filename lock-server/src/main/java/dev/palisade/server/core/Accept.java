@@ -23,7 +23,7 @@ public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId
                 return HolderCheck.otherToken(step, grant, token, "accept");
             }
             step.emit(new LockEvent.Accepted(grant, step.nowMillis()));
-            step.hearFrom(offer.get().request(), sessionGen);
+            step.adoptGeneration(offer.get().request(), sessionGen);
             return new Answer.Granted(step.state().holder(grant).orElseThrow());
         }
         Optional<Grant> held = step.state().holder(grant);
@@ -31,7 +31,7 @@ public record Accept(LockName lock, GrantId grant, FencingToken token, SessionId
             if (!held.get().token().equals(token)) {
                 return HolderCheck.otherToken(step, grant, token, "accept");
             }
-            step.hearFrom(held.get().request(), sessionGen);
+            step.adoptGeneration(held.get().request(), sessionGen);
             return new Answer.Granted(step.renew(step.state().holder(grant).orElseThrow()));
         }
         Optional<Waiter> waiter = step.state().waiter(grant);

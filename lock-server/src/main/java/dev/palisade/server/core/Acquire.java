@@ -38,15 +38,15 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
         }
         Optional<Grant> held = state.holder(request.id());
         if (held.isPresent()) {
-            step.hearFrom(held.get().request(), request.sessionGen());
+            step.adoptGeneration(held.get().request(), request.sessionGen());
             // The caller counts its lease from this sending, so the lease must last as long.
             return Optional.of(new Answer.Granted(
                     step.renew(step.state().holder(request.id()).orElseThrow())));
         }
         Optional<Waiter> waiter = state.waiter(request.id());
         if (waiter.isPresent()) {
-            step.hearFrom(waiter.get().request(), request.sessionGen());
-            step.emit(new LockEvent.HeardOf(request.id(), aliveUntilMillis));
+            step.adoptGeneration(waiter.get().request(), request.sessionGen());
+            step.emit(new LockEvent.KeptAlive(request.id(), aliveUntilMillis));
             return Optional.of(new Answer.Queued(step.state().position(request.id())));
         }
         return state.tombstone(request.id()).map(ended -> ended.end() == End.BUSY ? busy(step) : ended.answer(lock));
@@ -107,7 +107,7 @@ public record Acquire(LockName lock, Request request, long waitMillis, long ageM
         return new Answer.Queued(step.state().position(request.id()));
     }
 
-    /** Of who waits too nobody knows yet for whom. */
+    /** A waiter does not know yet which holder it waits for. */
     private boolean nothingKnownStandsInTheWay(Step step) {
         return step.state().closedUntilMillis() <= step.nowMillis()
                 && step.state().admits(request.mode());

@@ -4,7 +4,7 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Rejection;
 import java.util.Optional;
 
-/** What whoever sent a command is told. Not getting the lock is an answer; only {@link Refused} is an error. */
+/** The answer to a command. Not getting the lock is an answer; only {@link Refused} is an error. */
 public sealed interface Answer {
     /** The lease is the caller's. */
     record Granted(Grant grant) implements Answer {}
@@ -49,7 +49,7 @@ public sealed interface Answer {
     /** Whether the lease stands. */
     record Checked(boolean alive) implements Answer {}
 
-    /** A token that nobody was or will be granted. */
+    /** A token that no grant has or will have. */
     record Raised(FencingToken barrier) implements Answer {}
 
     record Described(LockState state, long nowMillis) implements Answer {}

@@ -134,7 +134,7 @@ public sealed interface LockEvent {
                             g -> g.id().equals(grant),
                             g -> g.withRequest(g.request().withSessionGen(sessionGen))))
                     .withWaiters(LockState.replaced(
-                            state.waiters(), w -> w.request().grant().equals(grant), w -> w.heardOf(sessionGen, 0)));
+                            state.waiters(), w -> w.request().grant().equals(grant), w -> w.keptAlive(sessionGen, 0)));
         }
     }
 
@@ -163,7 +163,7 @@ public sealed interface LockEvent {
         }
     }
 
-    /** A holder is to be asked to give the lock up. Not kept: it changes nothing, and whoever asked can ask again. */
+    /** A holder is requested to give the lock up. Not durable: it changes nothing, and the request can be repeated. */
     record ReleaseRequested(RequestId request, GrantId grant, String by, String why) implements LockEvent {
         @Override
         public LockState applyTo(LockState state) {
@@ -176,12 +176,12 @@ public sealed interface LockEvent {
         }
     }
 
-    /** A waiter was heard of. Not kept: after a restart every waiter starts alive. */
-    record HeardOf(RequestId request, long aliveUntilMillis) implements LockEvent {
+    /** A waiter stays in the queue until a later time. Not durable: after a restart every waiter starts alive. */
+    record KeptAlive(RequestId request, long aliveUntilMillis) implements LockEvent {
         @Override
         public LockState applyTo(LockState state) {
             return state.withWaiters(LockState.replaced(
-                    state.waiters(), w -> w.request().id().equals(request), w -> w.heardOf(0, aliveUntilMillis)));
+                    state.waiters(), w -> w.request().id().equals(request), w -> w.keptAlive(0, aliveUntilMillis)));
         }
 
         @Override

@@ -30,13 +30,13 @@ public record LockState(
         long minimumHoldUntilMillis,
         long forgottenUntilMillis) {
 
-    /** A lock nobody has used, or whose last use is forgotten. */
+    /** A lock that was never used, or whose last use is forgotten. */
     public static LockState unused(LockName name, long forgottenUntilMillis) {
         return new LockState(name, List.of(), List.of(), List.of(), Tombstones.NONE, 0, 0, forgottenUntilMillis);
     }
 
     /**
-     * This state as a restarted store begins with it: nobody lost time while it was down. Every lease and every offer lasts
+     * This state as a restarted store begins with it: the time while it was down does not count. Every lease and every offer lasts
      * its full length, and every waiter has as long to be heard of again.
      */
     public LockState restarted(long nowMillis) {
@@ -138,7 +138,7 @@ public record LockState(
         return 0;
     }
 
-    /** Whether nobody who holds or was offered the lock stands in the way of {@code mode}. */
+    /** Whether no holder and no offer of the lock conflicts with {@code mode}. */
     boolean admits(Mode mode) {
         if (mode == Mode.EXCLUSIVE) {
             return holders.isEmpty() && offers.isEmpty();

@@ -45,7 +45,7 @@ public record Reclaim(LockName lock, Request request, FencingToken token) implem
                 : waiting.grant().equals(request.grant());
     }
 
-    /** An EXCLUSIVE grant has ended when any later one is made. Of an end nobody knows whether it was of a SHARED one. */
+    /** An EXCLUSIVE grant has ended when any later one is made. An end does not say whether it was of a SHARED grant. */
     private boolean isOutlived(LockState state) {
         return state.holders().stream()
                         .anyMatch(held -> conflicts(held) && held.token().compareTo(token) >= 0)

@@ -6,7 +6,7 @@ import dev.palisade.contract.LockName;
  * Asks every holder to give the lock up; each decides for itself, and nothing changes. Whether the asking reaches a holder is
  * not known here.
  *
- * @param by who asks
+ * @param by the requester
  * @param why for what
  */
 public record RequestRelease(LockName lock, String by, String why) implements Command {

@@ -16,7 +16,7 @@ public record Resume(LockName lock, GrantId grant, FencingToken token, SessionId
                 return step.refuse(
                         Reason.NOT_HOLDER, "cannot resume: a newer stream of this session has taken the grant over");
             }
-            step.hearFrom(held.request(), sessionGen);
+            step.adoptGeneration(held.request(), sessionGen);
             return new Answer.Resumed(step.renew(step.state().holder(grant).orElseThrow()));
         });
     }

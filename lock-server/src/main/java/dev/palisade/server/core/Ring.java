@@ -80,7 +80,7 @@ final class Ring {
     }
 
     Ring with(Tombstone newest) {
-        // Used further than this goes: by a decision that nobody took over. It keeps its array.
+        // A decision that was not adopted used more of the array. It keeps its array.
         if (shared.used == to && to < shared.ends.length) {
             shared.add(newest);
             return new Ring(shared, from, shared.used);

@@ -120,8 +120,8 @@ final class Step {
         end(grant.request(), grant.token().value(), end, delay == 0 ? 0 : from + delay, detail);
     }
 
-    /** A stream of the same session speaks for the request; an older one can no longer end it. */
-    void hearFrom(Request request, long sessionGen) {
+    /** Moves the request to a newer stream of its session; an older stream can no longer end it. */
+    void adoptGeneration(Request request, long sessionGen) {
         if (sessionGen > request.sessionGen()) {
             emit(new LockEvent.Resumed(request.grant(), sessionGen));
         }
@@ -171,7 +171,7 @@ final class Step {
         }
     }
 
-    /** Offers a free lock to whoever is next: one EXCLUSIVE waiter, or the SHARED ones that stand together. */
+    /** Offers a free lock to the next waiters: one EXCLUSIVE waiter, or the SHARED ones that stand together. */
     void handOff() {
         while (tokensLeft()
                 && !recovering()

@@ -26,7 +26,7 @@ public record Waiter(Request request, long queuedAtMillis, long waitUntilMillis,
         return new Waiter(request, queuedAtMillis, waitUntilMillis, millis, lapse);
     }
 
-    Waiter heardOf(long sessionGen, long aliveUntil) {
+    Waiter keptAlive(long sessionGen, long aliveUntil) {
         return new Waiter(
                 request.withSessionGen(Math.max(sessionGen, request.sessionGen())),
                 queuedAtMillis,

@@ -89,7 +89,7 @@ public final class LockEngine implements LockStore.Listener {
     private final RejectionCounts rejections = new RejectionCounts();
     private final RefusalLog refusals = new RefusalLog();
     private final OutageLogger outage;
-    private final Map<LockRequest, ParkedCall> parked = new ConcurrentHashMap<>();
+    private final Map<LockRequest, PendingUnaryCall> pendingUnary = new ConcurrentHashMap<>();
     private final RetrySpacing retries = new RetrySpacing();
     private final WaitingHellos hellos;
     private final LockUsage usage;
@@ -387,7 +387,7 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     private boolean isPending(LockRequest request, @Nullable GrantId grant) {
-        if (parked.containsKey(request)) {
+        if (pendingUnary.containsKey(request)) {
             return true;
         }
         Session session = sessions.of(request.id().session());
@@ -469,7 +469,7 @@ public final class LockEngine implements LockStore.Listener {
      * @param quota of the caller's principal; beyond it the result is a refusal
      * @param caller is notified of the wait, and may lose its right while it waits
      */
-    public CompletableFuture<Answer> acquireParked(AcquireParams params, LockQuota quota, ParkedCaller caller) {
+    public CompletableFuture<Answer> acquireParked(AcquireParams params, LockQuota quota, PendingUnaryCaller caller) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
         boolean isRepeated = usage.counts(params.named());
         Optional<Rejection> excess = usage.enter(params.named(), params.waitMillis() > 0, quota, store.nowMillis());
@@ -478,7 +478,7 @@ public final class LockEngine implements LockStore.Listener {
             result.complete(new Answer.Refused(excess.get()));
             return result;
         }
-        ParkedCall earlier = parked.put(params.named(), new ParkedCall(result, caller));
+        PendingUnaryCall earlier = pendingUnary.put(params.named(), new PendingUnaryCall(result, caller));
         if (earlier != null) {
             earlier.result().cancel(false);
         }
@@ -497,7 +497,7 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /** A unary acquire that waits. */
-    private record ParkedCall(CompletableFuture<Answer> result, ParkedCaller caller) {}
+    private record PendingUnaryCall(CompletableFuture<Answer> result, PendingUnaryCaller caller) {}
 
     /** The caller has its answer. */
     public void callEnded(AcquireParams params, CompletableFuture<Answer> call) {
@@ -505,32 +505,32 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     private boolean removed(AcquireParams params, CompletableFuture<Answer> call) {
-        ParkedCall now = parked.get(params.named());
-        return now != null && now.result() == call && parked.remove(params.named(), now);
+        PendingUnaryCall now = pendingUnary.get(params.named());
+        return now != null && now.result() == call && pendingUnary.remove(params.named(), now);
     }
 
     /** The caller hung up: takes back what it asked for, unless it has asked again by another call. */
     public void callBroke(AcquireParams params, CompletableFuture<Answer> call) {
-        if (removed(params, call) && !sessions.freesNothing()) {
+        if (removed(params, call) && !sessions.isDraining()) {
             var unused = leave(params.lock(), params.id());
         }
     }
 
-    /** From now on nothing is freed because a stream or a call broke: this server is what breaks them. */
-    public void stopFreeing() {
-        sessions.stopFreeing();
+    /** From now on nothing is freed because a stream or a call broke: this server is stopping, and breaks them itself. */
+    public void enterDrain() {
+        sessions.enterDrain();
     }
 
     /** Ends the calls that wait; their requests stay in the queue. */
-    public void endParked() {
-        for (ParkedCall call : parked.values()) {
+    public void endPendingUnary() {
+        for (PendingUnaryCall call : pendingUnary.values()) {
             call.result().complete(new Answer.Refused(STOPPING));
         }
     }
 
     /** After rights or tokens changed: ends the calls that wait and may not have their lock any more. */
     public void accessChanged() {
-        parked.forEach((request, call) -> {
+        pendingUnary.forEach((request, call) -> {
             Optional<Rejection> denied =
                     call.result().isDone() ? Optional.empty() : call.caller().denied();
             denied.ifPresent(why -> deny(call, request, why));
@@ -538,7 +538,7 @@ public final class LockEngine implements LockStore.Listener {
     }
 
     /** The refusal first: the news that the request has left would answer the call otherwise. */
-    private void deny(ParkedCall call, LockRequest request, Rejection why) {
+    private void deny(PendingUnaryCall call, LockRequest request, Rejection why) {
         call.result().complete(new Answer.Refused(why));
         var unused = leave(request.lock(), request.id());
     }
@@ -707,7 +707,7 @@ public final class LockEngine implements LockStore.Listener {
         return Optional.of(new Reclaim(resume.lock(), asked, named.token()));
     }
 
-    /** A grant that arrives when its stream is already given up has nobody left to hold it. */
+    /** A grant that arrives after its stream was given up has no holder. */
     private void holds(Session session, LockName lock, Grant grant) {
         session.holds(grant, lock);
         if (session.isAbandoned()) {
@@ -716,7 +716,7 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
-    /** Any command that changes nothing but the lock. A store's failure is an answer here: nobody above needs to know stores. */
+    /** Any command that changes nothing but the lock. A store's failure is an answer here, so that callers need not know stores. */
     public CompletionStage<Answer> execute(Command command) {
         return store.execute(command).handle((answer, failure) -> {
             if (failure != null) {
@@ -845,7 +845,7 @@ public final class LockEngine implements LockStore.Listener {
         if (cause instanceof StoreFailure standby && standby.kind() == StoreFailure.Kind.NOT_ACTIVE) {
             return new Answer.Refused(notActive(standby, "no"));
         }
-        if (!sessions.freesNothing()) { // A server that stops says so elsewhere.
+        if (!sessions.isDraining()) { // A server that stops says so elsewhere.
             outage.refused(String.valueOf(cause.getMessage()));
         }
         boolean unknown = !(cause instanceof StoreFailure known) || known.isOutcomeUnknown();
@@ -870,7 +870,7 @@ public final class LockEngine implements LockStore.Listener {
     @Override
     public void deposed(StoreFailure why) {
         sessions.forgetAll(notActive(why, "no"));
-        for (ParkedCall call : parked.values()) {
+        for (PendingUnaryCall call : pendingUnary.values()) {
             call.result().complete(new Answer.Refused(notActive(why, "unknown")));
         }
     }
@@ -895,7 +895,7 @@ public final class LockEngine implements LockStore.Listener {
 
     private void offered(LockState next, LockEvent.Offered offered, long decidedAtMillis) {
         LockRequest request = new LockRequest(next.name(), offered.request());
-        ParkedCall waiting = parked.get(request);
+        PendingUnaryCall waiting = pendingUnary.get(request);
         Grant promised = next.promised(offered.request()).orElse(null);
         if (promised == null) {
             return; // Taken back in the same step.
@@ -934,7 +934,7 @@ public final class LockEngine implements LockStore.Listener {
         }
     }
 
-    /** Reaches whoever holds on a stream; nobody can be told who renews by unary calls or is away. */
+    /** Notifies holders on streams. A holder that renews by unary calls, or is away, cannot be notified. */
     private void releaseRequested(LockName lock, LockEvent.ReleaseRequested asked) {
         events.tell(
                 "release_requested",
@@ -963,7 +963,7 @@ public final class LockEngine implements LockStore.Listener {
         if (store.mayLosePast() && ended.tombstone().token() != 0) {
             endedGrants.add(ended.tombstone().grant());
         }
-        ParkedCall waiting = parked.get(new LockRequest(lock, request));
+        PendingUnaryCall waiting = pendingUnary.get(new LockRequest(lock, request));
         if (waiting != null && end != End.BUSY) { // A failed try has a fuller answer, which this must not overtake.
             // Of a grant's end a call hears that was sent again before this news came.
             waiting.result().complete(ended.tombstone().answer(lock));

@@ -162,7 +162,7 @@ final class LockUsage {
         }
     }
 
-    /** Another server has the grant, or nobody. Of no effect when a call or a newer stream here has been of it since {@link #detached}. */
+    /** Another server has the grant, or none has. Of no effect when a call or a newer stream here used it since {@link #detached}. */
     void moved(GrantId grant) {
         LockRequest request = granted.get(grant);
         String principal = request == null ? null : principals.get(request);

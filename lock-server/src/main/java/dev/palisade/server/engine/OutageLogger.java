@@ -24,7 +24,7 @@ final class OutageLogger {
     private final Timer timer;
     private final EventLog events;
 
-    /** Volatile, so that whoever is answered at other times takes no lock. */
+    /** Volatile, so that calls outside of an outage take no lock. */
     private volatile boolean open;
 
     private boolean answeredLately;

@@ -24,7 +24,7 @@ public interface Peer {
      */
     void lost(LockName lock, GrantId grant, End end, String detail);
 
-    /** Somebody asks the peer to give a lease up. Of askings that were not sent yet only the last of each lease need be kept. */
+    /** Requests that the peer give a lease up. Of requests that were not sent yet, only the last for each lease need be kept. */
     void releaseRequested(LockName lock, GrantId grant, String by, String why);
 
     /** One of the peer's requests stopped waiting without the lock. */

@@ -17,7 +17,7 @@ public record SessionPage(List<Listed> sessions, String nextAfter, long nowMilli
     /**
      * One session, as its newest stream has it.
      *
-     * @param id never to be shown: whoever knows it can act for its owner
+     * @param id never to be shown: with it, any client can act for its owner
      * @param principal empty without authentication
      * @param connected false: the stream broke, and the grace runs
      * @param waiting requests that wait, were offered the lock or are being decided

@@ -51,12 +51,12 @@ final class Sessions {
     private final Map<GrantId, Long> lastFrames = Collections.synchronizedMap(new BoundedMap<>(10_000));
 
     private final Map<SessionId, Session> newest = new ConcurrentHashMap<>();
-    /** The same by fingerprint, so that a page can begin anywhere and nobody is told an id. Changed with {@link #newest}. */
+    /** The same by fingerprint, so that a page can begin anywhere without a session id. Changed with {@link #newest}. */
     private final ConcurrentNavigableMap<String, Session> inOrder = new ConcurrentSkipListMap<>();
 
     private final Map<String, Integer> ofPrincipal = new ConcurrentHashMap<>();
 
-    private volatile boolean freesNothing;
+    private volatile boolean draining;
     /** Counts how often this server was deposed: what it still had to free then, another server decides. */
     private final AtomicLong tenure = new AtomicLong();
 
@@ -134,7 +134,7 @@ final class Sessions {
             session.markDisconnected();
             return session.size() == 0 ? forgotten(session) : session;
         });
-        if (broke[0] && !freesNothing) {
+        if (broke[0] && !draining) {
             SessionPage.Listed now = session.listed();
             tell(
                     session.size() == 0 ? "session_closed" : "session_broken",
@@ -243,18 +243,18 @@ final class Sessions {
         });
     }
 
-    /** This server is stopping: what breaks from now on is of its own doing. */
-    void stopFreeing() {
-        freesNothing = true;
+    /** From now on nothing is freed because a stream or a call broke: this server is stopping, and breaks them itself. */
+    void enterDrain() {
+        draining = true;
     }
 
-    boolean freesNothing() {
-        return freesNothing;
+    boolean isDraining() {
+        return draining;
     }
 
     /** Frees what the stream has, now. */
     void abandon(Session session) {
-        if (freesNothing) {
+        if (draining) {
             return;
         }
         session.markAbandoned();
@@ -303,7 +303,7 @@ final class Sessions {
 
     private CompletionStage<Answer> leave(Session session, Session.Waiting waiting, long during) {
         RequestId request = new RequestId(session.id(), waiting.requestNumber());
-        return freesNothing
+        return draining
                 ? KEPT
                 : insist(session, new Leave(waiting.lock(), request, session.gen(), session.endCause()), during);
     }
@@ -314,7 +314,7 @@ final class Sessions {
     }
 
     private CompletionStage<Answer> abandon(Session session, GrantId grant, LockName lock, long during) {
-        if (freesNothing || session.keepsLeasesOnDisconnect()) {
+        if (draining || session.keepsLeasesOnDisconnect()) {
             return KEPT;
         }
         lastFrames.put(grant, session.heardAtMillis());
@@ -339,7 +339,7 @@ final class Sessions {
         return answer;
     }
 
-    /** Nobody else will say it again: a dead waiter that stays costs everybody behind it two offers. */
+    /** This is the only notice: a dead waiter that stays in the queue delays all behind it by two offers. */
     private CompletionStage<Answer> insist(Session session, Command command, long during) {
         if (tenure.get() != during) {
             return KEPT;

@@ -135,7 +135,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
     /** Ends what does not end by itself: streams, and calls that wait for a lock. Nothing of theirs is freed. */
     public void stop() {
         streams.stop();
-        engine.endParked();
+        engine.endPendingUnary();
     }
 
     /**
@@ -169,7 +169,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     /** How many streams have not said hello, or will say no more. */
     int streamsOfNobody() {
-        return streams.nobodys();
+        return streams.unattached();
     }
 
     @Override

@@ -117,7 +117,7 @@ final class Outbox {
         room(event.getSerializedSize()).frame.addEvents(event);
     }
 
-    /** Bounded by the leases of the stream, however often somebody asks. */
+    /** Bounded by the leases of the stream, however many requests for release come. */
     synchronized void releaseRequested(ReleaseRequestedEvent asked) {
         if (!ended) {
             releaseRequests.put(asked.getGrantId(), asked);

@@ -235,13 +235,13 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
                 new SessionHolder(
                         caller.principal(), caller.sessionsMax(engine.config().sessionsMax())));
         session = attached;
-        streams.isNotNobodys(this);
+        streams.removeUnattached(this);
         boolean isHalfClosed = endCause.get() == EndCause.CLIENT_CLOSED;
         if (isHalfClosed && !outbox.isEnded()) {
-            streams.isNobodys(this);
+            streams.addUnattached(this);
         }
         if (outbox.isEnded() || isHalfClosed) {
-            detach(EndCause.CONNECTION_BROKE); // Ended meanwhile, by somebody who saw no session to detach.
+            detach(EndCause.CONNECTION_BROKE); // Another thread ended it meanwhile, and saw no session to detach.
         }
         return attached;
     }
@@ -407,7 +407,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         }
     }
 
-    /** Descriptions are long, and making thousands that nobody reads would keep other clients waiting. */
+    /** Descriptions are long. Making thousands for a client that does not read would delay other clients. */
     private void requireRoom() {
         if (outbox.unsentBytes() > UNSENT_BYTES_DESCRIBED) {
             throw Limits.exceeded(
@@ -492,7 +492,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     public void onCompleted() {
         detach(EndCause.CLIENT_CLOSED);
         // Before the end, which may be now: a client that says no more and does not read what is left must not stay.
-        streams.isNobodys(this);
+        streams.addUnattached(this);
         outbox.halfClose();
     }
 
@@ -600,15 +600,15 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
     }
 
     /** Had the time to say hello, or to read what was left to say. */
-    void endNobodys() {
+    void endUnattached() {
         end(
                 session == null
                         ? new Rejection(
                                 Reason.MALFORMED_REQUEST,
-                                "no hello within " + Streams.LOOK_MILLIS + " ms; the first frame has one")
+                                "no hello within " + Streams.SWEEP_MILLIS + " ms; the first frame has one")
                         : new Rejection(
                                 Reason.STORE_UNAVAILABLE,
-                                "what was answered was not read within " + Streams.LOOK_MILLIS
+                                "what was answered was not read within " + Streams.SWEEP_MILLIS
                                         + " ms; ask again on another stream"),
                 EndCause.NOT_READ);
     }
@@ -642,7 +642,7 @@ final class SessionStream implements StreamObserver<ClientFrame>, Peer {
         if (outbox.end(Rejections.toStatus(answers.noted(rejection, caller)))) {
             ReplyBudget.reset(context);
         }
-        streams.isNotNobodys(this);
+        streams.removeUnattached(this);
         detach(cause);
     }
 }

@@ -15,13 +15,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The session streams that are open: all of them end when the server stops. Those that are of no session, because they have not
- * said hello or will say no more, have little time, and there may be only so many: the one that is nobody's for the longest makes room
- * for the next, so that who has a session always gets back in. Safe for use by many threads.
+ * A registry of the open session streams. All of them end when the server stops. Streams without a session have not said hello, or
+ * will say no more. They are limited in time and number: the oldest makes room for the next, so that a client with a session always
+ * gets back in. Safe for use by many threads.
  */
 final class Streams {
-    /** What is nobody's is looked at so often, and ended when it is looked at the second time. */
-    static final long LOOK_MILLIS = 5_000;
+    /** Sweep interval for streams without a session. A stream that two consecutive sweeps find is ended, so it lives 5 to 10 s. */
+    static final long SWEEP_MILLIS = 5_000;
 
     private static final Rejection STOPPING = new Rejection(
             Reason.STORE_UNAVAILABLE,
@@ -34,15 +34,15 @@ final class Streams {
     private final AtomicLong unsentBytes = new AtomicLong();
     private final AtomicBoolean ending = new AtomicBoolean();
     private final Set<SessionStream> open = ConcurrentHashMap.newKeySet();
-    /** With the number of the look before; in the order of their coming. */
-    private final Map<SessionStream, Long> nobodys = new LinkedHashMap<>();
+    /** Streams without a session in the order of their arrival, each with the number of sweeps before it. */
+    private final Map<SessionStream, Long> unattached = new LinkedHashMap<>();
 
-    private long looks;
-    private boolean looking;
+    private long sweeps;
+    private boolean sweeping;
     private volatile boolean stopping;
 
     /**
-     * @param max of those that are nobody's
+     * @param max of streams without a session
      * @param unsentBytesMax of all streams together
      */
     Streams(int max, long unsentBytesMax, Timer timer) {
@@ -51,27 +51,27 @@ final class Streams {
         this.timer = timer;
     }
 
-    /** One more, and nobody's yet. It may be ended at once. */
+    /** Adds a stream, which has no session yet. It may be ended at once. */
     void opened(SessionStream stream) {
         open.add(stream);
         if (stopping) {
             stream.end(STOPPING, EndCause.SERVER_STOPPED);
         } else {
-            isNobodys(stream);
+            addUnattached(stream);
         }
     }
 
-    /** It has no session yet, or will have none again. */
-    void isNobodys(SessionStream stream) {
+    /** The stream has no session yet, or will have none again. */
+    void addUnattached(SessionStream stream) {
         SessionStream longest = null;
-        synchronized (nobodys) {
-            nobodys.put(stream, looks);
-            if (nobodys.size() > max) {
-                longest = nobodys.keySet().iterator().next();
+        synchronized (unattached) {
+            unattached.put(stream, sweeps);
+            if (unattached.size() > max) {
+                longest = unattached.keySet().iterator().next();
             }
-            if (!looking) {
-                looking = true;
-                timer.after(LOOK_MILLIS, this::look);
+            if (!sweeping) {
+                sweeping = true;
+                timer.after(SWEEP_MILLIS, this::sweep);
             }
         }
         if (longest != null) {
@@ -85,16 +85,16 @@ final class Streams {
         }
     }
 
-    /** It has a session now, or was told that it ends. */
-    void isNotNobodys(SessionStream stream) {
-        synchronized (nobodys) {
-            nobodys.remove(stream);
+    /** The stream has a session now, or was notified that it ends. */
+    void removeUnattached(SessionStream stream) {
+        synchronized (unattached) {
+            unattached.remove(stream);
         }
     }
 
-    /** The transport is done with it. */
+    /** The transport has closed the stream. */
     void closed(SessionStream stream) {
-        isNotNobodys(stream);
+        removeUnattached(stream);
         open.remove(stream);
     }
 
@@ -139,27 +139,27 @@ final class Streams {
         return unsentBytes.get();
     }
 
-    int nobodys() {
-        synchronized (nobodys) {
-            return nobodys.size();
+    int unattached() {
+        synchronized (unattached) {
+            return unattached.size();
         }
     }
 
-    private void look() {
+    private void sweep() {
         List<SessionStream> late = new ArrayList<>();
-        synchronized (nobodys) {
-            nobodys.forEach((stream, before) -> {
-                if (before < looks && !stream.isWaiting()) {
+        synchronized (unattached) {
+            unattached.forEach((stream, before) -> {
+                if (before < sweeps && !stream.isWaiting()) {
                     late.add(stream);
                 }
             });
-            looks++;
-            looking = nobodys.size() > late.size();
-            if (looking) {
-                timer.after(LOOK_MILLIS, this::look);
+            sweeps++;
+            sweeping = unattached.size() > late.size();
+            if (sweeping) {
+                timer.after(SWEEP_MILLIS, this::sweep);
             }
         }
-        late.forEach(SessionStream::endNobodys);
+        late.forEach(SessionStream::endUnattached);
     }
 
     /** Ends the streams of clients whose rights are others now. */

@@ -4,7 +4,7 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.engine.LockEngine.AcquireParams;
-import dev.palisade.server.engine.ParkedCaller;
+import dev.palisade.server.engine.PendingUnaryCaller;
 import dev.palisade.server.rpc.AcquireTracer.Ending;
 import dev.palisade.server.rpc.AcquireTracer.Trace;
 import dev.palisade.server.rpc.AcquireTracer.Transport;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The caller of a unary acquire, and the span of it. */
 record TracedAcquire(
-        AcquireParams params, Caller caller, @Nullable Trace trace) implements ParkedCaller {
+        AcquireParams params, Caller caller, @Nullable Trace trace) implements PendingUnaryCaller {
     /** Of the current call. */
     static TracedAcquire begin(@Nullable AcquireTracer tracer, AcquireParams params, Caller caller) {
         return new TracedAcquire(

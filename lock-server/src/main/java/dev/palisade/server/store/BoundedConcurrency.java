@@ -25,7 +25,7 @@ public final class BoundedConcurrency<T> {
      * Asks for each of {@code all}, the next when one of the last is answered.
      *
      * @param atATime 1 or more
-     * @param ask does not throw; what it answers with, also a failure, is looked at by nobody here
+     * @param ask does not throw; its result, also a failure, is ignored here
      * @return completes when all are answered; never fails
      */
     public static <T> CompletionStage<@Nullable Void> forEach(

@@ -30,7 +30,7 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
-     * The past of a lock, oldest first, at most {@link HistoryEntry#LISTED_MAX}. Of a lock nobody remembers: none.
+     * The past of a lock, oldest first, at most {@link HistoryEntry#LISTED_MAX}. Of a lock that is not remembered: none.
      *
      * @return completes with nothing that can be taken back, or with {@link StoreFailure}
      */
@@ -64,7 +64,7 @@ public interface LockStore extends AutoCloseable {
     /** Whether it lost data, and waits for holders to come back. */
     boolean isRecovering();
 
-    /** How it does. Never blocks and asks nobody: what is known here and now. */
+    /** The state as this process knows it now. Never blocks, and makes no call. */
     StoreStatus status();
 
     /** Sends every later change to {@code listener}. Called once, before the first command. */

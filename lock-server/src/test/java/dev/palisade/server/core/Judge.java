@@ -248,7 +248,7 @@ final class Judge {
             k.gen = gen;
         } else if (event instanceof LockEvent.Renewed renewed) {
             renewed(renewed, command, now);
-        } else if (event instanceof LockEvent.HeardOf heard) {
+        } else if (event instanceof LockEvent.KeptAlive heard) {
             Known k = Objects.requireNonNull(known.get(heard.request()));
             assertThat(k.status).isEqualTo(Status.WAITING);
             assertThat(heard.aliveUntilMillis())

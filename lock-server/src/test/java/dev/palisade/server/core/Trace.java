@@ -392,8 +392,8 @@ public final class Trace {
         if (event instanceof LockEvent.ReleaseRequested asked) {
             return "ReleaseRequested " + name(asked.request()) + " by " + asked.by() + ": " + asked.why();
         }
-        if (event instanceof LockEvent.HeardOf heard) {
-            return "HeardOf " + name(heard.request()) + alive(heard.aliveUntilMillis());
+        if (event instanceof LockEvent.KeptAlive heard) {
+            return "KeptAlive " + name(heard.request()) + alive(heard.aliveUntilMillis());
         }
         throw new IllegalArgumentException("a new kind of event: " + event);
     }

@@ -464,7 +464,7 @@ class LockEngineTest {
 
     @Test
     void whatAServerRefusesBecauseItStopsIsNoOutage() {
-        engine.stopFreeing();
+        engine.enterDrain();
         store.busy = true;
         leave();
         assertThat(events).isEmpty();

@@ -312,7 +312,7 @@ class LockLimitsTest {
         Granted second = before.granted(acquire("s/2", 2, 0).clearSessionId());
         Granted byCall = granted("web", "u/1", 1);
         served.rpc.stop();
-        served.engine.stopFreeing();
+        served.engine.enterDrain();
         served.close();
         open();
 

@@ -186,7 +186,7 @@ class LocksRpcTest {
                         .getWaitersTotal()
                 == 2);
 
-        served.engine.stopFreeing();
+        served.engine.enterDrain();
         served.rpc.stop();
 
         assertThat(reason(holder.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);

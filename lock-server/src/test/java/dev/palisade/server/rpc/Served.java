@@ -143,7 +143,7 @@ public final class Served implements AutoCloseable {
                 CALLS_IN_FLIGHT_MAX,
                 unsentBytesMax,
                 (millis, task) -> {
-                    if (millis == Streams.LOOK_MILLIS) {
+                    if (millis == Streams.SWEEP_MILLIS) {
                         looks.add(task);
                     } else {
                         after.after(millis, task);

@@ -128,7 +128,7 @@ public final class Commands {
 
     private static int reject(CommandLine where, ParameterException misuse, ErrorFormat format) {
         String more = misuse instanceof WrongSettings ? "settings: " + name(where) : "see";
-        String message = Misuse.told(misuse) + " (" + more + " --help)";
+        String message = UsageError.line(misuse) + " (" + more + " --help)";
         return report(where, new Failed(USAGE, "", message), format);
     }
 

@@ -81,8 +81,8 @@ final class SettingVariables {
                     && !known.contains(name)
                     && !isOfAnother(name, command)
                     && !isInjected(name, value)) {
-                problems.add("environment variable " + Misuse.shown(name) + ": no setting is called that"
-                        + advice(Nearest.to(name, known), "unset"));
+                problems.add("environment variable " + UsageError.shown(name) + ": no setting is called that"
+                        + advice(Suggestion.of(name, known), "unset"));
             }
         });
         return problems;

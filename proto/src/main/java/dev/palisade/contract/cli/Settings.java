@@ -155,7 +155,7 @@ public final class Settings implements IDefaultValueProvider {
                         .setCaseInsensitiveEnumValuesAllowed(true)
                         .parseArgs(option.longestName(), value.text());
             } catch (ParameterException e) {
-                problems.add(value.from() + ": " + Misuse.shortened(e.getMessage()));
+                problems.add(value.from() + ": " + UsageError.shortened(e.getMessage()));
             }
         }
         return problems;
@@ -204,7 +204,7 @@ public final class Settings implements IDefaultValueProvider {
             }
             String command = command(key);
             if (command.equals(spec.name()) ? !known.contains(key) : !COMMANDS.contains(command)) {
-                problems.add(file.where(entry) + ": no setting is called '" + Misuse.shown(key) + "'"
+                problems.add(file.where(entry) + ": no setting is called '" + UsageError.shown(key) + "'"
                         + SettingVariables.advice(nearest(key, spec.name(), known), "remove"));
             }
         });
@@ -218,12 +218,12 @@ public final class Settings implements IDefaultValueProvider {
     /** One of ours, also where its command was left out; else the same setting of the nearest command. */
     private static Optional<String> nearest(String key, String own, Set<String> known) {
         if (key.indexOf('.') < 0) {
-            return Nearest.to(own + "." + key, known);
+            return Suggestion.of(own + "." + key, known);
         }
-        return Nearest.to(key, known)
-                .or(() -> Nearest.to(command(key), COMMANDS)
+        return Suggestion.of(key, known)
+                .or(() -> Suggestion.of(command(key), COMMANDS)
                         .filter(other -> !other.equals(own))
-                        .map(other -> Misuse.shown(other + key.substring(key.indexOf('.')))));
+                        .map(other -> UsageError.shown(other + key.substring(key.indexOf('.')))));
     }
 
     private static Stream<String> keys(CommandSpec spec) {

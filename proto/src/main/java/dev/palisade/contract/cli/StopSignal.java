@@ -53,7 +53,7 @@ public final class StopSignal {
 
     private synchronized void heard() {
         if (first.getCount() == 0) {
-            LastWords.say(System.err, "palisade: asked to stop a second time, stopping at once");
+            ShutdownOutput.print(System.err, "palisade: asked to stop a second time, stopping at once");
             Runtime.getRuntime().halt(AT_ONCE);
         }
         first.countDown();

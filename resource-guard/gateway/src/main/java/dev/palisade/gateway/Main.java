@@ -5,11 +5,11 @@ import dev.palisade.contract.RejectedException;
 import dev.palisade.contract.cli.Commands;
 import dev.palisade.contract.cli.Commands.CannotStart;
 import dev.palisade.contract.cli.GuardKeys;
-import dev.palisade.contract.cli.LastWords;
 import dev.palisade.contract.cli.LibraryLog;
 import dev.palisade.contract.cli.LogFormat;
 import dev.palisade.contract.cli.OutOfMemoryExit;
 import dev.palisade.contract.cli.Settings;
+import dev.palisade.contract.cli.ShutdownOutput;
 import dev.palisade.contract.cli.StopSignal;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.contract.grpc.BearerTokenFile;
@@ -115,14 +115,14 @@ public final class Main implements Callable<Integer>, Settings.OwnConfigFile {
             StopSignal stop = StopSignal.listen(); // Before anybody is told that it serves, and may stop it.
             announce(command.commandLine().getOut(), settings, keys, gateway);
             stop.await();
-            LastWords.say(System.out, "palisade gateway: stopping");
+            ShutdownOutput.print(System.out, "palisade gateway: stopping");
             if (!gateway.stop()) {
-                LastWords.say(
+                ShutdownOutput.print(
                         System.err,
                         "palisade gateway: some requests did not end in time and were cut off; whether they were"
                                 + " applied is not known, so the next start waits");
             }
-            LastWords.say(System.out, "palisade gateway: stopped");
+            ShutdownOutput.print(System.out, "palisade gateway: stopped");
         } finally {
             lockServers.forEach(ManagedChannel::shutdownNow);
         }

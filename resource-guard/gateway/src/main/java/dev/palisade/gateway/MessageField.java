@@ -15,7 +15,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
 import dev.palisade.contract.RejectedException;
-import dev.palisade.contract.cli.Nearest;
+import dev.palisade.contract.cli.Suggestion;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -79,7 +79,7 @@ final class MessageField {
                 List<String> there =
                         at.getFields().stream().map(FieldDescriptor::getName).toList();
                 throw new IllegalArgumentException("there is no field " + where
-                        + Nearest.to(names[i], there)
+                        + Suggestion.of(names[i], there)
                                 .map(near -> "; did you mean " + near + "?")
                                 .orElse("; its fields are " + String.join(", ", there)));
             }

@@ -3,7 +3,7 @@ package dev.palisade.gateway;
 import com.google.protobuf.Descriptors.MethodDescriptor;
 import com.linecorp.armeria.common.HttpMethod;
 import dev.palisade.contract.RejectedException;
-import dev.palisade.contract.cli.Nearest;
+import dev.palisade.contract.cli.Suggestion;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +41,7 @@ final class MessageLocks {
 
     private static String noMethod(String path, GrpcMethods methods) {
         return "no method of the descriptors has the path '" + path + "'"
-                + Nearest.to(path, methods.byPath().keySet())
+                + Suggestion.of(path, methods.byPath().keySet())
                         .map(near -> "; did you mean " + near + "?")
                         .orElse("; write /package.Service/Method, and name the service's own descriptors");
     }

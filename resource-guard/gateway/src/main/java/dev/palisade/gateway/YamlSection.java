@@ -1,7 +1,7 @@
 package dev.palisade.gateway;
 
 import dev.palisade.contract.cli.DurationOption;
-import dev.palisade.contract.cli.Nearest;
+import dev.palisade.contract.cli.Suggestion;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,7 +41,7 @@ final class YamlSection {
         for (NodeTuple entry : mapping.getValue()) {
             String key = entry.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "?";
             if (!known.contains(key)) {
-                String advice = Nearest.to(key, known)
+                String advice = Suggestion.of(key, known)
                         .map(near -> "; did you mean " + near + "?")
                         .orElse("; keys here are " + listed(known));
                 mistakes.add(entry.getKeyNode(), "no key is called '" + key + "'" + advice);

@@ -55,7 +55,7 @@ final class DataDirectory implements AutoCloseable {
         return hold(path, StandardOpenOption.CREATE);
     }
 
-    /** So that nobody mixes it with a lock server's directory, or with his own files. */
+    /** Keeps it apart from a lock server's directory, and from other files. */
     private static void requirePrivate(Path path) throws CannotStart {
         try (Stream<Path> entries = Files.list(path)) {
             Optional<String> stranger = entries.map(entry -> entry.getFileName().toString())

@@ -1,7 +1,7 @@
 package dev.palisade.objects;
 
 import ch.qos.logback.classic.LoggerContext;
-import dev.palisade.contract.cli.LastWords;
+import dev.palisade.contract.cli.ShutdownOutput;
 import java.time.Duration;
 import org.slf4j.LoggerFactory;
 
@@ -21,24 +21,24 @@ final class GracefulShutdown {
      */
     static void run(ObjectsServer server, Duration drain) throws InterruptedException {
         long deadline = System.nanoTime() + drain.toNanos();
-        LastWords.say(System.out, "palisade objects: stopping");
+        ShutdownOutput.print(System.out, "palisade objects: stopping");
         if (!server.drain(drain)) {
-            LastWords.say(
+            ShutdownOutput.print(
                     System.err,
                     "palisade objects: some calls did not end within " + drain.toMillis()
                             + " ms and were cut off; whether they were applied is not known");
         }
         Duration left = Duration.ofNanos(deadline - System.nanoTime());
         if (!server.close(left.compareTo(CLOSING_LEAST) < 0 ? CLOSING_LEAST : left)) {
-            LastWords.within(GracefulShutdown::flushLog);
-            LastWords.say(
+            ShutdownOutput.run(GracefulShutdown::flushLog);
+            ShutdownOutput.print(
                     System.err,
                     "palisade objects: the database could not be closed within " + drain.toMillis()
                             + " ms (it, or its disk, does not answer), stopping at once; nothing that was answered is lost");
             // Not exit: the database has a shutdown hook of its own, which would hang too.
             Runtime.getRuntime().halt(0);
         }
-        LastWords.say(System.out, "palisade objects: stopped");
+        ShutdownOutput.print(System.out, "palisade objects: stopped");
     }
 
     /** A process that halts runs no shutdown hook, which flushes the log at an ordinary end. */

@@ -189,7 +189,7 @@ final class ObjectStore {
         });
     }
 
-    /** The committed mark of the lock of that name, for people; empty: nobody was admitted yet. */
+    /** The committed mark of the lock of that name, for people; empty: no call was admitted yet. */
     Optional<Marked> mark(String name) throws SQLException {
         LockName lock = new LockName(name);
         Mark mark = fenced.mark(lock.value());

@@ -20,7 +20,7 @@ final class Schema {
                 .getDatabaseProductName()
                 .toLowerCase(Locale.ROOT)
                 .startsWith("postgres");
-        // Keys are listed in the order of their bytes, not of somebody's language.
+        // Keys are listed in the order of their bytes, not of a locale.
         String key = "VARCHAR(512)" + (postgres ? " COLLATE \"C\"" : "");
         String bytes = postgres ? "BYTEA" : "VARBINARY(16777216)";
         try (Statement statement = connection.createStatement()) {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CombiningExecutor<T> {
     private static final int BATCH_MAX = 4_096;
-    /** More than this is worth waking the store's own thread for: whoever asks has the next frame to read meanwhile. */
+    /** More commands than this wake the store's own thread, so that the caller can read its next frame meanwhile. */
     private static final int ELSEWHERE_MAX = 64;
 
     private final int askedMax;
@@ -32,7 +32,7 @@ final class CombiningExecutor<T> {
 
     private final ReentrantLock turn = new ReentrantLock();
     private final List<T> batch = new ArrayList<>();
-    /** When there is something to decide without being asked, by whoever decided last. */
+    /** When there is something to decide without a command, as computed by the last batch. */
     private volatile long dueMillis = Long.MAX_VALUE;
 
     private volatile long sleepsUntilMillis = Long.MIN_VALUE;
@@ -99,7 +99,7 @@ final class CombiningExecutor<T> {
         return true;
     }
 
-    /** Runs {@code asks} and lets nobody wake up before its end. May take turns then; so not for a thread that may be interrupted. */
+    /** Runs {@code asks} and wakes no thread before its end. May run batches then; so not for a thread that may be interrupted. */
     void together(Runnable asks) {
         asking.set(true);
         try {
@@ -147,7 +147,7 @@ final class CombiningExecutor<T> {
         }
     }
 
-    /** Takes back what nobody will decide any more; null when there is nothing. */
+    /** Takes back a command that will not be decided any more; null if there is none. */
     @Nullable
     T withdraw() {
         T something = asked.poll();

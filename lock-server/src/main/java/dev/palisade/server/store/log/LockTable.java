@@ -116,7 +116,7 @@ final class LockTable {
     }
 
     /**
-     * Writes all records into a log that lost data, under a new epoch of tokens: somebody else may have issued some meanwhile.
+     * Writes all records into a log that lost data, under a new epoch of tokens: another server may have issued some meanwhile.
      *
      * @param part stores what was written so far
      */
@@ -185,7 +185,7 @@ final class LockTable {
     Answer answer(Command command, CommandBatch batch) {
         Slot slot = slots.get(command.lock());
         if (slot == null) {
-            if (slots.size() >= config.locksMax() && makesKnown(command)) {
+            if (slots.size() >= config.locksMax() && createsRecord(command)) {
                 return locksMaxReached();
             }
             slot = new Slot(LockState.unused(command.lock(), forgottenUntilMillis));
@@ -198,7 +198,7 @@ final class LockTable {
         Decision decision = step(slot, command, batch.now);
         int more = waiters(decision.next()) - waiters(slot.state);
         if (command instanceof Acquire && more > 0 && waiters + more > config.waitersMax()) {
-            return waitersMaxReached(); // A decision that nobody takes over never was.
+            return waitersMaxReached(); // A decision that is not adopted has no effect.
         }
         take(slot, decision, batch);
         return decision.answer();
@@ -261,13 +261,13 @@ final class LockTable {
             idle(slot, batch.now);
         }
         batch.changes.add(new CommandBatch.Change(decision.next(), decision.events(), batch.now));
-        if (mustLast(decision.events())) {
+        if (isDurable(decision.events())) {
             write(slot, decision.events(), batch.now);
             batch.written = true;
         }
     }
 
-    private static boolean mustLast(List<LockEvent> events) {
+    private static boolean isDurable(List<LockEvent> events) {
         for (LockEvent event : events) {
             if (event.durable()) {
                 return true;
@@ -320,8 +320,8 @@ final class LockTable {
         return Record.newBuilder().setEntry(entry).build().toByteArray();
     }
 
-    /** Whether a name that nobody uses has to be remembered after it. */
-    private static boolean makesKnown(Command command) {
+    /** Whether the lock has to be remembered after this command, even if it is not in use. */
+    private static boolean createsRecord(Command command) {
         return command instanceof Acquire || command instanceof Leave;
     }
 

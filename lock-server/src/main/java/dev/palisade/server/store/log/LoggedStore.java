@@ -634,7 +634,7 @@ public final class LoggedStore implements LockStore {
             if (refusal == null) {
                 sinceMillis = clock.nowMillis();
             }
-            // A standby has served nobody: it lets no session in before it does.
+            // A standby has served no client: it admits no session before it is active.
             refuses(standby().isPresent() ? notActive(why, "", false) : StoreFailure.unavailable(why));
         }
 

@@ -16,7 +16,7 @@ final class Slot {
         this.state = state;
     }
 
-    /** Nobody holds, was offered or waits for the lock. A lock-delay may still run; it ends before the slot is forgettable. */
+    /** The lock has no holder, no offer and no waiter. A lock-delay may still run; it ends before the slot is forgettable. */
     boolean isIdle() {
         return state.holders().isEmpty()
                 && state.offers().isEmpty()

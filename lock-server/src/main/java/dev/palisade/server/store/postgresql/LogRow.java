@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param takeover how the owner became it
  * @param keyId of the key with which the owner signs
  * @param nowMillis PostgreSQL's time when it was read
- * @param instance of the running PostgreSQL; empty when somebody else wrote the row
+ * @param instance of the running PostgreSQL; empty when another program wrote the row
  * @param version with {@code rowVersion}, says whether the row has changed since
  */
 record LogRow(

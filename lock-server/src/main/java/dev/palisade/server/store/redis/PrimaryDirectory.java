@@ -52,7 +52,7 @@ final class PrimaryDirectory {
     private String lastFailure = "";
     private volatile LinkState state = new LinkState(false, "", "", "");
 
-    /** Somebody who waits for the primary of a slot. */
+    /** A call that waits for the primary of a slot. */
     private record Finder(int slot, CompletableFuture<Void> found) {}
 
     PrimaryDirectory(StoreUri uri, Connector connector, FunctionLoader loader, EventLog events) {

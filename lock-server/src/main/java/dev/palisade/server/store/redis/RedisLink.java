@@ -155,7 +155,7 @@ final class RedisLink implements AutoCloseable {
         try {
             closed.get(CLOSING_MAX_MILLIS, TimeUnit.MILLISECONDS);
         } catch (ExecutionException | TimeoutException e) {
-            // Somebody blocks the loop. Its connections end below.
+            // The loop is blocked. Its connections end below.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -251,7 +251,7 @@ final class RedisLink implements AutoCloseable {
                 colon > 0 ? place.substring(0, colon) : connection.address().host(), Integer.parseInt(port));
     }
 
-    /** The loop is gone: who called is told by whoever finds that out. */
+    /** The loop has ended: the thread that finds that out completes the call. */
     private void refuse() {
         draining.set(false);
         FunctionCall call;

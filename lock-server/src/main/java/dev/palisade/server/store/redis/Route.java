@@ -36,7 +36,7 @@ final class Route {
         return new Route(new @Nullable Address[] {primary}, confirmed);
     }
 
-    /** @param bySlot one for each slot; null where nobody serves it */
+    /** @param bySlot one for each slot; null where no node serves it */
     static Route of(@Nullable Address[] bySlot) {
         return new Route(bySlot.clone(), true);
     }
@@ -54,7 +54,7 @@ final class Route {
         return bySlot.length > 1;
     }
 
-    /** Null where nobody serves it. */
+    /** Null where no node serves it. */
     @Nullable
     Address primaryOf(int slot) {
         return bySlot[bySlot.length == 1 ? 0 : slot];

@@ -18,7 +18,7 @@ interface Topology {
         };
     }
 
-    /** A server that is the primary, or nobody is. */
+    /** A server that is the primary; none if there is no primary. */
     record OneServer(Route route) implements Topology {
         @Override
         public CompletableFuture<Route> read() {

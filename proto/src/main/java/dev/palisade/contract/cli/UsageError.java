@@ -14,13 +14,13 @@ import picocli.CommandLine.TypeConversionException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** What is wrong with a command line, in one plain line: the parser speaks of indexes and Java types. */
-final class Misuse {
+final class UsageError {
     private static final int SHOWN_MAX = 80;
     private static final int MESSAGE_MAX = 300;
 
-    private Misuse() {}
+    private UsageError() {}
 
-    static String told(ParameterException misuse) {
+    static String line(ParameterException misuse) {
         if (misuse instanceof UnmatchedArgumentException unmatched
                 && !unmatched.getUnmatched().isEmpty()) {
             return unmatched(unmatched);
@@ -46,7 +46,7 @@ final class Misuse {
         String option = first.split("=", 2)[0];
         Set<String> options =
                 misuse.getCommandLine().getCommandSpec().optionsMap().keySet();
-        String guess = Nearest.to(option, options)
+        String guess = Suggestion.of(option, options)
                 .map(meant -> "; did you mean " + meant + "?")
                 .orElse("");
         return "there is no option " + shown(option) + guess;
@@ -57,7 +57,8 @@ final class Misuse {
         if (!first.isOption() && first.type().isEnum()) {
             return "missing argument; use " + words(first);
         }
-        String names = misuse.getMissing().stream().map(Misuse::name).distinct().collect(Collectors.joining(" and "));
+        String names =
+                misuse.getMissing().stream().map(UsageError::name).distinct().collect(Collectors.joining(" and "));
         // The option itself may be there, and only what should follow it is not.
         boolean value = String.valueOf(misuse.getMessage()).contains("parameter for option");
         return names + (value ? " needs a value" : " is missing");

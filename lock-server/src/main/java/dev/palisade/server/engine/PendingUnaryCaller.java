@@ -4,9 +4,9 @@ import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.Rejection;
 import java.util.Optional;
 
-/** The caller of an acquire that waits without a stream. Its methods must be brief: they run on the store's thread. */
+/** The caller of a unary acquire that waits. Its methods must be brief: they run on the store's thread. */
 @FunctionalInterface
-public interface ParkedCaller {
+public interface PendingUnaryCaller {
     /** Why it may not have the lock any more. Asked when the lock is offered, and after each change. */
     Optional<Rejection> denied();
 

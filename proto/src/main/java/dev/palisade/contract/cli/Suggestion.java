@@ -4,14 +4,14 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/** The word that was meant: swapped, missing and surplus letters. The parser's own guess finds no swapped ones. */
-public final class Nearest {
+/** A suggestion for a mistyped word: swapped, missing and surplus letters. The parser's own suggestions find no swapped ones. */
+public final class Suggestion {
     private static final int DISTANCE_MAX = 2;
 
-    private Nearest() {}
+    private Suggestion() {}
 
     /** The word of {@code words} with the fewest slips from {@code typed}, if there are two at most. */
-    public static Optional<String> to(String typed, Collection<String> words) {
+    public static Optional<String> of(String typed, Collection<String> words) {
         return words.stream()
                 .filter(word -> Math.abs(typed.length() - word.length()) <= DISTANCE_MAX)
                 .filter(word -> distance(typed, word) <= Math.min(DISTANCE_MAX, word.length() / 2))
