@@ -73,15 +73,6 @@ class MarkCheckersTest {
                 .hasSize(1);
     }
 
-    /** As where a register raised all marks: those begin without a SHARED token. */
-    @Test
-    void higherExclusiveMarkCoversForgottenSharedToken() {
-        assertThat(MarksRise.violations(List.of(marks("one", 6, "b", 7), marks("two", 8, "c", 0))))
-                .isEmpty();
-        assertThat(MarksRise.violations(marks("end", 8, "c", 0), List.of(call(true, 7, "s"))))
-                .isEmpty();
-    }
-
     @Test
     void aMarkThatNoGrantMadeIsFound() {
         assertThat(OnlyAuthentic.violations(GRANTS, List.of(), List.of(marks("one", (1L << 53) - 1, "f", 0))))

@@ -114,7 +114,13 @@ public record Mark(long exclusiveToken, @Nullable GrantId exclusiveGrant, long s
      * @param token 0 to {@link FencingToken#MAX}; 0: {@link #NONE}
      */
     static Mark base(long token) {
-        return token == 0 ? NONE : new Mark(token, NOBODY, 0);
+        return NONE.refusingAll(token);
+    }
+
+    /** This mark, raised so that it refuses every token up to {@code token}, and every grant that it has admitted. */
+    Mark refusingAll(long token) {
+        long raised = Math.max(token, highest());
+        return raised == 0 ? NONE : new Mark(raised, NOBODY, sharedToken);
     }
 
     /** This mark, raised so that it refuses every token up to {@code token}. */

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -193,11 +194,15 @@ final class SharedRegister extends MarkStore {
                         cause);
     }
 
-    /** Renews the guard's lease, and looks after the leases of the others. */
+    /** Renews the guard's lease, and looks after the leases of the others. Fails when the register is closed. */
     @Override
     CompletionStage<Void> confirm() {
         long askedNanos = joined().nanos().getAsLong();
-        return CompletableFuture.runAsync(() -> renew(askedNanos), opened(renewals));
+        try {
+            return CompletableFuture.runAsync(() -> renew(askedNanos), opened(renewals));
+        } catch (RejectedExecutionException closed) { // A step may end after close has given up waiting for it.
+            return CompletableFuture.failedFuture(closed);
+        }
     }
 
     private void renew(long askedNanos) {

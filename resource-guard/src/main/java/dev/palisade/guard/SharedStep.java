@@ -130,7 +130,7 @@ record SharedStep(
     private Mark start(MarkRow row, long base) {
         StoredMark earlier = row.mark();
         return earlier != null && isOf(earlier, entering.get(0))
-                ? Mark.base(Math.max(base, earlier.mark().highest()))
+                ? earlier.mark().refusingAll(base)
                 : Mark.base(base);
     }
 

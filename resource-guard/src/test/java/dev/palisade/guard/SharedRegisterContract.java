@@ -157,6 +157,9 @@ abstract class SharedRegisterContract {
     /** The highest EXCLUSIVE token of any mark. */
     abstract long highestMark();
 
+    /** The highest SHARED token of any mark. */
+    abstract long highestSharedMark();
+
     abstract long epoch();
 
     abstract long settledEpoch();
@@ -684,6 +687,17 @@ abstract class SharedRegisterContract {
         old.close();
     }
 
+    /** A step that finds its guard's row gone asks for a renewal, maybe of a register that closes. */
+    @Test
+    void closedRegisterFailsARenewalWithoutThrowing() {
+        SharedRegister register = (SharedRegister) store();
+        register.join(new SharedRegister.Member(
+                System::nanoTime, Duration.ofMinutes(1), false, "owner", (event, message) -> {}));
+        register.open();
+        register.close(true);
+        assertThat(register.confirm()).isCompletedExceptionally();
+    }
+
     /** What is to stop a call may wait for its end, on whatever thread it runs. */
     @Test
     void listenerThatWaitsForTheEndOfItsCallDoesNotBlockTheGate() {
@@ -748,6 +762,30 @@ abstract class SharedRegisterContract {
                 .isLessThan(120);
         assertThat(refused(write(two, 133)).reason()).as("a grant from before").isEqualTo(Reason.TOKEN_STALE);
         admitted(write(two, 134)).close();
+    }
+
+    @Test
+    void raisedMarkKeepsItsSharedToken() {
+        ScriptedLocks locks = new ScriptedLocks(new ManualTime());
+        Guard one = opened(builder(store())
+                .unknownOutcomeTimeout(Duration.ofMillis(50))
+                .lockService(locks)
+                .protecting("orders"));
+        admitted(read(one, shared(133))).close();
+        one.close();
+        locks.give("orders", "another", "guard with marks of its own");
+        locks.expire("orders");
+        Guard two = opened(builder(store())
+                .unknownOutcomeTimeout(Duration.ofMillis(50))
+                .lockService(locks)
+                .protecting("orders"));
+        await(two::isServing);
+        assertThat(refused(read(two, shared(133))).reason())
+                .as("a grant from before")
+                .isEqualTo(Reason.TOKEN_STALE);
+        admitted(write(two, 134)).close();
+        assertThat(epoch()).isEqualTo(1);
+        assertThat(highestSharedMark()).isEqualTo(133);
     }
 
     @Test

@@ -139,6 +139,11 @@ abstract class SharedRegisterOnSqlContract extends SharedRegisterContract {
     }
 
     @Override
+    long highestSharedMark() {
+        return number("SELECT MAX(s_token) FROM palisade_marks");
+    }
+
+    @Override
     long epoch() {
         return number("SELECT epoch FROM palisade_register");
     }

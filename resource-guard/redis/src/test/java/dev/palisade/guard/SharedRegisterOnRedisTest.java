@@ -184,6 +184,14 @@ class SharedRegisterOnRedisTest extends SharedRegisterContract {
                 .orElse(0);
     }
 
+    @Override
+    long highestSharedMark() {
+        return rows().filter(row -> row.mark() != null)
+                .mapToLong(row -> row.mark().mark().sharedToken())
+                .max()
+                .orElse(0);
+    }
+
     private RegisterHeader header() {
         return RegisterHeader.parse(redis.hget(key, "state"));
     }
