@@ -1,9 +1,12 @@
 package dev.palisade.cli;
 
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.LockServers.Replies;
 import dev.palisade.cli.call.ServerCall;
 import dev.palisade.cli.term.ExitCodes;
+import dev.palisade.cli.term.TerminalText;
 import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.contract.cli.Version;
 import dev.palisade.proto.v1.StoreReply;
@@ -40,19 +43,29 @@ final class StatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Failed {
-        Replies<StoreReply> replies = server.with(StatusCommand::ask);
+        return show(server.with(StatusCommand::ask));
+    }
+
+    /** Prints the replies, and returns the exit code. */
+    int show(Replies<StoreReply> replies) throws Failed {
         StoreReply store = shown(replies.replies());
         if (server.json()) {
-            server.print(StoreText.json(store));
+            JsonObject json = StoreText.json(store);
+            JsonArray missing = new JsonArray();
+            replies.missing().forEach(missing::add);
+            json.add("missing", missing);
+            server.print(json);
         } else {
             System.out.print(StoreText.shown(store, Clock.system(ZoneId.systemDefault())));
+            replies.missing().forEach(clause -> System.out.println("missing: " + TerminalText.text(clause)));
         }
-        replies.missing().forEach(clause -> System.err.println("palisade status: " + clause));
-        if (activeTotal(replies) > 1) {
-            System.err.println("palisade status: " + activeTotal(replies)
-                    + " of these lock servers are active, and share no locks: a lock can have several holders; give them the"
-                    + " same --store and --store-prefix, or clients the addresses of one log");
-            return ExitCodes.NO;
+        long active = activeTotal(replies);
+        if (active > 1) {
+            throw new Failed(
+                    ExitCodes.NO,
+                    "",
+                    active + " of these lock servers are active and share no locks, so a lock can have several holders;"
+                            + " give them the same --store and --store-prefix, or clients the addresses of one log");
         }
         return store.getUp() || store.getStandby() ? ExitCodes.OK : ExitCodes.NO;
     }
@@ -76,7 +89,9 @@ final class StatusCommand implements Callable<Integer> {
     static long activeTotal(Replies<StoreReply> replies) {
         return replies.replies().stream()
                 .filter(StoreReply::getUp)
-                .map(reply -> reply.hasLog() ? reply.getLog().getWriter() : reply.getWhere() + reply.getEpoch())
+                .map(reply -> reply.hasLog()
+                        ? reply.getLog().getWriter()
+                        : reply.getWhere() + " " + reply.getEpoch().getBaseToken())
                 .distinct()
                 .count();
     }

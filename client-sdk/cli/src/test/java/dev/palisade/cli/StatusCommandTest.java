@@ -1,10 +1,15 @@
 package dev.palisade.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
 import dev.palisade.cli.call.LockServers;
 import dev.palisade.cli.call.LockServers.Replies;
 import dev.palisade.cli.call.RetryClock;
+import dev.palisade.cli.term.ExitCodes;
+import dev.palisade.contract.cli.Commands.Failed;
 import dev.palisade.proto.v1.Epoch;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.SharedLog;
@@ -15,7 +20,10 @@ import io.grpc.InsecureChannelCredentials;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.stub.StreamObserver;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -26,6 +34,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import picocli.CommandLine;
 
 @Timeout(60)
 class StatusCommandTest {
@@ -131,11 +140,49 @@ class StatusCommandTest {
         assertThat(pauses).containsExactly(1_000L);
     }
 
+    /** What {@code status} prints on standard output. */
+    private static String shown(Replies<StoreReply> replies, String... options) throws Failed {
+        StatusCommand command = new StatusCommand();
+        new CommandLine(command).parseArgs(options);
+        PrintStream before = System.out;
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+        try {
+            assertThat(command.show(replies)).isEqualTo(ExitCodes.OK);
+        } finally {
+            System.setOut(before);
+        }
+        return out.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void serversThatDoNotReplyAreListed() throws Exception {
+        Replies<StoreReply> replies =
+                new Replies<>(List.of(active("w1")), List.of("the lock server at b did not reply"));
+        assertThat(shown(replies).lines()).last().isEqualTo("missing: the lock server at b did not reply");
+        assertThat(JsonParser.parseString(shown(replies, "--json"))
+                        .getAsJsonObject()
+                        .getAsJsonArray("missing"))
+                .containsExactly(new JsonPrimitive("the lock server at b did not reply"));
+    }
+
+    @Test
+    void severalActiveServersFailTheCommand() {
+        Replies<StoreReply> replies = new Replies<>(List.of(active("w1"), active("w2")), List.of());
+        assertThatThrownBy(() -> shown(replies, "--json"))
+                .isInstanceOfSatisfying(
+                        Failed.class, failed -> assertThat(failed.exitCode()).isEqualTo(ExitCodes.NO))
+                .hasMessageStartingWith("2 of these lock servers are active and share no locks");
+    }
+
     @Test
     void oneServerWithTwoAddressesIsOne() throws Exception {
         assertThat(StatusCommand.activeTotal(ask(server(active("w1")), server(active("w1")))))
                 .isEqualTo(1);
-        assertThat(StatusCommand.activeTotal(ask(server(embedded(1)), server(embedded(1)))))
+        StoreReply later = embedded(1).toBuilder()
+                .setEpoch(embedded(1).getEpoch().toBuilder().setAheadMillis(5))
+                .build();
+        assertThat(StatusCommand.activeTotal(ask(server(embedded(1)), server(later))))
                 .isEqualTo(1);
     }
 }

@@ -7,7 +7,10 @@ package dev.palisade.cli.term;
 public final class ExitCodes {
     public static final int OK = 0;
 
-    /** The answer is no: the lock is taken, the lease has ended, the lock is not held, the store is down. */
+    /**
+     * The answer is no: the lock is taken, the lease has ended, the lock is not held, the store is down, several servers are
+     * active.
+     */
     public static final int NO = 1;
 
     /** The command line, environment or config file cannot be used. */
