@@ -167,10 +167,10 @@ public final class AcquireOptions {
 
     /**
      * Whether {@link PalisadeClient#callLocked} and {@code runLocked} interrupt the working thread when the lease is
-     * lost. Default: true. A holder that has lost its lease does work that nobody wants and that its guard refuses, and
-     * a thread that is blocked looks at no flag: the interrupt is what reaches it. Turn it off for work that an
-     * interrupt would damage, such as writing through a {@link java.nio.channels.FileChannel}, which it closes, and
-     * look at {@link Lease#isValid()} in its place. Other ways of acquiring take no notice of it.
+     * lost. Default: true. A guard refuses the calls of a holder that has lost its lease, so its work is wasted. A blocked
+     * thread checks no flag; only an interrupt reaches it. Turn this off for work that an interrupt would damage, such as
+     * writing through a {@link java.nio.channels.FileChannel}, which an interrupt closes. Check {@link Lease#isValid()}
+     * then. Other ways of acquiring ignore this option.
      */
     public AcquireOptions interruptOnLoss(boolean interrupt) {
         return new AcquireOptions(mode, wait, ttl, lockDelay, lockAtLeastFor, purpose, claims, interrupt);

@@ -137,8 +137,8 @@ public final class AdvisoryLock implements Lock {
     }
 
     /**
-     * The lease behind the innermost hold of this thread: send its sequencer along, and the lock is no longer only
-     * advice. It is closed by {@link #unlock()}; who wants it for longer re-enters it.
+     * The lease behind the innermost hold of this thread. A call that carries its sequencer is checked by the guard, so
+     * such a lock is no longer only advisory. {@link #unlock()} closes the lease; re-enter the lease to keep it longer.
      *
      * @throws IllegalMonitorStateException when this thread does not hold the lock
      */

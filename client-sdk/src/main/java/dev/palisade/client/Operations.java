@@ -57,8 +57,8 @@ public final class Operations {
      * @param token empty: the request had none yet
      * @param grant the grant that the request had or would have had
      * @param owner what the client called itself; may be empty
-     * @param detail the purpose of what was granted or queued; who did it and why, when a person did; why it was
-     *     abandoned; else empty
+     * @param detail the purpose, of a grant or a place in the queue; the operator and the reason, of an operator's act;
+     *     the reason of ABANDONED; else empty
      * @param cause of ABANDONED: a word of the reference of commands, such as CONNECTION_BROKE; empty when no cause is
      *     recorded
      * @param isAfterGap whether things that happened right before may be missing; false from an older server
@@ -150,9 +150,9 @@ public final class Operations {
      * Requests release: asks every holder of {@code lock} to give it up. Each decides for itself; see {@link
      * Lease#onReleaseRequested}.
      *
-     * @param by the requester, 1 to 256 bytes
-     * @param why for what, 1 to 256 bytes
-     * @return how many hold it, whether they could be reached or not
+     * @param by the requester, for the holders and the history; 1 to 256 bytes of UTF-8
+     * @param why the reason, for the holders and the history; 1 to 256 bytes of UTF-8
+     * @return the number of holders, including those that could not be reached
      */
     public int requestRelease(String lock, String by, String why) throws InterruptedException {
         RequestReleaseRequest request = RequestReleaseRequest.newBuilder()
@@ -165,13 +165,14 @@ public final class Operations {
     }
 
     /**
-     * Ends leases at once, on record with who and why. The holders may be at work still: only their guards stop them.
-     * Sent once; when the answer is lost the outcome is unknown, and the exception says so: look at {@link #history}.
+     * Ends leases at once, and records the operator and the reason. The holders may still be working: only a guard stops
+     * their calls. The request is sent once. If the reply is lost the outcome is unknown, and the exception says so: read
+     * {@link #history} then.
      *
      * @param token of the lease to end, or of any of its turns; empty for every lease of the lock
-     * @param by who ends it, 1 to 256 bytes
-     * @param why for what, 1 to 256 bytes
-     * @return how many leases were ended
+     * @param by the operator, for the history; 1 to 256 bytes of UTF-8
+     * @param why the reason, for the history; 1 to 256 bytes of UTF-8
+     * @return the number of leases that were ended
      */
     public int forceRelease(String lock, OptionalLong token, String by, String why) throws InterruptedException {
         ForceReleaseRequest.Builder request = ForceReleaseRequest.newBuilder()

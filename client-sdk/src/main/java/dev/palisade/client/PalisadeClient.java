@@ -32,11 +32,12 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client of the lock service: one session, one stream, any number of leases. Connecting happens in the background and
- * is repeated for as long as the client is open; a server that cannot be reached shows in the answers, not here. Safe
- * for use by many threads; one per process is enough. Threads that wait for one lock EXCLUSIVE, with the same ttl,
- * lock-delay and purpose, pass it on among themselves, each with a fencing token of its own; nobody else waits longer
- * for it.
+ * A client of the lock service: one session, one stream, any number of leases. It connects in the background, and
+ * reconnects as long as it is open. A server that cannot be reached fails the calls, not the constructor. Safe for use by
+ * many threads; one client per process is enough.
+ *
+ * <p>Threads that wait for the same EXCLUSIVE lock with the same ttl, lock-delay and purpose hand it off locally, each
+ * with its own fencing token. This never makes another client wait for more holders.
  */
 public final class PalisadeClient implements AutoCloseable {
     private final Session session;
@@ -223,8 +224,8 @@ public final class PalisadeClient implements AutoCloseable {
     }
 
     /**
-     * {@code lock} as {@link java.util.concurrent.locks.Lock}, for code that knows no other; asks nobody yet. Of the
-     * options the wait counts for nothing.
+     * {@code lock} as {@link java.util.concurrent.locks.Lock}, for code that is written against that interface. Sends no
+     * request yet. The wait of the options is ignored: each method of the lock has its own.
      *
      * @throws IllegalArgumentException when the name is none or the mode is not EXCLUSIVE
      */
@@ -430,8 +431,8 @@ public final class PalisadeClient implements AutoCloseable {
         }
 
         /**
-         * Who this is, for people: at most 256 bytes of UTF-8. Default: {@code HOST pid N}, with the host as
-         * {@link HostName} finds it; in a container the process id alone is 1 everywhere.
+         * Name of this client for operators, at most 256 bytes of UTF-8. Default: {@code HOST pid N}, with the host as
+         * {@link HostName} finds it. The host is part of it because the process id is 1 in most containers.
          */
         public Builder owner(String newOwner) {
             owner = Arguments.text("owner", newOwner, 0, 256);

@@ -258,7 +258,7 @@ final class ProtoMapper {
         };
     }
 
-    /** Who ended the lease and why, if an operator did; else empty. */
+    /** The operator who ended the lease, and the reason; empty when no operator did. */
     static String lostDetail(Rejection rejection) {
         return rejection.metadata().getOrDefault(Rejection.DETAIL, "");
     }

@@ -340,7 +340,7 @@ class CommandLineTest {
 
     @Test
     void aStoppedServerSaysSoAndItsWaitersKeepTheirPlaces(@TempDir Path home) throws Exception {
-        CompletableFuture<Throwable> parked = new CompletableFuture<>();
+        CompletableFuture<Throwable> waiting = new CompletableFuture<>();
         try (ServerProcess server = ServerProcess.server(home)) {
             ManagedChannel channel = channel(server);
             HealthGrpc.HealthBlockingStub health = HealthGrpc.newBlockingStub(channel);
@@ -370,7 +370,7 @@ class CommandLineTest {
 
                 @Override
                 public void onError(Throwable failure) {
-                    parked.complete(failure);
+                    waiting.complete(failure);
                 }
 
                 @Override
@@ -386,7 +386,7 @@ class CommandLineTest {
             assertThat(server.out().lines().toList()).endsWith("palisade server: stopping", "palisade server: stopped");
             assertThat(server.err().lines()).allMatch(line -> line.contains(" event="));
             await().until(() -> watched.contains(HealthCheckResponse.ServingStatus.NOT_SERVING));
-            assertThat(Rejections.ofThrowable(parked.get(60, TimeUnit.SECONDS))
+            assertThat(Rejections.ofThrowable(waiting.get(60, TimeUnit.SECONDS))
                             .orElseThrow()
                             .reason())
                     .isEqualTo(Reason.OUTCOME_UNKNOWN);

@@ -469,7 +469,7 @@ public final class LockEngine implements LockStore.Listener {
      * @param quota of the caller's principal; beyond it the result is a refusal
      * @param caller is notified of the wait, and may lose its right while it waits
      */
-    public CompletableFuture<Answer> acquireParked(AcquireParams params, LockQuota quota, PendingUnaryCaller caller) {
+    public CompletableFuture<Answer> acquireUnary(AcquireParams params, LockQuota quota, PendingUnaryCaller caller) {
         CompletableFuture<Answer> result = new CompletableFuture<>();
         boolean isRepeated = usage.counts(params.named());
         Optional<Rejection> excess = usage.enter(params.named(), params.waitMillis() > 0, quota, store.nowMillis());

@@ -182,7 +182,7 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
                     LockEngine.AcquireParams params = codec.acquire(request, session, request.getOwner());
                     Caller party = Caller.KEY.get();
                     TracedAcquire traced = TracedAcquire.begin(tracer, params, party);
-                    CompletableFuture<Answer> call = engine.acquireParked(params, party.lockQuota(), traced);
+                    CompletableFuture<Answer> call = engine.acquireUnary(params, party.lockQuota(), traced);
                     // A caller that hangs up, or whose deadline passes, leaves the queue.
                     ServerCallStreamObserver<AcquireReply> caller = (ServerCallStreamObserver<AcquireReply>) out;
                     caller.setOnCancelHandler(() -> {

@@ -246,14 +246,14 @@ class LockEngineTest {
         LockQuota quota = new LockQuota("web", 1, 1);
         store.acquired = CompletableFuture.failedFuture(StoreFailure.outcomeUnknown("no reply"));
         LockEngine.AcquireParams asked = asked(1);
-        engine.callEnded(asked, engine.acquireParked(asked, quota, Optional::empty));
+        engine.callEnded(asked, engine.acquireUnary(asked, quota, Optional::empty));
         store.now += asked.waitMillis() + asked.ttlMillis() - 1;
-        assertThat(engine.acquireParked(asked(2), quota, Optional::empty).getNow(null))
+        assertThat(engine.acquireUnary(asked(2), quota, Optional::empty).getNow(null))
                 .isInstanceOfSatisfying(
                         Answer.Refused.class,
                         refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.LIMIT_EXCEEDED));
         store.now += 2 * LockUsage.SCAN_MILLIS;
-        assertThat(engine.acquireParked(asked(2), quota, Optional::empty).getNow(null))
+        assertThat(engine.acquireUnary(asked(2), quota, Optional::empty).getNow(null))
                 .isInstanceOfSatisfying(
                         Answer.Refused.class,
                         refused -> assertThat(refused.rejection().reason()).isEqualTo(Reason.OUTCOME_UNKNOWN));
@@ -510,7 +510,7 @@ class LockEngineTest {
             RequestId request = new RequestId(SESSION, ++requests);
             LockName lock = new LockName("a");
             store.acquired = new CompletableFuture<>();
-            CompletableFuture<Answer> again = engine.acquireParked(
+            CompletableFuture<Answer> again = engine.acquireUnary(
                     new LockEngine.AcquireParams(lock, request, Mode.EXCLUSIVE, 10_000, 60_000, 0, 0, 0, "", "", 1),
                     LockQuota.NONE,
                     Optional::empty);
@@ -615,7 +615,7 @@ class LockEngineTest {
 
     @Test
     void aCallThatWaitsAtADeposedServerIsToAskTheActiveOne() {
-        CompletableFuture<Answer> call = engine.acquireParked(asked(1), LockQuota.NONE, Optional::empty);
+        CompletableFuture<Answer> call = engine.acquireUnary(asked(1), LockQuota.NONE, Optional::empty);
         depose();
         assertThat(call.getNow(null)).isInstanceOfSatisfying(Answer.Refused.class, refused -> {
             assertThat(refused.rejection().reason()).isEqualTo(Reason.NOT_ACTIVE);
@@ -627,7 +627,7 @@ class LockEngineTest {
     @Test
     void aCallThatIsDeniedWhileItWaitsIsNotAnsweredByItsLeaving() {
         List<Rejection> denied = new ArrayList<>();
-        CompletableFuture<Answer> call = engine.acquireParked(
+        CompletableFuture<Answer> call = engine.acquireUnary(
                 asked(1), LockQuota.NONE, () -> denied.stream().findFirst());
         LockName lock = new LockName("a");
         Tombstone left = new Tombstone(new RequestId(SESSION, 1), new GrantId(1, 1), 0, End.LEFT, 1, "");

@@ -179,7 +179,7 @@ class LocksRpcTest {
         Served.Stream waiter = served.stream(2, 1);
         waiter.ask(Call.newBuilder().setAcquire(acquire("a", 1, 60_000)));
         Served.Stream silent = silent();
-        var parked = LocksGrpc.newFutureStub(served.channel)
+        var waiting = LocksGrpc.newFutureStub(served.channel)
                 .acquire(acquire("a", 1, 60_000).setSessionId(session(3)).build());
         await().until(() -> served.unary()
                         .describe(DescribeRequest.newBuilder().setLock("a").build())
@@ -193,7 +193,7 @@ class LocksRpcTest {
         assertThat(reason(waiter.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);
         assertThat(reason(silent.failure())).isEqualTo(Reason.STORE_UNAVAILABLE);
         assertThat(reason(served.stream(4, 1).failure())).as("came late").isEqualTo(Reason.STORE_UNAVAILABLE);
-        assertThat(parked)
+        assertThat(waiting)
                 .failsWithin(10, TimeUnit.SECONDS)
                 .withThrowableOfType(java.util.concurrent.ExecutionException.class)
                 .satisfies(failure -> assertThat(reason(java.util.Objects.requireNonNull(failure.getCause())))
@@ -208,7 +208,7 @@ class LocksRpcTest {
     }
 
     @Test
-    void aParkedAcquireIsGrantedWhenTheHolderReleases() {
+    void waitingAcquireIsGrantedWhenTheHolderReleases() {
         Granted first = unaryAcquire(acquire("a", 1, 0), 1).getGranted();
         CompletableFuture<AcquireReply> second =
                 CompletableFuture.supplyAsync(() -> unaryAcquire(acquire("a", 1, 60_000), 2));
@@ -218,7 +218,7 @@ class LocksRpcTest {
     }
 
     @Test
-    void aParkedAcquireTimesOutAndATryIsBusyAtOnce() {
+    void waitingAcquireTimesOutAndATryIsBusyAtOnce() {
         unaryAcquire(acquire("a", 1, 0), 1);
         AcquireReply busy = unaryAcquire(acquire("a", 1, 0), 2);
         assertThat(busy.hasBusy()).isTrue();
@@ -303,9 +303,9 @@ class LocksRpcTest {
                 "",
                 "",
                 1);
-        CompletableFuture<Answer> old = served.engine.acquireParked(asked, LockQuota.NONE, Optional::empty);
+        CompletableFuture<Answer> old = served.engine.acquireUnary(asked, LockQuota.NONE, Optional::empty);
         assertThat(get(old)).isInstanceOf(Answer.Granted.class);
-        CompletableFuture<Answer> retry = served.engine.acquireParked(asked, LockQuota.NONE, Optional::empty);
+        CompletableFuture<Answer> retry = served.engine.acquireUnary(asked, LockQuota.NONE, Optional::empty);
         assertThat(get(retry)).isInstanceOf(Answer.Granted.class);
         served.engine.callBroke(asked, old);
         assertThat(describe("a").getHoldersCount()).isEqualTo(1);
