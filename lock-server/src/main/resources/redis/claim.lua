@@ -240,7 +240,7 @@ redis.register_function({
     end
     return {
       'claimed', mine and 1 or 0, whole and 1 or 0, found.writer, found.seq, tokens, recovering, term, now, generation, replicas(),
-      first, following, count, rewriting,
+      first, following, count, rewriting, taken_at, taken_why, taken_from,
     }
   end,
 })

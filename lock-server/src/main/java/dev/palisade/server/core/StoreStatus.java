@@ -71,7 +71,10 @@ public record StoreStatus(
      *     DATA_LOST. Empty when it is not known; there may be more some day
      * @param fromAddress of the former active server; empty if there was none
      */
-    public record Takeover(long atMillis, String why, String fromAddress) {}
+    public record Takeover(long atMillis, String why, String fromAddress) {
+        /** Of which nothing is known. */
+        public static final Takeover UNKNOWN = new Takeover(0, "", "");
+    }
 
     /** A server that waits for the log. */
     public record Standby(String address, long sinceMillis, long lastSeenMillis) {}

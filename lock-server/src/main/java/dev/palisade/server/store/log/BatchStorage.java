@@ -34,11 +34,18 @@ public interface BatchStorage extends AutoCloseable {
      * @param generation of the batches that count
      * @param rewriting generation that is to be written from memory; 0 for none
      * @param ownerKeyId of the key with which the server signs that owns the log, if that is another one
+     * @param takeover the last one: that of this claim, unless memory is kept
      */
-    record Claim(ClaimReply reply, BatchSpan batches, long generation, long rewriting, String ownerKeyId) {
+    record Claim(
+            ClaimReply reply,
+            BatchSpan batches,
+            long generation,
+            long rewriting,
+            String ownerKeyId,
+            StoreStatus.Takeover takeover) {
         /** Of a log that was not granted. */
         public static Claim refused(ClaimReply reply, String ownerKeyId) {
-            return new Claim(reply, BatchSpan.NONE, 0, 0, ownerKeyId);
+            return new Claim(reply, BatchSpan.NONE, 0, 0, ownerKeyId, StoreStatus.Takeover.UNKNOWN);
         }
     }
 

@@ -48,6 +48,10 @@ public final class BatchedLog implements FencedLog {
             "there was no log: the very first start has --init; at a later start check --store and --store-prefix, and whether the store"
                     + " was emptied; no new lock is granted for recovering_ms";
 
+    private static final String INIT_IGNORED =
+            "--init is for a store that never had locks, but this one has a log: start without it, else a start after a loss of data grants"
+                    + " new locks at once";
+
     private static final String SAME_ADDRESS =
             "another lock server with this --advertise is active: give each server its own address, else clients find only one of them";
 
@@ -118,6 +122,20 @@ public final class BatchedLog implements FencedLog {
         this.events = events;
         this.server = freshId().toString();
         this.ahead = new ReadAhead(storage, events);
+    }
+
+    /**
+     * {@link Candidate#init} for a server that starts, and a warning if it may be in a unit file: then a start after a loss of
+     * data would skip the recovery window.
+     *
+     * @param init whether the server has {@code --init}
+     * @param hasLog whether there is a log at its start
+     */
+    public static boolean isNew(boolean init, boolean hasLog, EventLog events) {
+        if (init && hasLog) {
+            events.warn("init_ignored", "message", INIT_IGNORED);
+        }
+        return init && !hasLog;
     }
 
     /** What was seen once and is gone was lost: a standby that was started with {@code --init} takes no loss for a new log. */
@@ -195,7 +213,7 @@ public final class BatchedLog implements FencedLog {
                 throw LogFailure.unknown(storage.name() + " " + doubt.get());
             }
             owns(claimed);
-            tell(claimed);
+            tell(claimed, claim.takeover());
         }
         return reply;
     }
@@ -218,7 +236,7 @@ public final class BatchedLog implements FencedLog {
                 : Optional.empty();
     }
 
-    private void tell(ClaimReply.Claimed claimed) {
+    private void tell(ClaimReply.Claimed claimed, StoreStatus.Takeover takeover) {
         lastTold = "";
         List<Object> pairs = new ArrayList<>(List.of(
                 "term",
@@ -229,6 +247,12 @@ public final class BatchedLog implements FencedLog {
                 claimed.whole() ? "nothing" : "unknown",
                 "recovering_ms",
                 Math.max(0, claimed.recoveringUntilMillis() - claimed.nowMillis())));
+        if (!claimed.mine() && !takeover.why().isEmpty()) {
+            pairs.addAll(List.of("why", takeover.why()));
+        }
+        if (!claimed.mine() && !takeover.fromAddress().isEmpty()) {
+            pairs.addAll(List.of("from", takeover.fromAddress()));
+        }
         if (claimed.whole()) {
             events.tell("log_claimed", pairs.toArray());
         } else {

@@ -105,7 +105,10 @@ public final class PostgresLog implements BatchStorage {
             return new BatchedLog(
                     log,
                     new BatchedLog.Candidate(
-                            config.address(), config.init() && owner.isEmpty(), config.recoveryMillis(), keys),
+                            config.address(),
+                            BatchedLog.isNew(config.init(), owner.isPresent(), events),
+                            config.recoveryMillis(),
+                            keys),
                     random,
                     events);
         } catch (LogFailure e) {
@@ -176,7 +179,8 @@ public final class PostgresLog implements BatchStorage {
             return null;
         }
         LogState.Head head = headOf(decision);
-        return new Claim(decision.reply(), batches, head.generation(), head.rewriting(), "");
+        return new Claim(
+                decision.reply(), batches, head.generation(), head.rewriting(), "", takeover(row, decision.reply()));
     }
 
     private static LogState.Head headOf(ClaimDecision decision) {
@@ -219,12 +223,7 @@ public final class PostgresLog implements BatchStorage {
     private boolean grant(PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches, String keyId)
             throws SQLException {
         LogState.Head head = headOf(decision);
-        LogState.Head before = row.head();
-        ClaimReply.Claimed claimed = (ClaimReply.Claimed) decision.reply();
-        StoreStatus.Takeover takeover = before != null && claimed.mine()
-                ? row.takeover()
-                : new StoreStatus.Takeover(
-                        row.nowMillis(), cause(row, claimed), before == null ? "" : before.address());
+        StoreStatus.Takeover takeover = takeover(row, decision.reply());
         try (PreparedStatement grants = bind(
                 now,
                 LogSql.GRANT,
@@ -252,6 +251,15 @@ public final class PostgresLog implements BatchStorage {
                 row.rowVersion())) {
             return isOne(grants);
         }
+    }
+
+    private static StoreStatus.Takeover takeover(LogRow before, ClaimReply reply) {
+        ClaimReply.Claimed claimed = (ClaimReply.Claimed) reply;
+        LogState.Head head = before.head();
+        return head != null && claimed.mine()
+                ? before.takeover()
+                : new StoreStatus.Takeover(
+                        before.nowMillis(), cause(before, claimed), head == null ? "" : head.address());
     }
 
     /** What a takeover came of, in one word. */

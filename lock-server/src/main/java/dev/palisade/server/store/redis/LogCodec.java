@@ -148,6 +148,10 @@ final class LogCodec {
         return number(claimed, 14);
     }
 
+    static StoreStatus.Takeover takeover(List<Object> claimed) {
+        return new StoreStatus.Takeover(Long.parseLong(text(claimed, 15)), text(claimed, 16), text(claimed, 17));
+    }
+
     static BatchSpan batches(List<Object> claimed) {
         return new BatchSpan(number(claimed, 11), number(claimed, 12), number(claimed, 13));
     }

@@ -75,7 +75,7 @@ public final class RedisLog implements BatchStorage {
         boolean opened = false;
         try {
             boolean isKnown = log.refuseUnusable(keys);
-            boolean init = config.start() == RedisLogConfig.Start.NEW && !isKnown;
+            boolean init = BatchedLog.isNew(config.start() == RedisLogConfig.Start.NEW, isKnown, events);
             opened = true;
             return new BatchedLog(
                     log,
@@ -171,7 +171,13 @@ public final class RedisLog implements BatchStorage {
             return Claim.refused(read, LogCodec.ownerKeyId(answer));
         }
         replicas = LogCodec.replicas(answer);
-        return new Claim(read, LogCodec.batches(answer), LogCodec.generation(answer), LogCodec.rewriting(answer), "");
+        return new Claim(
+                read,
+                LogCodec.batches(answer),
+                LogCodec.generation(answer),
+                LogCodec.rewriting(answer),
+                "",
+                LogCodec.takeover(answer));
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.palisade.server.store.log;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.palisade.server.core.StoreStatus;
 import dev.palisade.server.ownership.AppendDecision;
 import dev.palisade.server.ownership.ClaimDecision;
 import dev.palisade.server.ownership.ClaimReply;
@@ -225,7 +226,8 @@ final class MemoryLogServer {
             throw LogFailure.unknown("no reply");
         }
         return reply instanceof ClaimReply.Claimed
-                ? new BatchStorage.Claim(reply, span, head().generation(), head().rewriting(), "")
+                ? new BatchStorage.Claim(
+                        reply, span, head().generation(), head().rewriting(), "", StoreStatus.Takeover.UNKNOWN)
                 : BatchStorage.Claim.refused(reply, owner);
     }
 

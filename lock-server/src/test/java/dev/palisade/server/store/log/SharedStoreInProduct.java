@@ -132,6 +132,17 @@ abstract class SharedStoreInProduct {
     }
 
     @Test
+    void initOnALogThatIsThereIsReported() throws Exception {
+        assertThat(logs.warnings()).noneMatch(line -> line.contains("event=init_ignored"));
+        server("c:7400").close();
+        assertThat(logs.warnings())
+                .filteredOn(line -> line.contains("event=init_ignored"))
+                .singleElement()
+                .asString()
+                .contains("start without it");
+    }
+
+    @Test
     void anotherServerTakesOverWhenTheClaimHasEnded() {
         Grant held = granted(a, "l", 1, 1);
         ask(a, acquire("l", 2, 1, MINUTE));

@@ -463,7 +463,7 @@ class RedisLogTest {
             other.close();
         }
         assertThat(logs.events)
-                .filteredOn(line -> line.contains("a:1"))
+                .filteredOn(line -> line.contains("advertise_taken"))
                 .singleElement()
                 .asString()
                 .startsWith(
@@ -492,11 +492,11 @@ class RedisLogTest {
                 .filteredOn(line -> line.contains("event=log_") || line.contains("event=standby"))
                 .map(line -> line.replaceFirst(" message=\"(.{20}).*", " message=$1"))
                 .containsExactly(
-                        "event=log_claimed term=1 memory=loaded lost=nothing recovering_ms=0",
+                        "event=log_claimed term=1 memory=loaded lost=nothing recovering_ms=0 why=STARTED",
                         "event=standby active=a:1",
-                        "event=log_claimed term=2 memory=loaded lost=nothing recovering_ms=0",
+                        "event=log_claimed term=2 memory=loaded lost=nothing recovering_ms=0 why=STOPPED from=a:1",
                         "event=log_settles message=the log may have los",
-                        "event=log_claimed term=1 memory=loaded lost=unknown recovering_ms=10000 message=there was no log: th");
+                        "event=log_claimed term=1 memory=loaded lost=unknown recovering_ms=10000 why=DATA_LOST message=there was no log: th");
     }
 
     /** Whoever takes over at a deposed primary would issue tokens above those of its successor. */
