@@ -1,6 +1,9 @@
 package dev.palisade.client;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.Empty;
+import com.google.protobuf.UnknownFieldSet;
+import dev.palisade.proto.v1.LocksGrpc;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.MethodDescriptor;
@@ -15,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Warm standby connections to the servers without the session. After a takeover no client has to open one: those of a
  * whole fleet take longer than a lease lasts. Periodic health checks open each connection, keep it open, and show
- * whether it works. In the loop only.
+ * whether it works. They also show a server that is active beside that of the session. In the loop only.
  */
 final class SpareConnections {
     /** Delay before the first check. A client that ends earlier needs no spare connection. */
@@ -32,8 +35,22 @@ final class SpareConnections {
             .setFullMethodName("grpc.health.v1.Health/Check")
             .build();
 
+    /** A request for the health of the lock service, and the reply of an active server; gRPC's messages for them. */
+    private static final Empty HEALTH_OF_LOCKS = withField(
+            UnknownFieldSet.Field.newBuilder().addLengthDelimited(ByteString.copyFromUtf8(LocksGrpc.SERVICE_NAME)));
+
+    static final Empty SERVING = withField(UnknownFieldSet.Field.newBuilder().addVarint(1));
+
+    private static Empty withField(UnknownFieldSet.Field.Builder field) {
+        return Empty.newBuilder()
+                .setUnknownFields(
+                        UnknownFieldSet.newBuilder().addField(1, field.build()).build())
+                .build();
+    }
+
     private final Loop loop;
     private final Channels channels;
+    private final ActiveServersCheck activeServers;
     private final DoubleSupplier jitter;
     private final long timeoutNanos;
 
@@ -52,6 +69,7 @@ final class SpareConnections {
         this.channels = channels;
         this.jitter = jitter;
         this.timeoutNanos = timeoutNanos;
+        this.activeServers = new ActiveServersCheck(loop, timeoutNanos);
     }
 
     /**
@@ -85,10 +103,12 @@ final class SpareConnections {
         ClientCall<Empty, Empty> call = target.channel().newCall(CHECK, CallOptions.DEFAULT);
         TimerQueue.ScheduledTask timeout =
                 loop.schedule(timeoutNanos, () -> call.cancel("no answer to a health check in time", null));
-        ClientCalls.asyncUnaryCall(call, Empty.getDefaultInstance(), new StreamObserver<>() {
+        ClientCalls.asyncUnaryCall(call, HEALTH_OF_LOCKS, new StreamObserver<>() {
+            private boolean isActive;
+
             @Override
-            public void onNext(Empty health) {
-                // Any reply will do, also that of a standby.
+            public void onNext(Empty health) { // Any reply shows that the connection works, also that of a standby.
+                isActive = health.equals(SERVING);
             }
 
             @Override
@@ -104,15 +124,19 @@ final class SpareConnections {
             private void done(boolean replied) {
                 loop.execute(() -> {
                     loop.cancel(timeout);
-                    checked(target, replied);
+                    checked(target, replied, isActive);
                 });
             }
         });
     }
 
-    private void checked(Target target, boolean replied) {
-        if (isSpare(target)) {
+    private void checked(Target target, boolean replied, boolean isActive) {
+        Target server = used;
+        if (server != null && isSpare(target)) {
             target.spareChecked(replied, loop.now().nanos());
+            if (isActive) {
+                activeServers.compare(server, target);
+            }
         }
         checkIn(replied ? REPLIED_NANOS : FAILED_NANOS, target);
     }

@@ -20,6 +20,8 @@ import dev.palisade.proto.v1.Queued;
 import dev.palisade.proto.v1.Rejected;
 import dev.palisade.proto.v1.Reply;
 import dev.palisade.proto.v1.ServerFrame;
+import dev.palisade.proto.v1.StoreReply;
+import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.proto.v1.TimedOut;
 import dev.palisade.proto.v1.Welcome;
 import io.grpc.Attributes;
@@ -57,6 +59,12 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     volatile boolean welcoming = true;
     volatile boolean answersHealthChecks = true;
     volatile boolean answersKeepAlives = true;
+    /** Whether its health says so. */
+    volatile boolean active;
+    /** Whether its store is up. */
+    volatile boolean up = true;
+    /** Identity of its process. */
+    volatile String identity = "server-" + UUID.randomUUID();
     /** Ends each stream at its hello. */
     volatile @Nullable Rejection refusal;
 
@@ -105,9 +113,15 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
 
     private void health(Empty check, StreamObserver<Empty> out) {
         if (answersHealthChecks) {
-            out.onNext(check);
+            out.onNext(active ? SpareConnections.SERVING : Empty.getDefaultInstance());
             out.onCompleted();
         }
+    }
+
+    @Override
+    public void store(StoreRequest request, StreamObserver<StoreReply> out) {
+        out.onNext(StoreReply.newBuilder().setUp(up).setServer(identity).build());
+        out.onCompleted();
     }
 
     @Override

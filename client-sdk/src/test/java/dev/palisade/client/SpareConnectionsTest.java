@@ -2,7 +2,13 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A client of two servers, on the test's thread: its connection to the one that its session is not with. */
@@ -13,6 +19,26 @@ class SpareConnectionsTest {
     private final ScriptedServer first = new ScriptedServer();
     private final ScriptedServer second = new ScriptedServer();
     private final PalisadeClient client = client("first:1", "second:2");
+
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final Logger logger = Logger.getLogger(ActiveServersCheck.class.getName());
+    private final Handler recorder = new Handler() {
+        @Override
+        public void publish(LogRecord line) {
+            lines.add(line.getMessage());
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
+    };
+
+    @BeforeEach
+    void record() {
+        logger.addHandler(recorder);
+    }
 
     private PalisadeClient client(String... servers) {
         return PalisadeClient.builder()
@@ -27,6 +53,7 @@ class SpareConnectionsTest {
 
     @AfterEach
     void closeAll() {
+        logger.removeHandler(recorder);
         time.stop();
         first.close();
         second.close();
@@ -120,5 +147,41 @@ class SpareConnectionsTest {
             assertThat(alone.isConnected()).isTrue();
             assertThat(first.connections).hasValue(connections);
         }
+    }
+
+    @Test
+    void twoActiveServersAreReportedOnce() {
+        first.active = true;
+        second.active = true;
+        time.advanceMillis(SOON_MILLIS);
+        assertThat(lines).as("a takeover may be under way").isEmpty();
+        time.advanceMillis(60_000);
+        assertThat(lines)
+                .singleElement()
+                .asString()
+                .startsWith("lock servers first:1 and second:2 are both active and share no locks");
+    }
+
+    @Test
+    void oneServerWithTwoAddressesIsNotReported() {
+        second.active = true;
+        second.identity = first.identity;
+        time.advanceMillis(120_000);
+        assertThat(lines).isEmpty();
+    }
+
+    @Test
+    void aServerThatIsDeposedMeanwhileIsNotReported() {
+        second.active = true;
+        time.advanceMillis(SOON_MILLIS);
+        first.up = false;
+        time.advanceMillis(120_000);
+        assertThat(lines).isEmpty();
+    }
+
+    @Test
+    void aStandbyIsNotReported() {
+        time.advanceMillis(120_000);
+        assertThat(lines).isEmpty();
     }
 }

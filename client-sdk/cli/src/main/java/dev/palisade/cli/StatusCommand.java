@@ -89,9 +89,7 @@ final class StatusCommand implements Callable<Integer> {
     static long activeTotal(Replies<StoreReply> replies) {
         return replies.replies().stream()
                 .filter(StoreReply::getUp)
-                .map(reply -> reply.hasLog()
-                        ? reply.getLog().getWriter()
-                        : reply.getWhere() + " " + reply.getEpoch().getBaseToken())
+                .map(StoreReply::getServer)
                 .distinct()
                 .count();
     }

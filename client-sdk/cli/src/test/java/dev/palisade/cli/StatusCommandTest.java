@@ -10,7 +10,6 @@ import dev.palisade.cli.call.LockServers.Replies;
 import dev.palisade.cli.call.RetryClock;
 import dev.palisade.cli.term.ExitCodes;
 import dev.palisade.contract.cli.Commands.Failed;
-import dev.palisade.proto.v1.Epoch;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.SharedLog;
 import dev.palisade.proto.v1.StoreReply;
@@ -40,7 +39,8 @@ import picocli.CommandLine;
 class StatusCommandTest {
     private static final StoreReply STANDBY = StoreReply.newBuilder()
             .setStandby(true)
-            .setLog(SharedLog.newBuilder().setActive("a:1").setWriter("w1"))
+            .setServer("standby")
+            .setLog(SharedLog.newBuilder().setActive("a:1"))
             .build();
 
     private final List<Server> servers = new ArrayList<>();
@@ -51,19 +51,11 @@ class StatusCommandTest {
         servers.forEach(Server::shutdownNow);
     }
 
-    private static StoreReply active(String writer) {
+    private static StoreReply active(String server) {
         return StoreReply.newBuilder()
                 .setUp(true)
-                .setLog(SharedLog.newBuilder().setActive("a:1").setWriter(writer))
-                .build();
-    }
-
-    private static StoreReply embedded(long baseToken) {
-        return StoreReply.newBuilder()
-                .setKind("embedded")
-                .setWhere("/var/lib/palisade")
-                .setUp(true)
-                .setEpoch(Epoch.newBuilder().setBaseToken(baseToken))
+                .setServer(server)
+                .setLog(SharedLog.newBuilder().setActive("a:1"))
                 .build();
     }
 
@@ -111,8 +103,8 @@ class StatusCommandTest {
 
     @Test
     void activeServerIsShownWhereverItStands() throws Exception {
-        Replies<StoreReply> replies = ask(server(STANDBY), server(active("w1")));
-        assertThat(StatusCommand.shown(replies.replies())).isEqualTo(active("w1"));
+        Replies<StoreReply> replies = ask(server(STANDBY), server(active("server 1")));
+        assertThat(StatusCommand.shown(replies.replies())).isEqualTo(active("server 1"));
         assertThat(StatusCommand.activeTotal(replies)).isEqualTo(1);
         assertThat(replies.missing()).isEmpty();
         assertThat(pauses).isEmpty();
@@ -127,15 +119,14 @@ class StatusCommandTest {
 
     @Test
     void severalActiveServersAreCounted() throws Exception {
-        assertThat(StatusCommand.activeTotal(ask(server(active("w1")), server(STANDBY), server(active("w2")))))
-                .isEqualTo(2);
-        assertThat(StatusCommand.activeTotal(ask(server(embedded(1)), server(embedded(2)))))
+        assertThat(StatusCommand.activeTotal(
+                        ask(server(active("server 1")), server(STANDBY), server(active("server 2")))))
                 .isEqualTo(2);
     }
 
     @Test
     void deposedServerHasTimeToNotice() throws Exception {
-        assertThat(StatusCommand.activeTotal(ask(server(active("w2")), server(active("w1"), STANDBY))))
+        assertThat(StatusCommand.activeTotal(ask(server(active("server 2")), server(active("server 1"), STANDBY))))
                 .isEqualTo(1);
         assertThat(pauses).containsExactly(1_000L);
     }
@@ -158,7 +149,7 @@ class StatusCommandTest {
     @Test
     void serversThatDoNotReplyAreListed() throws Exception {
         Replies<StoreReply> replies =
-                new Replies<>(List.of(active("w1")), List.of("the lock server at b did not reply"));
+                new Replies<>(List.of(active("server 1")), List.of("the lock server at b did not reply"));
         assertThat(shown(replies).lines()).last().isEqualTo("missing: the lock server at b did not reply");
         assertThat(JsonParser.parseString(shown(replies, "--json"))
                         .getAsJsonObject()
@@ -168,7 +159,7 @@ class StatusCommandTest {
 
     @Test
     void severalActiveServersFailTheCommand() {
-        Replies<StoreReply> replies = new Replies<>(List.of(active("w1"), active("w2")), List.of());
+        Replies<StoreReply> replies = new Replies<>(List.of(active("server 1"), active("server 2")), List.of());
         assertThatThrownBy(() -> shown(replies, "--json"))
                 .isInstanceOfSatisfying(
                         Failed.class, failed -> assertThat(failed.exitCode()).isEqualTo(ExitCodes.NO))
@@ -177,12 +168,7 @@ class StatusCommandTest {
 
     @Test
     void oneServerWithTwoAddressesIsOne() throws Exception {
-        assertThat(StatusCommand.activeTotal(ask(server(active("w1")), server(active("w1")))))
-                .isEqualTo(1);
-        StoreReply later = embedded(1).toBuilder()
-                .setEpoch(embedded(1).getEpoch().toBuilder().setAheadMillis(5))
-                .build();
-        assertThat(StatusCommand.activeTotal(ask(server(embedded(1)), server(later))))
+        assertThat(StatusCommand.activeTotal(ask(server(active("server 1")), server(active("server 1")))))
                 .isEqualTo(1);
     }
 }

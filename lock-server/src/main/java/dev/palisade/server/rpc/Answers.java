@@ -181,8 +181,9 @@ final class Answers {
         return reply.build();
     }
 
-    static StoreReply store(StoreStatus status) {
+    static StoreReply store(StoreStatus status, String server) {
         StoreReply.Builder reply = StoreReply.newBuilder()
+                .setServer(server)
                 .setKind(status.kind())
                 .setWhere(status.where())
                 .setUp(status.up())

@@ -65,6 +65,7 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.net.SocketAddress;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -76,6 +77,9 @@ import org.jspecify.annotations.Nullable;
 public final class LocksRpc extends LocksGrpc.LocksImplBase {
     private static final Rejection SUPERSEDED =
             new Rejection(Reason.OUTCOME_UNKNOWN, "a later call with the same request id waits in this one's place");
+
+    /** As in {@link StoreReply#getServer}. */
+    private final String server = UUID.randomUUID().toString();
 
     private final LockEngine engine;
     private final Limits limits;
@@ -368,7 +372,11 @@ public final class LocksRpc extends LocksGrpc.LocksImplBase {
 
     @Override
     public void store(StoreRequest request, StreamObserver<StoreReply> out) {
-        unary(request, out, () -> CompletableFuture.completedFuture(engine.store()), Answers::store);
+        unary(
+                request,
+                out,
+                () -> CompletableFuture.completedFuture(engine.store()),
+                status -> Answers.store(status, server));
     }
 
     Answers answers() {
