@@ -61,7 +61,7 @@ final class BenchRun {
             case NAMES -> report.add(NamesPart.run(services, sizes.names(), sizes.settle()));
             case START -> StartPart.run(services, this::compare);
             case TAKEOVER -> {
-                TakeoverPart takeover = new TakeoverPart(services, rounds);
+                TakeoverPart takeover = new TakeoverPart(services, rounds, sizes.connected());
                 report.addAll(takeover.run(1, 1));
                 if (sizes.clients() > 1) {
                     report.addAll(takeover.run(sizes.clients(), sizes.ofEachClient()));

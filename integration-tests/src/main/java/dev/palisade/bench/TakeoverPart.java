@@ -30,15 +30,15 @@ final class TakeoverPart {
         STOPPED
     }
 
-    /** Within it, clients have a connection to a server that has just started. */
-    private static final Duration SETTLED = Duration.ofSeconds(8);
-
     private final Services services;
     private final Rounds rounds;
+    private final Duration connected;
 
-    TakeoverPart(Services services, Rounds rounds) {
+    /** @param connected as in {@link Sizes} */
+    TakeoverPart(Services services, Rounds rounds, Duration connected) {
         this.services = services;
         this.rounds = rounds;
+        this.connected = connected;
     }
 
     static String title(End end, boolean many) {
@@ -90,10 +90,10 @@ final class TakeoverPart {
         return series;
     }
 
-    private static Contestant takeover(LockServers servers, List<HeldLeases> held, End end) {
+    private Contestant takeover(LockServers servers, List<HeldLeases> held, End end) {
         return time -> {
             servers.restart();
-            TimeUnit.NANOSECONDS.sleep(SETTLED.toNanos());
+            TimeUnit.NANOSECONDS.sleep(connected.toNanos());
             long began = System.nanoTime();
             try (SessionProbes probes = new SessionProbes(held)) {
                 probes.awaitReplies();

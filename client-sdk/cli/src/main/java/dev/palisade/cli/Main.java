@@ -10,7 +10,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.logging.Handler;
 import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -18,13 +20,33 @@ import org.jspecify.annotations.Nullable;
 public final class Main {
     // A reference, because the JDK drops an unreferenced logger with its settings.
     private static final Logger ROOT = Logger.getLogger("");
+    /** Of the SDK: its only lines that no command prints itself. */
+    static final Logger ACTIVE_SERVERS = Logger.getLogger("dev.palisade.client.ActiveServersCheck");
 
     private Main() {}
 
     public static void main(String[] args) {
         // Commands print their own messages.
         ROOT.setLevel(Level.OFF);
+        ACTIVE_SERVERS.setLevel(Level.WARNING);
+        ACTIVE_SERVERS.setUseParentHandlers(false);
+        ACTIVE_SERVERS.addHandler(printingTo(System.err));
         System.exit(exitCode(run(args), System.out));
+    }
+
+    static Handler printingTo(PrintStream err) {
+        return new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+                err.println("palisade: " + TerminalText.text(line.getMessage()));
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
     }
 
     /** The exit code: {@code code}, or NOT_WRITTEN if a success could not be written, for instance on a full disk. */

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -320,6 +321,17 @@ class CommandLineTest {
     }
 
     private record Ran(int code, String out, String err) {}
+
+    /** Named in a string: the class is not public. */
+    @Test
+    void warningOfTwoActiveServersIsPrintedInOneLine() throws Exception {
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        Main.printingTo(new PrintStream(printed, true, StandardCharsets.UTF_8))
+                .publish(new LogRecord(Level.WARNING, "servers a and b\nare both active"));
+        assertThat(printed.toString(StandardCharsets.UTF_8))
+                .isEqualTo("palisade: servers a and b\\u{a}are both active" + System.lineSeparator());
+        assertThat(Class.forName(Main.ACTIVE_SERVERS.getName())).isNotNull();
+    }
 
     @Test
     void successWithLostOutputHasItsOwnExitCode() throws Exception {
