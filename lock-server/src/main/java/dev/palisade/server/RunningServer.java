@@ -115,6 +115,11 @@ final class RunningServer {
         };
         EventLog events = new EventLog(EVENTS::info, EVENTS::warn, System::nanoTime, EventLog.LINES_PER_SECOND);
         var unused = timer.scheduleAtFixedRate(logged(events::flush), 1, 1, TimeUnit.SECONDS);
+        var unusedPauses = timer.scheduleAtFixedRate(
+                logged(new PauseLog(System::nanoTime, events)),
+                PauseLog.LOOK_MILLIS,
+                PauseLog.LOOK_MILLIS,
+                TimeUnit.MILLISECONDS);
         SharedKeyset shared = new SharedKeyset(keyset, events);
         OpenedStore opened = OpenedStore.open(config, shared, limits, random, events, RunningServer::halt);
         LockStore store = monitoring.measured(opened.store());
