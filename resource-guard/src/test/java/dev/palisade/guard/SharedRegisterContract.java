@@ -22,6 +22,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.NullUnmarked;
@@ -658,19 +659,33 @@ abstract class SharedRegisterContract {
         assertThat(epoch()).isZero();
     }
 
-    @Test
-    void registerThatMissedARegistrationRaisesItsMarksForEveryGuard() {
-        ScriptedLocks locks = new ScriptedLocks(new ManualTime());
-        Guard one = opened(builder(store()).lockService(locks).protecting("orders"));
-        admitted(write(one, 133)).close();
+    /**
+     * The second guard of a register, which missed a registration since the first one closed: it raises all marks.
+     *
+     * @param call at the first guard
+     */
+    private Guard afterARaise(ScriptedLocks locks, Function<Guard, CompletableFuture<Admission>> call) {
+        Guard one = registered(locks);
+        admitted(call.apply(one)).close();
         one.close();
         locks.give("orders", "another", "guard with marks of its own");
         locks.expire("orders");
-        Guard two = opened(builder(store())
+        Guard two = registered(locks);
+        await(two::isServing);
+        return two;
+    }
+
+    private Guard registered(ScriptedLocks locks) {
+        return opened(builder(store())
                 .unknownOutcomeTimeout(Duration.ofMillis(50))
                 .lockService(locks)
                 .protecting("orders"));
-        await(two::isServing);
+    }
+
+    @Test
+    void registerThatMissedARegistrationRaisesItsMarksForEveryGuard() {
+        ScriptedLocks locks = new ScriptedLocks(new ManualTime());
+        Guard two = afterARaise(locks, one -> write(one, 133));
         assertThat(refused(write(two, 99)).reason()).isEqualTo(Reason.TOKEN_STALE);
         assertThat(epoch()).isEqualTo(1);
         assertThat(locks.token).as("with a barrier token").isEqualTo(105);
@@ -743,19 +758,7 @@ abstract class SharedRegisterContract {
     @Test
     void raisedMarkIsNeverLowerThanItWas() {
         ScriptedLocks locks = new ScriptedLocks(new ManualTime());
-        Guard one = opened(builder(store())
-                .unknownOutcomeTimeout(Duration.ofMillis(50))
-                .lockService(locks)
-                .protecting("orders"));
-        admitted(write(one, 133)).close();
-        one.close();
-        locks.give("orders", "another", "guard with marks of its own");
-        locks.expire("orders");
-        Guard two = opened(builder(store())
-                .unknownOutcomeTimeout(Duration.ofMillis(50))
-                .lockService(locks)
-                .protecting("orders"));
-        await(two::isServing);
+        Guard two = afterARaise(locks, one -> write(one, 133));
         assertThat(refused(write(two, 120)).reason()).isEqualTo(Reason.TOKEN_STALE);
         assertThat(locks.token)
                 .as("the barrier token, of a lock server that went back")
@@ -767,19 +770,7 @@ abstract class SharedRegisterContract {
     @Test
     void raisedMarkKeepsItsSharedToken() {
         ScriptedLocks locks = new ScriptedLocks(new ManualTime());
-        Guard one = opened(builder(store())
-                .unknownOutcomeTimeout(Duration.ofMillis(50))
-                .lockService(locks)
-                .protecting("orders"));
-        admitted(read(one, shared(133))).close();
-        one.close();
-        locks.give("orders", "another", "guard with marks of its own");
-        locks.expire("orders");
-        Guard two = opened(builder(store())
-                .unknownOutcomeTimeout(Duration.ofMillis(50))
-                .lockService(locks)
-                .protecting("orders"));
-        await(two::isServing);
+        Guard two = afterARaise(locks, one -> read(one, shared(133)));
         assertThat(refused(read(two, shared(133))).reason())
                 .as("a grant from before")
                 .isEqualTo(Reason.TOKEN_STALE);
