@@ -1,8 +1,7 @@
 package dev.palisade.client;
 
-import com.google.protobuf.ByteString;
-import com.google.protobuf.Empty;
-import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.Int32Value;
+import com.google.protobuf.StringValue;
 import dev.palisade.proto.v1.LocksGrpc;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -28,25 +27,16 @@ final class SpareConnections {
     /** Longest time without a connection to a server that is back. */
     private static final long FAILED_NANOS = 5_000_000_000L;
 
-    static final MethodDescriptor<Empty, Empty> CHECK = MethodDescriptor.newBuilder(
-                    ProtoUtils.marshaller(Empty.getDefaultInstance()),
-                    ProtoUtils.marshaller(Empty.getDefaultInstance()))
+    /** gRPC's health check, by wrappers that have its only field: the SDK has no dependency on the classes of its messages. */
+    static final MethodDescriptor<StringValue, Int32Value> CHECK = MethodDescriptor.newBuilder(
+                    ProtoUtils.marshaller(StringValue.getDefaultInstance()),
+                    ProtoUtils.marshaller(Int32Value.getDefaultInstance()))
             .setType(MethodType.UNARY)
             .setFullMethodName("grpc.health.v1.Health/Check")
             .build();
 
-    /** A request for the health of the lock service, and the reply of an active server; gRPC's messages for them. */
-    private static final Empty HEALTH_OF_LOCKS = withField(
-            UnknownFieldSet.Field.newBuilder().addLengthDelimited(ByteString.copyFromUtf8(LocksGrpc.SERVICE_NAME)));
-
-    static final Empty SERVING = withField(UnknownFieldSet.Field.newBuilder().addVarint(1));
-
-    private static Empty withField(UnknownFieldSet.Field.Builder field) {
-        return Empty.newBuilder()
-                .setUnknownFields(
-                        UnknownFieldSet.newBuilder().addField(1, field.build()).build())
-                .build();
-    }
+    /** Status of {@code HealthCheckResponse}: the lock service's, of an active server. */
+    static final int SERVING = 1;
 
     private final Loop loop;
     private final Channels channels;
@@ -100,15 +90,16 @@ final class SpareConnections {
             return;
         }
         target.checkSpare();
-        ClientCall<Empty, Empty> call = target.channel().newCall(CHECK, CallOptions.DEFAULT);
+        ClientCall<StringValue, Int32Value> call = target.channel().newCall(CHECK, CallOptions.DEFAULT);
         TimerQueue.ScheduledTask timeout =
                 loop.schedule(timeoutNanos, () -> call.cancel("no answer to a health check in time", null));
-        ClientCalls.asyncUnaryCall(call, HEALTH_OF_LOCKS, new StreamObserver<>() {
+        ClientCalls.asyncUnaryCall(call, StringValue.of(LocksGrpc.SERVICE_NAME), new StreamObserver<>() {
             private boolean isActive;
 
             @Override
-            public void onNext(Empty health) { // Any reply shows that the connection works, also that of a standby.
-                isActive = health.equals(SERVING);
+            public void onNext(Int32Value health) {
+                // Any reply shows that the connection works, also that of a standby.
+                isActive = health.getValue() == SERVING;
             }
 
             @Override

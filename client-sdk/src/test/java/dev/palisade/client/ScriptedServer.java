@@ -1,7 +1,8 @@
 package dev.palisade.client;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.Empty;
+import com.google.protobuf.Int32Value;
+import com.google.protobuf.StringValue;
 import dev.palisade.contract.FencingToken;
 import dev.palisade.contract.GrantId;
 import dev.palisade.contract.Rejection;
@@ -111,9 +112,10 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
         return channel;
     }
 
-    private void health(Empty check, StreamObserver<Empty> out) {
+    private void health(StringValue service, StreamObserver<Int32Value> out) {
         if (answersHealthChecks) {
-            out.onNext(active ? SpareConnections.SERVING : Empty.getDefaultInstance());
+            out.onNext(Int32Value.of(
+                    active && service.getValue().equals(LocksGrpc.SERVICE_NAME) ? SpareConnections.SERVING : 2));
             out.onCompleted();
         }
     }
