@@ -5,40 +5,51 @@ import dev.palisade.proto.v1.StoreReply;
 import dev.palisade.proto.v1.StoreRequest;
 import io.grpc.stub.StreamObserver;
 import java.lang.System.Logger.Level;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * A check that one lock server at most of those that the client was given is active. Several share no locks, so a lock can
- * have several holders. Two comparisons in a row must find the same servers: after a takeover two may be active for a
- * moment. In the loop only.
+ * A check that at most one lock server of a client is active. Several active servers share no locks, so a lock can have
+ * several holders. Two checks in a row must find the same servers: for a moment after a takeover, two may be active. In
+ * the loop only.
  */
 final class ActiveServersCheck {
     private static final System.Logger LOG = System.getLogger(ActiveServersCheck.class.getName());
+    /** So many checks in a row find the same servers before they are reported. */
+    private static final int CONFIRMED = 2;
 
     private final Loop loop;
     private final long timeoutNanos;
-    private final BiConsumer<Level, String> lines;
-    /** Identities of two servers that were both active at the last comparison; empty: of none. */
-    private String suspected = "";
+    private final Map<Target, Finding> findings = new HashMap<>();
 
-    private String reported = "";
+    /**
+     * Two servers that are both active.
+     *
+     * @param servers their identities
+     * @param times number of checks in a row that found them
+     */
+    private record Finding(String servers, int times) {}
 
     /** @param timeoutNanos for the reply of each server */
     ActiveServersCheck(Loop loop, long timeoutNanos) {
-        this(loop, timeoutNanos, LOG::log);
-    }
-
-    ActiveServersCheck(Loop loop, long timeoutNanos, BiConsumer<Level, String> lines) {
         this.loop = loop;
         this.timeoutNanos = timeoutNanos;
-        this.lines = lines;
     }
 
-    /** Compares the server of the session with another one that says that it is active. */
-    void compare(Target used, Target other) {
-        ask(used, one -> ask(other, two -> compared(used, one, other, two)));
+    /**
+     * Records the health of a server without the session.
+     *
+     * @param used the server of the session
+     * @param isActive whether the other server says that it is active
+     */
+    void checked(Target used, Target other, boolean isActive) {
+        if (isActive) {
+            ask(used, one -> ask(other, two -> compared(used, one, other, two)));
+        } else {
+            findings.remove(other);
+        }
     }
 
     private void ask(Target target, Consumer<StoreReply> replied) {
@@ -61,21 +72,29 @@ final class ActiveServersCheck {
     }
 
     private void compared(Target used, StoreReply one, Target other, StoreReply two) {
-        boolean areTwo = one.getUp()
+        if (!areTwoActive(one, two)) {
+            findings.remove(other);
+            return;
+        }
+        String servers = one.getServer() + " " + two.getServer();
+        Finding before = findings.get(other);
+        int times = before != null && before.servers().equals(servers) ? before.times() + 1 : 1;
+        findings.put(other, new Finding(servers, times));
+        if (times == CONFIRMED) {
+            LOG.log(
+                    Level.WARNING,
+                    "lock servers " + used.address() + " and " + other.address()
+                            + " are both active and share no locks, so a lock can have several holders; give them the"
+                            + " same --store and --store-prefix, or this client the addresses of one log");
+        }
+    }
+
+    /** Servers of an earlier release have no identity. */
+    private static boolean areTwoActive(StoreReply one, StoreReply two) {
+        return one.getUp()
                 && two.getUp()
                 && !one.getServer().isEmpty()
                 && !two.getServer().isEmpty()
                 && !one.getServer().equals(two.getServer());
-        String pair = areTwo ? one.getServer() + " " + two.getServer() : "";
-        if (areTwo && pair.equals(suspected) && !pair.equals(reported)) {
-            reported = pair;
-            lines.accept(
-                    Level.WARNING,
-                    "lock servers " + used.address() + " and " + other.address()
-                            + " are both active and share no locks,"
-                            + " so a lock can have several holders; give them the same --store and --store-prefix, or"
-                            + " this client the addresses of one log");
-        }
-        suspected = pair;
     }
 }

@@ -258,7 +258,7 @@ final class ProtoMapper {
         };
     }
 
-    /** The operator who ended the lease, and the reason; empty when no operator did. */
+    /** Operator and reason of a forced release; empty for any other end. */
     static String lostDetail(Rejection rejection) {
         return rejection.metadata().getOrDefault(Rejection.DETAIL, "");
     }

@@ -125,9 +125,7 @@ final class SpareConnections {
         Target server = used;
         if (server != null && isSpare(target)) {
             target.spareChecked(replied, loop.now().nanos());
-            if (isActive) {
-                activeServers.compare(server, target);
-            }
+            activeServers.checked(server, target, isActive);
         }
         checkIn(replied ? REPLIED_NANOS : FAILED_NANOS, target);
     }

@@ -56,6 +56,8 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
     /** How many connections it has taken. */
     final AtomicInteger connections = new AtomicInteger();
+    /** How many health checks it has got. */
+    final AtomicInteger healthChecks = new AtomicInteger();
 
     volatile boolean welcoming = true;
     volatile boolean answersHealthChecks = true;
@@ -113,6 +115,7 @@ final class ScriptedServer extends LocksGrpc.LocksImplBase implements AutoClosea
     }
 
     private void health(StringValue service, StreamObserver<Int32Value> out) {
+        healthChecks.incrementAndGet();
         if (answersHealthChecks) {
             out.onNext(Int32Value.of(
                     active && service.getValue().equals(LocksGrpc.SERVICE_NAME) ? SpareConnections.SERVING : 2));

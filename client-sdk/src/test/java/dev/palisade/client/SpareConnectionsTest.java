@@ -18,6 +18,7 @@ class SpareConnectionsTest {
     private final FakeTime time = new FakeTime();
     private final ScriptedServer first = new ScriptedServer();
     private final ScriptedServer second = new ScriptedServer();
+    private final ScriptedServer third = new ScriptedServer();
     private final PalisadeClient client = client("first:1", "second:2");
 
     private final List<String> lines = new CopyOnWriteArrayList<>();
@@ -40,12 +41,15 @@ class SpareConnectionsTest {
         logger.addHandler(recorder);
     }
 
+    private ScriptedServer server(String address) {
+        return address.startsWith("first") ? first : address.startsWith("second") ? second : third;
+    }
+
     private PalisadeClient client(String... servers) {
         return PalisadeClient.builder()
                 .servers(servers)
                 .owner("test")
-                .channelFactory(
-                        address -> address.startsWith("first") ? first.channel(address) : second.channel(address))
+                .channelFactory(address -> server(address).channel(address))
                 .time(time.clocks(), time)
                 .callbackExecutor(Runnable::run)
                 .build();
@@ -57,6 +61,7 @@ class SpareConnectionsTest {
         time.stop();
         first.close();
         second.close();
+        third.close();
     }
 
     @Test
@@ -177,6 +182,40 @@ class SpareConnectionsTest {
         first.up = false;
         time.advanceMillis(120_000);
         assertThat(lines).isEmpty();
+    }
+
+    @Test
+    void eachOfSeveralActiveServersIsReportedOnce() {
+        first.active = true;
+        second.active = true;
+        third.active = true;
+        try (PalisadeClient ofThree = client("first:1", "second:2", "third:3")) {
+            time.advanceMillis(1_000_000);
+            assertThat(ofThree.isConnected()).isTrue();
+        }
+        assertThat(lines)
+                .filteredOn(line -> line.contains("third:3"))
+                .singleElement()
+                .asString()
+                .startsWith("lock servers first:1 and third:3 are both active");
+    }
+
+    @Test
+    void aServerThatIsActiveOnlyNowAndThenIsNotReported() {
+        for (int i = 0; i < 4; i++) {
+            second.active = true;
+            awaitNextCheck();
+            second.active = false;
+            awaitNextCheck();
+        }
+        assertThat(lines).isEmpty();
+    }
+
+    private void awaitNextCheck() {
+        int before = second.healthChecks.get();
+        while (second.healthChecks.get() == before) {
+            time.advanceMillis(100);
+        }
     }
 
     @Test

@@ -200,7 +200,7 @@ final class SharedRegister extends MarkStore {
         long askedNanos = joined().nanos().getAsLong();
         try {
             return CompletableFuture.runAsync(() -> renew(askedNanos), opened(renewals));
-        } catch (RejectedExecutionException closed) { // A step may end after close has given up waiting for it.
+        } catch (RejectedExecutionException closed) { // The last steps end after close has stopped renewals.
             return CompletableFuture.failedFuture(closed);
         }
     }

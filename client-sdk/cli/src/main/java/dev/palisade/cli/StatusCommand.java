@@ -43,11 +43,11 @@ final class StatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Failed {
-        return show(server.with(StatusCommand::ask));
+        return print(server.with(StatusCommand::ask));
     }
 
     /** Prints the replies, and returns the exit code. */
-    int show(Replies<StoreReply> replies) throws Failed {
+    int print(Replies<StoreReply> replies) throws Failed {
         StoreReply store = shown(replies.replies());
         if (server.json()) {
             JsonObject json = StoreText.json(store);

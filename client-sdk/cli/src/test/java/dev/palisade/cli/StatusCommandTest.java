@@ -132,14 +132,14 @@ class StatusCommandTest {
     }
 
     /** What {@code status} prints on standard output. */
-    private static String shown(Replies<StoreReply> replies, String... options) throws Failed {
+    private static String printed(Replies<StoreReply> replies, String... options) throws Failed {
         StatusCommand command = new StatusCommand();
         new CommandLine(command).parseArgs(options);
         PrintStream before = System.out;
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
         try {
-            assertThat(command.show(replies)).isEqualTo(ExitCodes.OK);
+            assertThat(command.print(replies)).isEqualTo(ExitCodes.OK);
         } finally {
             System.setOut(before);
         }
@@ -150,8 +150,8 @@ class StatusCommandTest {
     void serversThatDoNotReplyAreListed() throws Exception {
         Replies<StoreReply> replies =
                 new Replies<>(List.of(active("server 1")), List.of("the lock server at b did not reply"));
-        assertThat(shown(replies).lines()).last().isEqualTo("missing: the lock server at b did not reply");
-        assertThat(JsonParser.parseString(shown(replies, "--json"))
+        assertThat(printed(replies).lines()).last().isEqualTo("missing: the lock server at b did not reply");
+        assertThat(JsonParser.parseString(printed(replies, "--json"))
                         .getAsJsonObject()
                         .getAsJsonArray("missing"))
                 .containsExactly(new JsonPrimitive("the lock server at b did not reply"));
@@ -160,7 +160,7 @@ class StatusCommandTest {
     @Test
     void severalActiveServersFailTheCommand() {
         Replies<StoreReply> replies = new Replies<>(List.of(active("server 1"), active("server 2")), List.of());
-        assertThatThrownBy(() -> shown(replies, "--json"))
+        assertThatThrownBy(() -> printed(replies, "--json"))
                 .isInstanceOfSatisfying(
                         Failed.class, failed -> assertThat(failed.exitCode()).isEqualTo(ExitCodes.NO))
                 .hasMessageStartingWith("2 of these lock servers are active and share no locks");

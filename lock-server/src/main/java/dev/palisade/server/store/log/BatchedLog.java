@@ -131,7 +131,7 @@ public final class BatchedLog implements FencedLog {
      * @param init whether the server has {@code --init}
      * @param hasLog whether there is a log at its start
      */
-    public static boolean isNew(boolean init, boolean hasLog, EventLog events) {
+    public static boolean appliesInit(boolean init, boolean hasLog, EventLog events) {
         if (init && hasLog) {
             events.warn("init_ignored", "message", INIT_IGNORED);
         }

@@ -106,7 +106,7 @@ public final class PostgresLog implements BatchStorage {
                     log,
                     new BatchedLog.Candidate(
                             config.address(),
-                            BatchedLog.isNew(config.init(), owner.isPresent(), events),
+                            BatchedLog.appliesInit(config.init(), owner.isPresent(), events),
                             config.recoveryMillis(),
                             keys),
                     random,

@@ -75,7 +75,7 @@ public final class RedisLog implements BatchStorage {
         boolean opened = false;
         try {
             boolean isKnown = log.refuseUnusable(keys);
-            boolean init = BatchedLog.isNew(config.start() == RedisLogConfig.Start.NEW, isKnown, events);
+            boolean init = BatchedLog.appliesInit(config.start() == RedisLogConfig.Start.NEW, isKnown, events);
             opened = true;
             return new BatchedLog(
                     log,
