@@ -134,6 +134,17 @@ class PostgresLogTest {
         assertThat(logs.ask("SELECT tokens FROM palisade_log")).isNotEqualTo("96");
     }
 
+    @Test
+    void eventOfATakeoverNamesItsCauseAndTheFormerServer() throws Exception {
+        FencedLog other = open("b:1");
+        logs.pass(SharedLogs.CLAIM_MILLIS);
+        assertThat(other.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(logs.events)
+                .filteredOn(line -> line.contains("event=log_claimed"))
+                .extracting(line -> line.replaceFirst(".*recovering_ms=0 ", ""))
+                .containsExactly("why=STARTED", "why=CLAIM_RAN_OUT from=a:1");
+    }
+
     // ---- failures
 
     @Test
