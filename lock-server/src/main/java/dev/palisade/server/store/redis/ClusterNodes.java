@@ -9,14 +9,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** Asks a node of the cluster, and if it does not answer the next, which primary serves which slot. */
+/** Asks a node of the cluster, and if it does not answer the next, which primary serves a slot. */
 final class ClusterNodes implements Topology {
     private final StoreUri uri;
     private final TopologyProbes probes;
+    private final int slot;
+    /** Primaries, the slot's first: it is the first to know that the slot moved. */
     private Set<Address> known = Set.of();
 
-    ClusterNodes(StoreUri uri, Connector connector) {
+    ClusterNodes(StoreUri uri, int slot, Connector connector) {
         this.uri = uri;
+        this.slot = slot;
         probes = new TopologyProbes(connector::connect);
     }
 
@@ -39,15 +42,7 @@ final class ClusterNodes implements Topology {
         }
         Address node = nodes.get(next);
         return probes.ask(node, "CLUSTER", "SLOTS")
-                .thenApply(answer -> {
-                    Route route = parse(node, answer);
-                    if (route.primaries().isEmpty()) {
-                        throw new CompletionException(RedisUnusable.of(
-                                "Redis " + node + " says that no node serves any slot; see CLUSTER INFO"));
-                    }
-                    known = route.primaries();
-                    return route;
-                })
+                .thenApply(answer -> parse(node, answer))
                 .exceptionallyCompose(failure -> {
                     RedisUnusable refusal = RedisUnusable.of(failure);
                     String error = refusal.error();
@@ -59,8 +54,9 @@ final class ClusterNodes implements Topology {
     }
 
     /** Each entry: first slot, last slot, then its primary and its replicas as host, port, ... */
-    private static Route parse(Address asked, List<Object> answer) {
-        @Nullable Address[] bySlot = new @Nullable Address[Route.SLOTS];
+    private Route parse(Address asked, List<Object> answer) {
+        Address serving = null;
+        List<Address> primaries = new ArrayList<>();
         for (Object entry : answer) {
             if (entry instanceof List<?> range
                     && range.size() > 2
@@ -72,11 +68,18 @@ final class ClusterNodes implements Topology {
                 // A node that does not know its own address means: where you asked.
                 Address primary =
                         new Address(host.isEmpty() || host.equals("?") ? asked.host() : host, port.intValue());
-                for (int slot = first.intValue(); slot <= last.intValue(); slot++) {
-                    bySlot[slot] = primary;
+                primaries.add(primary);
+                if (first <= slot && slot <= last) {
+                    serving = primary;
                 }
             }
         }
-        return Route.of(bySlot);
+        if (serving == null) {
+            throw new CompletionException(RedisUnusable.of(
+                    "Redis " + asked + " says that no node serves slot " + slot + "; see CLUSTER INFO"));
+        }
+        known = new LinkedHashSet<>(List.of(serving));
+        known.addAll(primaries);
+        return new Route(serving, true);
     }
 }

@@ -10,8 +10,8 @@ enum ErrorReply {
     NO_PASSWORD("ERR AUTH <password> called", Fate.LEFT, "has no password; take it out of the URI"),
     DENIED("DENIED", Fate.LEFT, "is in protected mode; give it a password, or an address to bind to"),
     CLIENTS("ERR max number of clients", Fate.LEFT, "has too many clients; raise its maxclients"),
-    MOVED("MOVED", Fate.MOVED, "does not serve this slot; use redis-cluster://"),
-    ASK("ASK", Fate.ASKED, "is moving this slot; use redis-cluster://"),
+    MOVED("MOVED", Fate.LEFT, "does not serve this slot any more"),
+    ASK("ASK", Fate.REFUSED, "is moving this slot"),
     TRYAGAIN("TRYAGAIN", Fate.REFUSED, "is moving this slot"),
     CLUSTERDOWN("CLUSTERDOWN", Fate.REFUSED, "says that the cluster is down; see CLUSTER INFO"),
     CROSSSLOT("CROSSSLOT", Fate.REFUSED, "was given keys of several slots"),
@@ -34,10 +34,6 @@ enum ErrorReply {
         LEFT,
         /** It did not run: the library is loaded and the call repeated. */
         LOADED,
-        /** It did not run: it is repeated where the reply says. */
-        MOVED,
-        /** As {@link #MOVED}, for this call only. */
-        ASKED,
         /** It may have taken effect. */
         UNKNOWN
     }

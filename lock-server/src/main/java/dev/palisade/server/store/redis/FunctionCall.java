@@ -2,33 +2,15 @@ package dev.palisade.server.store.redis;
 
 import dev.palisade.server.store.StoreFailure;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** A call of a function, from its caller to the reply: it may be written more than once, but never after it may have run. */
 final class FunctionCall implements Call.Listener {
     private static final int REPEATS_MAX = 5;
     private static final byte[] FCALL = Call.bytes("FCALL");
 
-    /** For a command that only goes before another. */
-    static final Call.Listener UNHEARD = new Call.Listener() {
-        @Override
-        public void answered(RedisConnection connection, List<Object> answer) {}
-
-        @Override
-        public void refused(RedisConnection connection, String error) {}
-
-        @Override
-        public void unanswered(RedisConnection connection, String why) {}
-    };
-
     final Reply reply;
-    final int slot;
     private final Refused refused;
     private final byte[][] words;
-    /** Where Redis said that it runs, if not where the slots say. */
-    private @Nullable Address target;
-
-    private boolean asking;
     private int repeats;
 
     /** Hears of errors, which may mean that the call is to be repeated. */
@@ -36,9 +18,8 @@ final class FunctionCall implements Call.Listener {
         void refused(FunctionCall call, RedisConnection connection, String error);
     }
 
-    FunctionCall(String function, List<byte[]> keys, List<byte[]> args, int slot, Refused refused) {
-        this.slot = slot;
-        reply = new Reply(slot);
+    FunctionCall(String function, List<byte[]> keys, List<byte[]> args, Refused refused) {
+        reply = new Reply();
         this.refused = refused;
         words = new byte[3 + keys.size() + args.size()][];
         words[0] = FCALL;
@@ -57,19 +38,8 @@ final class FunctionCall implements Call.Listener {
         return words;
     }
 
-    @Nullable
-    Address target() {
-        return target;
-    }
-
-    boolean isAsking() {
-        return asking;
-    }
-
     /** To be written once more, as it surely did not run. False when that was done often enough. */
-    boolean again(@Nullable Address newTarget, boolean newAsking) {
-        target = newTarget;
-        asking = newAsking;
+    boolean again() {
         return ++repeats <= REPEATS_MAX;
     }
 

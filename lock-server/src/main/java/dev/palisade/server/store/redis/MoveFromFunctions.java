@@ -2,6 +2,7 @@ package dev.palisade.server.store.redis;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.store.StoreUnusable;
+import io.lettuce.core.cluster.SlotHash;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 
@@ -19,23 +20,36 @@ final class MoveFromFunctions {
     private final RedisLink link;
     private final RedisLogConfig config;
     private final RedisLogKeys keys;
+    private final FunctionLibrary library;
+    private final Loop loop;
 
-    private MoveFromFunctions(RedisLink link, RedisLogConfig config, RedisLogKeys keys) {
+    private MoveFromFunctions(
+            RedisLink link, RedisLogConfig config, RedisLogKeys keys, FunctionLibrary library, Loop loop) {
         this.link = link;
         this.config = config;
         this.keys = keys;
+        this.library = library;
+        this.loop = loop;
     }
 
     /**
-     * Blocks; not for the thread of {@code link}. If it fails it can be repeated.
+     * Blocks; not for {@code loop}. If it fails it can be repeated.
      *
      * @param keys of the log, which does not exist yet unless a move was made before
      * @param isMoved whether only what is left of a move has to be deleted
+     * @param loop the thread of {@code link}
      * @throws StoreUnusable if Redis cannot be reached, or refuses
      */
-    static void run(RedisLink link, RedisLogConfig config, RedisLogKeys keys, boolean isMoved, EventLog events)
+    static void run(
+            RedisLink link,
+            RedisLogConfig config,
+            RedisLogKeys keys,
+            boolean isMoved,
+            FunctionLibrary library,
+            Loop loop,
+            EventLog events)
             throws StoreUnusable, InterruptedException {
-        MoveFromFunctions move = new MoveFromFunctions(link, config, keys);
+        MoveFromFunctions move = new MoveFromFunctions(link, config, keys, library, loop);
         try {
             if (!isMoved) {
                 events.tell("moved_from_functions", "tokens_above", move.moveAll());
@@ -66,8 +80,7 @@ final class MoveFromFunctions {
 
     private long moved(List<byte[]> ofDomain, long floor)
             throws StoreUnusable, ExecutionException, InterruptedException {
-        List<Object> reply = link.call("palisade_log_move", ofDomain, List.of(LogCodec.number(floor)))
-                .get();
+        List<Object> reply = call("palisade_log_move", ofDomain, List.of(LogCodec.number(floor)));
         if (LogCodec.text(reply, 0).equals("missing")) {
             List<?> missing = (List<?>) reply.get(1);
             throw new StoreUnusable("Redis " + config.link().uri() + " does not let this user do "
@@ -77,12 +90,24 @@ final class MoveFromFunctions {
         return LogCodec.number(reply, 1);
     }
 
-    private void clear(int domain) throws ExecutionException, InterruptedException {
+    private void clear(int domain) throws StoreUnusable, ExecutionException, InterruptedException {
         List<byte[]> of = List.of(key(domain, "names"), key(domain, "due"), key(domain, "history"));
         List<byte[]> words = List.of(key(domain, "lock:"), LogCodec.number(CLEARED_AT_A_TIME));
         long cleared;
         do {
-            cleared = LogCodec.number(link.call("palisade_log_clear", of, words).get(), 0);
+            cleared = LogCodec.number(call("palisade_log_clear", of, words), 0);
         } while (cleared > 0);
+    }
+
+    /** In a cluster the domains have slots of their own. */
+    private List<Object> call(String function, List<byte[]> ofDomain, List<byte[]> args)
+            throws StoreUnusable, ExecutionException, InterruptedException {
+        if (config.link().uri().kind() != StoreUri.Kind.CLUSTER) {
+            return link.call(function, ofDomain, args).get();
+        }
+        int slot = SlotHash.getSlot(ofDomain.get(0));
+        try (RedisLink there = RedisLink.open(config.link(), slot, library, loop, EventLog.NONE)) {
+            return there.call(function, ofDomain, args).get();
+        }
     }
 }

@@ -3,7 +3,6 @@ package dev.palisade.server.store.redis;
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.store.StoreFailure;
 import dev.palisade.server.store.StoreUnusable;
-import io.lettuce.core.cluster.SlotHash;
 import io.netty.channel.EventLoop;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -16,45 +15,44 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The link to whichever Redis is the primary; in a cluster, to all of them. It knows nothing of locks. A call is written at most once
+ * The link to whichever Redis is the primary; in a cluster, of one slot. It knows nothing of locks. A call is written at most once
  * unless Redis said that it did not run; what is called while there is no primary fails at once. It blocks nobody, and replies on the
  * {@link Loop}, on which everything here happens: be brief there. Safe for use by many threads.
  */
 final class RedisLink implements AutoCloseable {
     private static final long CLOSING_MAX_MILLIS = 2_000;
-    private static final byte[][] ASKING = {Call.bytes("ASKING")};
 
     private final EventLoop loop;
     private final Connector connector;
-    private final PrimaryDirectory primaries;
+    private final PrimaryLocator locator;
     private final FunctionCall.Refused refused = this::refused; // Once, not for each call.
     private final Queue<FunctionCall> called = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean draining = new AtomicBoolean();
     /** Written to in this turn of the loop, to be flushed at its end. */
     private final Set<RedisConnection> written = new LinkedHashSet<>();
 
-    private RedisLink(RedisLinkConfig config, FunctionLibrary library, Loop lent, EventLog events)
+    private RedisLink(RedisLinkConfig config, int slot, FunctionLibrary library, Loop lent, EventLog events)
             throws StoreUnusable {
         connector = new Connector(config, lent);
         loop = connector.loop();
-        primaries = new PrimaryDirectory(config.uri(), connector, new FunctionLoader(library), events);
+        locator = new PrimaryLocator(config.uri(), slot, connector, new FunctionLoader(library), events);
     }
 
     /**
      * Links to the primary. Blocks until it is linked. Not for the link's thread.
      *
+     * @param slot of the keys of all calls; matters in a cluster only
      * @param lent the link's thread, which outlives it
      * @throws StoreUnusable if it cannot be reached, may not be used, or must not keep locks as it is configured
      */
-    static RedisLink open(RedisLinkConfig config, FunctionLibrary library, Loop lent, EventLog events)
+    static RedisLink open(RedisLinkConfig config, int slot, FunctionLibrary library, Loop lent, EventLog events)
             throws StoreUnusable, InterruptedException {
-        RedisLink link = new RedisLink(config, library, lent, events);
+        RedisLink link = new RedisLink(config, slot, library, lent, events);
         boolean linked = false;
         try {
-            link.primaries.start().get();
+            link.locator.start().get();
             linked = true;
             return link;
         } catch (ExecutionException e) {
@@ -67,14 +65,13 @@ final class RedisLink implements AutoCloseable {
     }
 
     /**
-     * Calls a function where its keys are.
+     * Calls a function.
      *
-     * @param keys all of one slot
+     * @param keys all of the link's slot
      * @return completes with its answer on the link's thread, or with {@link StoreFailure}
      */
     Reply call(String function, List<byte[]> keys, List<byte[]> args) {
-        FunctionCall call =
-                new FunctionCall(function, keys, args, keys.isEmpty() ? 0 : SlotHash.getSlot(keys.get(0)), refused);
+        FunctionCall call = new FunctionCall(function, keys, args, refused);
         enqueue(call);
         return call.reply;
     }
@@ -87,7 +84,7 @@ final class RedisLink implements AutoCloseable {
      */
     CompletableFuture<Void> findPrimary(Reply suspected) {
         CompletableFuture<Void> found = new CompletableFuture<>();
-        onLoop(() -> primaries.find(suspected, found), () -> found.completeExceptionally(closed()));
+        onLoop(() -> locator.find(suspected, found), () -> found.completeExceptionally(closed()));
         return found;
     }
 
@@ -127,7 +124,7 @@ final class RedisLink implements AutoCloseable {
         CompletableFuture<Boolean> asked = new CompletableFuture<>();
         onLoop(
                 () -> {
-                    var unused = primaries.isStillPrimary(answered).thenAccept(asked::complete);
+                    var unused = locator.isStillPrimary(answered).thenAccept(asked::complete);
                 },
                 () -> asked.complete(false));
         return asked;
@@ -139,7 +136,7 @@ final class RedisLink implements AutoCloseable {
     }
 
     LinkState state() {
-        return primaries.state();
+        return locator.state();
     }
 
     /** What is in flight ends with an unknown outcome; later calls fail. Returns when its connections are closed, in bounded time. Not for the link's thread. */
@@ -148,7 +145,7 @@ final class RedisLink implements AutoCloseable {
         CompletableFuture<Void> closed = new CompletableFuture<>();
         onLoop(
                 () -> {
-                    primaries.close();
+                    locator.close();
                     closed.complete(null);
                 },
                 () -> closed.complete(null));
@@ -181,13 +178,10 @@ final class RedisLink implements AutoCloseable {
     }
 
     private void write(FunctionCall call) {
-        RedisConnection connection = primaries.connection(call);
+        RedisConnection connection = locator.connection();
         if (connection == null) {
-            call.unavailable(primaries.why());
+            call.unavailable(locator.why());
             return;
-        }
-        if (call.isAsking()) {
-            connection.write(new Call(ASKING, FunctionCall.UNHEARD));
         }
         connection.write(new Call(call.words(), call));
         written.add(connection);
@@ -200,55 +194,30 @@ final class RedisLink implements AutoCloseable {
         switch (reply.fate()) {
             case REFUSED -> call.unavailable(line);
             case LEFT -> {
-                primaries.leave(connection, line);
+                locator.leave(connection, line);
                 call.unavailable(line);
             }
             case LOADED -> load(call, connection, line);
-            case MOVED -> {
-                primaries.look();
-                move(call, movedTo(connection, error), false, line);
-            }
-            case ASKED -> move(call, movedTo(connection, error), true, line);
             case UNKNOWN -> call.outcomeUnknown(line);
         }
     }
 
     private void load(FunctionCall call, RedisConnection connection, String line) {
-        var unusedEnd = primaries.load(connection).whenComplete((loaded, failure) -> {
+        var unusedEnd = locator.load(connection).whenComplete((loaded, failure) -> {
             if (failure == null) {
-                repeat(call, null, false, line);
+                repeat(call, line);
             } else {
                 call.unavailable(String.valueOf(RedisUnusable.of(failure).getMessage()));
             }
         });
     }
 
-    private void move(FunctionCall call, @Nullable Address target, boolean asking, String line) {
-        if (target == null || !primaries.isCluster()) {
-            call.unavailable(line);
-        } else {
-            repeat(call, target, asking, line);
-        }
-    }
-
-    private void repeat(FunctionCall call, @Nullable Address target, boolean asking, String line) {
-        if (call.again(target, asking)) {
+    private void repeat(FunctionCall call, String line) {
+        if (call.again()) {
             enqueue(call);
         } else {
             call.unavailable(line);
         }
-    }
-
-    /** The last word of {@code MOVED 3999 10.0.0.1:6379}; without a host it means the same one. Null if it is nothing such. */
-    private static @Nullable Address movedTo(RedisConnection connection, String error) {
-        String place = error.substring(error.lastIndexOf(' ') + 1);
-        int colon = place.lastIndexOf(':');
-        String port = place.substring(colon + 1);
-        if (colon < 0 || !port.matches("\\d{1,5}")) {
-            return null;
-        }
-        return new Address(
-                colon > 0 ? place.substring(0, colon) : connection.address().host(), Integer.parseInt(port));
     }
 
     /** The loop has ended: the thread that finds that out completes the call. */

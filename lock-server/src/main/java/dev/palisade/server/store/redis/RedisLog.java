@@ -70,11 +70,12 @@ public final class RedisLog implements BatchStorage {
             RandomGenerator random,
             EventLog events)
             throws StoreUnusable, InterruptedException {
-        RedisLink link = RedisLink.open(config.link(), library, loop, events);
+        int slot = new RedisLogKeys(config.prefix()).slot();
+        RedisLink link = RedisLink.open(config.link(), slot, library, loop, events);
         RedisLog log = new RedisLog(config, link, events);
         boolean opened = false;
         try {
-            boolean isKnown = log.refuseUnusable(keys);
+            boolean isKnown = log.refuseUnusable(keys, library, loop);
             boolean init = BatchedLog.appliesInit(config.start() == RedisLogConfig.Start.NEW, isKnown, events);
             opened = true;
             return new BatchedLog(
@@ -90,7 +91,8 @@ public final class RedisLog implements BatchStorage {
     }
 
     /** Returns whether there is a log already. */
-    private boolean refuseUnusable(SigningKeys signs) throws StoreUnusable, InterruptedException {
+    private boolean refuseUnusable(SigningKeys signs, FunctionLibrary library, Loop loop)
+            throws StoreUnusable, InterruptedException {
         boolean moves = config.start() == RedisLogConfig.Start.FROM_FUNCTIONS;
         List<Object> answer = check();
         Optional<OwnerKey> owner = LogCodec.owner(answer);
@@ -100,7 +102,7 @@ public final class RedisLog implements BatchStorage {
         boolean isMoved = LogCodec.hasMarkOfFunctions(answer);
         boolean isKnown = LogCodec.hasLog(answer);
         if (moves && (isMoved || LogCodec.hasLocksOfFunctions(answer))) {
-            MoveFromFunctions.run(link, config, keys, isMoved, events);
+            MoveFromFunctions.run(link, config, keys, isMoved, library, loop, events);
             answer = check();
         }
         if (!LogCodec.text(answer, 0).equals("ok")) {

@@ -1,5 +1,6 @@
 package dev.palisade.server.store.redis;
 
+import io.lettuce.core.cluster.SlotHash;
 import java.util.List;
 
 /** Names of the keys of a log in Redis. All have one hash tag, so that one node of a cluster keeps them. Immutable. */
@@ -8,6 +9,11 @@ final class RedisLogKeys {
 
     RedisLogKeys(String prefix) {
         this.tag = prefix + ":{0}:";
+    }
+
+    /** In a cluster. */
+    int slot() {
+        return SlotHash.getSlot(head());
     }
 
     String head() {

@@ -15,16 +15,6 @@ final class Reply extends CompletableFuture<List<Object>> {
     /** The last error that Redis answered; as {@code from}. */
     private volatile @Nullable String error;
 
-    private final int slot;
-
-    Reply(int slot) {
-        this.slot = slot;
-    }
-
-    int slot() {
-        return slot;
-    }
-
     @Nullable
     RedisConnection from() {
         return from;

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Asks all Sentinels who the primary is, and believes the newest configuration that a majority of them knows of. Fewer, if no more
  * answer in time, are believed only if theirs is not older than the last: they may be cut off together with a primary of yesterday. So
- * what they say is enough to go on there, and {@link Route#isConfirmed() not enough} for a new epoch.
+ * what they say is enough to go on there, and {@link Route#confirmed() not enough} for a new epoch.
  */
 final class Sentinels implements Topology {
     private final StoreUri uri;
@@ -42,7 +42,7 @@ final class Sentinels implements Topology {
         }
         return poll.result.thenApply(known -> {
             newestEpoch = known.configEpoch;
-            return Route.to(known.primary, poll.hasMajority());
+            return new Route(known.primary, poll.hasMajority());
         });
     }
 

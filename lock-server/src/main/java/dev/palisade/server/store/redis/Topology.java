@@ -2,7 +2,7 @@ package dev.palisade.server.store.redis;
 
 import java.util.concurrent.CompletableFuture;
 
-/** Knows who are the primaries now. Belongs to the loop. */
+/** Knows who is the primary now. Belongs to the loop. */
 interface Topology {
     /** Asks again. Completes in the loop, with {@link RedisUnusable} if no server replies. */
     CompletableFuture<Route> read();
@@ -10,15 +10,16 @@ interface Topology {
     /** Whether it can change while the primary that is linked still answers. */
     boolean changes();
 
-    static Topology of(StoreUri uri, Connector connector) {
+    /** @param slot matters in a cluster only */
+    static Topology of(StoreUri uri, int slot, Connector connector) {
         return switch (uri.kind()) {
-            case STANDALONE -> new OneServer(Route.to(uri.addresses().get(0)));
+            case STANDALONE -> new OneServer(new Route(uri.addresses().get(0), true));
             case SENTINEL -> new Sentinels(uri, connector);
-            case CLUSTER -> new ClusterNodes(uri, connector);
+            case CLUSTER -> new ClusterNodes(uri, slot, connector);
         };
     }
 
-    /** A server that is the primary; none if there is no primary. */
+    /** The only server. */
     record OneServer(Route route) implements Topology {
         @Override
         public CompletableFuture<Route> read() {

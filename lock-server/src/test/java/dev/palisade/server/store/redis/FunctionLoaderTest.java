@@ -117,6 +117,7 @@ class FunctionLoaderTest {
     private static RedisLink open(String uri, long version) throws Exception {
         return RedisLink.open(
                 new RedisLinkConfig(StoreUri.parse(uri), Linked.TIMEOUT),
+                0,
                 Linked.library(version),
                 Linked.LOOP,
                 EventLog.NONE);

@@ -63,7 +63,12 @@ final class Linked {
     }
 
     static RedisLink open(String uri, Duration timeout) throws StoreUnusable, InterruptedException {
-        return RedisLink.open(new RedisLinkConfig(StoreUri.parse(uri), timeout), library(1), LOOP, EventLog.NONE);
+        return open(uri, 0, timeout);
+    }
+
+    static RedisLink open(String uri, int slot, Duration timeout) throws StoreUnusable, InterruptedException {
+        RedisLinkConfig config = new RedisLinkConfig(StoreUri.parse(uri), timeout);
+        return RedisLink.open(config, slot, library(1), LOOP, EventLog.NONE);
     }
 
     static Reply add(RedisLink link, String key) {

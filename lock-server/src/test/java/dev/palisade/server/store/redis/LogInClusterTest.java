@@ -37,11 +37,11 @@ class LogInClusterTest {
                 node.ask(
                         "CLUSTER",
                         "ADDSLOTSRANGE",
-                        String.valueOf(Route.SLOTS * i / PRIMARIES),
-                        String.valueOf(Route.SLOTS * (i + 1) / PRIMARIES - 1));
+                        String.valueOf(SlotHash.SLOT_COUNT * i / PRIMARIES),
+                        String.valueOf(SlotHash.SLOT_COUNT * (i + 1) / PRIMARIES - 1));
             }
         }
-        first = nodes.get(Integer.parseInt(SLOT) * PRIMARIES / Route.SLOTS);
+        first = nodes.get(Integer.parseInt(SLOT) * PRIMARIES / SlotHash.SLOT_COUNT);
         replica = nodes.get(PRIMARIES);
         for (RedisProcess other : nodes.subList(1, nodes.size())) {
             nodes.get(0).ask("CLUSTER", "MEET", "127.0.0.1", String.valueOf(other.port()));
@@ -103,6 +103,24 @@ class LogInClusterTest {
             Contender.awaitPromotion(replica);
             contender.awaitGrantOf(a);
             contender.assertHeldAt(a);
+        }
+    }
+
+    /** Each of the 256 domains of the earlier release has a slot of its own. */
+    @Test
+    void domainsOfAllPrimariesAreMoved() throws Exception {
+        long highest = 1L << 42;
+        for (int domain = 0; domain < 256; domain++) {
+            String key = "p:{" + domain + "}:token";
+            RedisProcess node = nodes.get(SlotHash.getSlot(key) * PRIMARIES / SlotHash.SLOT_COUNT);
+            node.ask("SET", key, Long.toString(domain == 200 ? highest : domain + 1));
+        }
+        SharedLogStore server = servers.server("a:1", RedisLogConfig.Start.FROM_FUNCTIONS, true);
+        await().until(server::isActive);
+        assertThat(server.events)
+                .anyMatch(line -> line.contains("moved_from_functions") && line.contains("tokens_above=" + highest));
+        for (RedisProcess node : nodes.subList(0, PRIMARIES)) {
+            assertThat(node.ask("KEYS", "p:*}:token")).isEmpty();
         }
     }
 }

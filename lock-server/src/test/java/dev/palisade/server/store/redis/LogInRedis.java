@@ -42,6 +42,7 @@ final class LogInRedis implements AutoCloseable {
         redis.ask("FLUSHALL");
         link = RedisLink.open(
                 new RedisLinkConfig(StoreUri.parse(redis.uri()), TIMEOUT),
+                0,
                 Library.of("palisade_log", code),
                 Linked.LOOP,
                 EventLog.NONE);

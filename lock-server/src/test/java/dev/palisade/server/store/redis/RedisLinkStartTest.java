@@ -126,7 +126,7 @@ class RedisLinkStartTest {
                     single.port());
             refused(
                     "redis-cluster://127.0.0.1:" + node.port(),
-                    "Redis 127.0.0.1:PORT says that no node serves any slot; see CLUSTER INFO",
+                    "Redis 127.0.0.1:PORT says that no node serves slot 0; see CLUSTER INFO",
                     node.port());
         }
     }

@@ -56,6 +56,7 @@ class RedisLinkTroubleTest {
         try (RedisProcess redis = RedisProcess.start();
                 RedisLink link = RedisLink.open(
                         new RedisLinkConfig(StoreUri.parse(redis.uri()), Linked.TIMEOUT),
+                        0,
                         Linked.library(1),
                         Linked.LOOP,
                         events)) {

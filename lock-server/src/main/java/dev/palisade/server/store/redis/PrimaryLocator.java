@@ -5,23 +5,18 @@ import dev.palisade.server.store.StoreFailure;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
 import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The directory of primaries, with a {@link RedisConnection} to each: one, or those of a cluster. Works in rounds: asks for the topology,
- * leaves former primaries, connects to new ones. A round follows each broken connection, and where the topology can change unseen, the
- * round before. In the {@link Loop} only.
+ * Locates the primary, and keeps a {@link RedisConnection} to it. Works in rounds: asks for the topology, leaves a former primary, connects
+ * to a new one. A round follows each broken connection, and where the topology can change unseen, the round before. In the {@link Loop}
+ * only.
  */
-final class PrimaryDirectory {
+final class PrimaryLocator {
     private static final long WATCH_MILLIS = 1_000;
     /** A link that lasted so long was not lost at once. */
     private static final long LASTED_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -33,18 +28,16 @@ final class PrimaryDirectory {
     private final Topology topology;
     private final FunctionLoader loader;
     private final EventLog events;
-    private final Map<Address, Primary> linked = new LinkedHashMap<>();
     private final CompletableFuture<Void> started = new CompletableFuture<>();
-    private final List<Finder> finders = new ArrayList<>();
+    private final List<CompletableFuture<Void>> finders = new ArrayList<>();
     private final BackOff backOff =
             new BackOff(below -> ThreadLocalRandom.current().nextLong(below));
-    /** Suspected right after they were linked: linking them once more is not worth a line. */
-    private final Set<Address> suspectedAgain = new HashSet<>();
+    private @Nullable Primary linked;
+    /** Suspected right after it was linked: to link it once more is not worth a line. */
+    private @Nullable Address suspectedAgain;
+    /** Its settings were reported. */
+    private @Nullable Address warned;
 
-    /** Primaries whose settings were reported. */
-    private final Set<Address> warned = new HashSet<>();
-
-    private volatile Route route = Route.NOWHERE;
     private @Nullable Future<?> nextRound;
     private boolean looking;
     private boolean lookAgain;
@@ -52,31 +45,27 @@ final class PrimaryDirectory {
     private String lastFailure = "";
     private volatile LinkState state = new LinkState(false, "", "", "");
 
-    /** A call that waits for the primary of a slot. */
-    private record Finder(int slot, CompletableFuture<Void> found) {}
-
-    PrimaryDirectory(StoreUri uri, Connector connector, FunctionLoader loader, EventLog events) {
+    PrimaryLocator(StoreUri uri, int slot, Connector connector, FunctionLoader loader, EventLog events) {
         this.uri = uri;
         this.connector = connector;
         this.loader = loader;
         handshake = new Handshake(uri, connector, loader, started::isDone);
         this.events = events;
         loop = connector.loop();
-        topology = Topology.of(uri, connector);
+        topology = Topology.of(uri, slot, connector);
     }
 
-    /** The first round, after which there are more only if all primaries were linked. Any thread. */
+    /** The first round, after which there are more only if the primary was linked. Any thread. */
     CompletableFuture<Void> start() {
         loop.execute(this::look);
         var unused = loop.schedule(this::beat, WATCH_MILLIS, TimeUnit.MILLISECONDS);
         return started;
     }
 
-    /** Where to write {@code call}; null if that primary is not linked. */
+    /** Null if no primary is linked. */
     @Nullable
-    RedisConnection connection(FunctionCall call) {
-        Address target = call.target();
-        return at(target != null ? target : route.primaryOf(call.slot));
+    RedisConnection connection() {
+        return linked == null ? null : linked.connection();
     }
 
     /** False as well if no server replies. */
@@ -87,16 +76,12 @@ final class PrimaryDirectory {
         }
         return topology.read()
                 .handle((now, failure) -> failure == null
-                        && now.isConfirmed()
-                        && connection.address().equals(now.primaryOf(answered.slot()))
+                        && now.confirmed()
+                        && connection.address().equals(now.primary())
                         && isLinked(connection));
     }
 
-    boolean isCluster() {
-        return route.isCluster();
-    }
-
-    /** Why one is not linked, in one line. */
+    /** Why none is linked, in one line. */
     String why() {
         return closed
                 ? "the link to Redis is closed"
@@ -107,10 +92,10 @@ final class PrimaryDirectory {
         RedisConnection connection = suspected.from();
         if (connection != null && isLinked(connection)) {
             if (connection.ageNanos() < LASTED_NANOS) {
-                suspectedAgain.add(connection.address());
+                suspectedAgain = connection.address();
             }
             leave(connection, "Redis " + connection.address() + " may not be the primary any more");
-        } else if (at(route.primaryOf(suspected.slot())) != null) {
+        } else if (linked != null) {
             found.complete(null); // Left already, and found.
             return;
         }
@@ -118,7 +103,7 @@ final class PrimaryDirectory {
             found.completeExceptionally(StoreFailure.unavailable(why()));
             return;
         }
-        finders.add(new Finder(suspected.slot(), found));
+        finders.add(found);
         look();
     }
 
@@ -130,7 +115,7 @@ final class PrimaryDirectory {
         }
     }
 
-    /** Asks who the primaries are, now, or again when the round that runs is over. */
+    /** Asks who the primary is, now, or again when the round that runs is over. */
     void look() {
         if (closed) {
             return;
@@ -143,40 +128,32 @@ final class PrimaryDirectory {
         if (nextRound != null) {
             nextRound.cancel(false);
         }
-        List<Finder> waiting = List.copyOf(finders);
+        List<CompletableFuture<Void>> waiting = List.copyOf(finders);
         finders.clear();
         var unusedEnd = topology.read()
                 .thenCompose(this::take)
                 .whenComplete((done, failure) -> looked(waiting, failure == null ? null : RedisUnusable.of(failure)));
     }
 
-    /** Links what is missing of {@code now}. Fails with the first {@link RedisUnusable}, when all were tried. */
+    /** Links the primary of {@code now}, unless it is linked. Fails with {@link RedisUnusable}. */
     private CompletableFuture<Void> take(Route now) {
-        route = now;
-        for (Primary primary : List.copyOf(linked.values())) {
-            if (!route.primaries().contains(primary.connection().address())) {
-                leave(primary.connection(), "Redis " + primary.connection().address() + " is not the primary any more");
-            }
+        RedisConnection former = connection();
+        if (former != null && !former.address().equals(now.primary())) {
+            leave(former, "Redis " + former.address() + " is not the primary any more");
         }
-        List<CompletableFuture<Void>> linking = new ArrayList<>();
-        for (Address address : route.primaries()) {
-            if (!linked.containsKey(address)) {
-                linking.add(link(address));
-            }
-        }
-        return CompletableFuture.allOf(linking.toArray(new CompletableFuture<?>[0]));
+        return linked != null ? CompletableFuture.completedFuture(null) : link(now.primary());
     }
 
     private CompletableFuture<Void> link(Address address) {
         return handshake.link(address).thenAccept(primary -> {
             RedisConnection connection = primary.connection();
-            if (closed || !route.primaries().contains(address)) {
+            if (closed) {
                 connection.retire();
                 return;
             }
-            linked.put(address, primary);
+            linked = primary;
             connection.ownedBy(this::lost);
-            if (!suspectedAgain.remove(address)) {
+            if (!address.equals(suspectedAgain)) {
                 events.tell(
                         "store_linked",
                         "primary",
@@ -186,22 +163,23 @@ final class PrimaryDirectory {
                         "replication_id",
                         primary.info().replicationId());
             }
+            suspectedAgain = null;
             tell();
         });
     }
 
     /** A round is over. */
-    private void looked(List<Finder> waiting, @Nullable RedisUnusable failure) {
+    private void looked(List<CompletableFuture<Void>> waiting, @Nullable RedisUnusable failure) {
         looking = false;
         if (failure != null) {
             lastFailure = String.valueOf(failure.getMessage());
         }
         tell();
-        for (Finder finder : waiting) {
-            if (at(route.primaryOf(finder.slot)) != null) {
-                finder.found.complete(null);
+        for (CompletableFuture<Void> found : waiting) {
+            if (linked != null) {
+                found.complete(null);
             } else {
-                finder.found.completeExceptionally(StoreFailure.unavailable(why()));
+                found.completeExceptionally(StoreFailure.unavailable(why()));
             }
         }
         if (failure != null && started.completeExceptionally(failure)) {
@@ -213,7 +191,7 @@ final class PrimaryDirectory {
         if (lookAgain) {
             lookAgain = false;
             look();
-        } else if (isMissing()) {
+        } else if (linked == null) {
             lookIn(backOff.nextMillis());
         } else if (topology.changes()) {
             lookIn(WATCH_MILLIS);
@@ -226,9 +204,9 @@ final class PrimaryDirectory {
         if (!isLinked(connection)) {
             return;
         }
-        linked.remove(address);
+        linked = null;
         lastFailure = why.startsWith("Redis ") ? why : "Redis " + address + " was lost (" + why + ")";
-        if (!suspectedAgain.contains(address)) {
+        if (!address.equals(suspectedAgain)) {
             events.warn("store_lost", "primary", address, "message", lastFailure);
         }
         tell();
@@ -254,7 +232,8 @@ final class PrimaryDirectory {
 
     /** Detects a primary that does not reply, or is demoted, while no call is made; a lost library; and a setting that evicts keys. */
     private void beat() {
-        for (Primary primary : List.copyOf(linked.values())) {
+        Primary primary = linked;
+        if (primary != null) {
             var unusedEnd = load(primary.connection());
             var unusedCheck = ServerInfo.of(primary.connection()).thenAccept(info -> checkSettings(primary, info));
         }
@@ -267,8 +246,9 @@ final class PrimaryDirectory {
         Address address = primary.connection().address();
         String problem = info.refusalAtStart(address);
         if (problem == null) {
-            warned.remove(address);
-        } else if (warned.add(address)) {
+            warned = null;
+        } else if (!address.equals(warned)) {
+            warned = address;
             events.warn("store_warning", "message", problem);
         }
     }
@@ -291,14 +271,15 @@ final class PrimaryDirectory {
         if (nextRound != null) {
             nextRound.cancel(false);
         }
-        for (Primary primary : List.copyOf(linked.values())) {
-            linked.remove(primary.connection().address());
-            primary.connection().close("the link was closed");
+        RedisConnection connection = connection();
+        linked = null;
+        if (connection != null) {
+            connection.close("the link was closed");
         }
         tell();
-        List<Finder> waiting = List.copyOf(finders);
+        List<CompletableFuture<Void>> waiting = List.copyOf(finders);
         finders.clear();
-        waiting.forEach(finder -> finder.found.completeExceptionally(StoreFailure.unavailable(why())));
+        waiting.forEach(found -> found.completeExceptionally(StoreFailure.unavailable(why())));
     }
 
     /** Any thread. */
@@ -307,26 +288,17 @@ final class PrimaryDirectory {
     }
 
     private void tell() {
-        state = new LinkState(
-                !closed && !isMissing(),
-                linked.keySet().stream().map(Address::toString).collect(Collectors.joining(",")),
-                linked.values().stream()
-                        .findFirst()
-                        .map(primary -> primary.info().replicationId())
-                        .orElse(""),
-                lastFailure);
-    }
-
-    private boolean isMissing() {
-        return route.primaries().isEmpty() || !linked.keySet().containsAll(route.primaries());
+        Primary primary = linked;
+        state = primary == null
+                ? new LinkState(false, "", "", lastFailure)
+                : new LinkState(
+                        true,
+                        primary.connection().address().toString(),
+                        primary.info().replicationId(),
+                        lastFailure);
     }
 
     private boolean isLinked(RedisConnection connection) {
-        return at(connection.address()) == connection;
-    }
-
-    private @Nullable RedisConnection at(@Nullable Address address) {
-        Primary primary = address == null ? null : linked.get(address);
-        return primary == null ? null : primary.connection();
+        return connection() == connection;
     }
 }
