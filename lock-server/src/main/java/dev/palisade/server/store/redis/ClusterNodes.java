@@ -16,6 +16,8 @@ final class ClusterNodes implements Topology {
     private final int slot;
     /** Primaries, the slot's first: it is the first to know that the slot moved. */
     private Set<Address> known = Set.of();
+    /** Did not answer last time, and are asked last: a frozen primary would delay each round by a timeout. */
+    private final Set<Address> silent = new LinkedHashSet<>();
 
     ClusterNodes(StoreUri uri, int slot, Connector connector) {
         this.uri = uri;
@@ -32,6 +34,9 @@ final class ClusterNodes implements Topology {
     public CompletableFuture<Route> read() {
         Set<Address> nodes = new LinkedHashSet<>(known);
         nodes.addAll(uri.addresses());
+        silent.retainAll(nodes);
+        nodes.removeAll(silent);
+        nodes.addAll(silent);
         return read(new ArrayList<>(nodes), 0, null);
     }
 
@@ -42,8 +47,12 @@ final class ClusterNodes implements Topology {
         }
         Address node = nodes.get(next);
         return probes.ask(node, "CLUSTER", "SLOTS")
-                .thenApply(answer -> parse(node, answer))
+                .thenApply(answer -> {
+                    silent.remove(node);
+                    return parse(node, answer);
+                })
                 .exceptionallyCompose(failure -> {
+                    silent.add(node);
                     RedisUnusable refusal = RedisUnusable.of(failure);
                     String error = refusal.error();
                     if (error != null && error.contains("cluster support disabled")) {
