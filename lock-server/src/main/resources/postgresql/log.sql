@@ -18,6 +18,8 @@ CREATE TABLE IF NOT EXISTS palisade_log (
   address text NOT NULL DEFAULT '',
   -- Of the key with which the owner signs sequencers.
   key_id text NOT NULL DEFAULT '',
+  -- Of the owner, those that all lock servers of the log must have in common.
+  settings text NOT NULL DEFAULT '',
   claimed_until bigint NOT NULL DEFAULT 0,
   yielded boolean NOT NULL DEFAULT false,
   -- Identity of the running PostgreSQL that stored the last batch: another one after a restart, a restore or a promotion.

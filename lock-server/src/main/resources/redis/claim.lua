@@ -1,6 +1,7 @@
 -- function: claim
 -- args: writer, server, address, returning, init (2: records are missing), recovery, claim, settle, term, resumes, then positions as
---   writer and seq: confirmed, unconfirmed, earlier ones; last the id of the key that the server signs with (before version 17: none)
+--   writer and seq: confirmed, unconfirmed, earlier ones; last the id of the key that the server signs with (before version 17: none),
+--   then after a space its settings (before version 20: none)
 -- answers: claimed, held, settling, unusable
 --
 -- Asks for the log. Also when memory is full: what frees some needs an owner.
@@ -166,7 +167,8 @@ redis.register_function({
   callback = function(keys, args)
     local writer, server, address, returning, init = args[1], args[2], args[3], args[4] == '1', args[5] == '1'
     local recovery, claim, settle_millis = tonumber(args[6]), tonumber(args[7]), tonumber(args[8])
-    local past, key_id = read_past(args, 9), #args % 2 == 1 and args[#args] or ''
+    local past = read_past(args, 9)
+    local key_id, settings = string.match(#args % 2 == 1 and args[#args] or '', '^(%S*) ?(.*)$')
     local key, now = keys[1], now_millis()
     local head, tokens, unusable = read_log(keys)
     if unusable then
@@ -201,7 +203,7 @@ redis.register_function({
           redis.call('HSET', key, 'until', as_text(ends))
         end
         stands_by(key, server, address, now)
-        return { 'held', head.server, head.address, ends - now, head.key_id or '' }
+        return { 'held', head.server, head.address, ends - now, head.key_id or '', head.settings or '' }
       end
     end
     if wrong_batches then
@@ -232,7 +234,8 @@ redis.register_function({
       'whole', whole and '1' or '0', 'term', as_text(term), 'server', server, 'address', address,
       'until', as_text(now + claim), 'instance', id, 'generation', as_text(generation), 'rewriting', as_text(rewriting),
       'recovering', as_text(recovering), 'format', as_text(FORMAT), 'taken_at', taken_at, 'taken_why', taken_why,
-      'taken_from', taken_from, 'first', as_text(first), 'next', as_text(following), 'count', as_text(count), 'key_id', key_id)
+      'taken_from', taken_from, 'first', as_text(first), 'next', as_text(following), 'count', as_text(count), 'key_id', key_id,
+      'settings', settings)
     seen[key] = { writer = writer, seq = 0, at = found, instance = id }
     settling[key] = nil
     if standbys[key] then

@@ -6,7 +6,7 @@
 -- has written, and a head that has moved says that the whole batch is stored.
 
 -- Rises with every change. A newer library answers the calls of the one before, as long as FORMAT is the same.
-local VERSION = 19
+local VERSION = 20
 -- Of the keys. A head with another one is of another release.
 local FORMAT = 2
 -- The largest fencing token. A log whose count is there grants nothing any more: another program wrote it.

@@ -2,6 +2,7 @@ package dev.palisade.server;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.contract.cli.Commands.CannotStart;
+import dev.palisade.contract.cli.DurationOption;
 import dev.palisade.server.core.Limits;
 import dev.palisade.server.ownership.LogRules;
 import dev.palisade.server.ownership.OwnershipMachine;
@@ -23,6 +24,7 @@ import dev.palisade.server.store.redis.RedisLog;
 import dev.palisade.server.store.redis.RedisLogConfig;
 import dev.palisade.server.store.redis.StoreUri;
 import java.security.SecureRandom;
+import java.util.Locale;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -123,7 +125,8 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                             start(config),
                             config.failoverGrace.toMillis(),
                             config.claim.toMillis(),
-                            LogRules.SETTLE_MILLIS),
+                            LogRules.SETTLE_MILLIS,
+                            settings(config)),
                     keys,
                     loop,
                     random,
@@ -145,6 +148,13 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
         return config.init ? RedisLogConfig.Start.NEW : RedisLogConfig.Start.CAREFUL;
     }
 
+    /** Those that all servers of a store should have: each may be active next. */
+    private static String settings(ServerCommand config) {
+        return "--claim " + DurationOption.text(config.claim)
+                + " --failover-grace " + DurationOption.text(config.failoverGrace)
+                + " --after-loss " + config.afterLoss.name().toLowerCase(Locale.ROOT);
+    }
+
     private static OpenedStore postgres(
             ServerCommand config,
             PostgresUri uri,
@@ -163,7 +173,8 @@ record OpenedStore(LockStore store, @Nullable Loop loop, String where, BooleanSu
                         config.init,
                         config.failoverGrace.toMillis(),
                         config.claim.toMillis(),
-                        LogRules.SETTLE_MILLIS),
+                        LogRules.SETTLE_MILLIS,
+                        settings(config)),
                 keys,
                 random,
                 events);

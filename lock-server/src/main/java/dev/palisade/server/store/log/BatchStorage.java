@@ -34,6 +34,7 @@ public interface BatchStorage extends AutoCloseable {
      * @param generation of the batches that count
      * @param rewriting generation that is to be written from memory; 0 for none
      * @param ownerKeyId of the key with which the server signs that owns the log, if that is another one
+     * @param ownerSettings of that server; empty if they are not known
      * @param takeover the last one: that of this claim, unless memory is kept
      */
     record Claim(
@@ -42,10 +43,11 @@ public interface BatchStorage extends AutoCloseable {
             long generation,
             long rewriting,
             String ownerKeyId,
+            String ownerSettings,
             StoreStatus.Takeover takeover) {
         /** Of a log that was not granted. */
-        public static Claim refused(ClaimReply reply, String ownerKeyId) {
-            return new Claim(reply, BatchSpan.NONE, 0, 0, ownerKeyId, StoreStatus.Takeover.UNKNOWN);
+        public static Claim refused(ClaimReply reply, String ownerKeyId, String ownerSettings) {
+            return new Claim(reply, BatchSpan.NONE, 0, 0, ownerKeyId, ownerSettings, StoreStatus.Takeover.UNKNOWN);
         }
     }
 
@@ -53,9 +55,10 @@ public interface BatchStorage extends AutoCloseable {
      * Asks for the log, after looking anew for the server that takes writes if a call before had no reply.
      *
      * @param keyId of the key with which this server signs; kept with a claim that is granted
+     * @param settings of this server, which all servers of a log should have; kept as well
      * @throws StoreUnusable when the log cannot be used as it is
      */
-    Claim claim(ClaimRequest request, String keyId) throws StoreUnusable, LogFailure;
+    Claim claim(ClaimRequest request, String keyId, String settings) throws StoreUnusable, LogFailure;
 
     /**
      * Why a claim that was granted must not be used, though the log is this server's now; empty if it may.

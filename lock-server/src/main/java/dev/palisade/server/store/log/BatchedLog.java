@@ -81,6 +81,9 @@ public final class BatchedLog implements FencedLog {
     private final Deque<SentBatch> sent = new ArrayDeque<>();
 
     private String lastTold = "";
+    /** Of an owner, those that were warned of; empty while its settings are this server's. */
+    private String warnedSettings = "";
+
     private final ReadAhead ahead;
     /** Of the last batch before this server's claim. */
     private Position found = Position.NONE;
@@ -91,9 +94,10 @@ public final class BatchedLog implements FencedLog {
      * @param address where clients reach it: host name and port
      * @param init whether a log that is empty, and was so since the server's start, is a new one
      * @param recoveryMillis how long after a loss nothing new is granted, so that holders come back first
+     * @param settings which all servers of a log should have, as options
      * @param keys with which it signs
      */
-    public record Candidate(String address, boolean init, long recoveryMillis, SigningKeys keys) {}
+    public record Candidate(String address, boolean init, long recoveryMillis, String settings, SigningKeys keys) {}
 
     private static final class SentBatch {
         final BatchStorage.Append append;
@@ -191,6 +195,7 @@ public final class BatchedLog implements FencedLog {
             } else {
                 tellOnce("standby", "active", held.address());
             }
+            compareSettings(held.address(), claim.ownerSettings());
             ahead.ownedBy(held.server());
         } else if (reply instanceof ClaimReply.Settling) {
             warnOnce("log_settles", "message", SETTLES);
@@ -220,7 +225,7 @@ public final class BatchedLog implements FencedLog {
 
     private BatchStorage.Claim ask(ClaimRequest request) throws LogFailure {
         try {
-            return storage.claim(request, candidate.keys().keyId());
+            return storage.claim(request, candidate.keys().keyId(), candidate.settings());
         } catch (StoreUnusable e) {
             String line = String.valueOf(e.getMessage());
             if (isNews(line)) {
@@ -234,6 +239,21 @@ public final class BatchedLog implements FencedLog {
         return claim.reply() instanceof ClaimReply.Held held
                 ? Optional.of(new OwnerKey(held.address(), claim.ownerKeyId(), true))
                 : Optional.empty();
+    }
+
+    private void compareSettings(String active, String owners) {
+        if (owners.isEmpty() || owners.equals(candidate.settings())) {
+            warnedSettings = "";
+        } else if (!owners.equals(warnedSettings)) {
+            warnedSettings = owners;
+            events.warn(
+                    "settings_differ",
+                    "active",
+                    active,
+                    "message",
+                    "the active lock server runs with " + owners + ", and this one with " + candidate.settings()
+                            + ": a takeover changes what clients are promised; start all servers of a store with the same");
+        }
     }
 
     private void tell(ClaimReply.Claimed claimed, StoreStatus.Takeover takeover) {

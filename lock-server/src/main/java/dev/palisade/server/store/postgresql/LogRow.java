@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param batches what the head says of them
  * @param takeover how the owner became it
  * @param keyId of the key with which the owner signs
+ * @param settings of the owner
  * @param nowMillis PostgreSQL's time when it was read
  * @param instance of the running PostgreSQL; empty when another program wrote the row
  * @param version with {@code rowVersion}, says whether the row has changed since
@@ -33,6 +34,7 @@ record LogRow(
         BatchSpan batches,
         StoreStatus.Takeover takeover,
         String keyId,
+        String settings,
         long nowMillis,
         String instance,
         String presentInstance,
@@ -59,6 +61,7 @@ record LogRow(
                 new StoreStatus.Takeover(
                         row.getLong("taken_at"), row.getString("taken_why"), row.getString("taken_from")),
                 row.getString("key_id"),
+                row.getString("settings"),
                 row.getLong("now"),
                 row.getBoolean("untouched") ? present : "",
                 present,

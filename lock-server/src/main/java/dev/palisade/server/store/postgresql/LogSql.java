@@ -80,12 +80,13 @@ final class LogSql {
               AND to_regclass('palisade_log_standby') IS NOT NULL""";
 
     /** Whether the table is that of an earlier release. */
-    static final String LACKS_KEY_ID = """
-            SELECT count(*) FILTER (WHERE attname = 'written_by') = 1 AND count(*) FILTER (WHERE attname = 'key_id') = 0
+    static final String LACKS_COLUMNS = """
+            SELECT count(*) FILTER (WHERE attname = 'written_by') = 1 AND count(*) FILTER (WHERE attname IN ('key_id', 'settings')) < 2
             FROM pg_attribute WHERE attrelid = to_regclass('palisade_log') AND NOT attisdropped""";
 
-    static final String ADD_KEY_ID =
-            "ALTER TABLE palisade_log ADD COLUMN IF NOT EXISTS key_id text NOT NULL DEFAULT ''";
+    static final String ADD_COLUMNS =
+            "ALTER TABLE palisade_log ADD COLUMN IF NOT EXISTS key_id text NOT NULL DEFAULT '',"
+                    + " ADD COLUMN IF NOT EXISTS settings text NOT NULL DEFAULT ''";
 
     /**
      * Settings of this connection: those of a role or a database could weaken a commit, or block for too long. Generic plans, because
@@ -135,7 +136,7 @@ final class LogSql {
     static final String GRANT = """
             WITH head AS (
               UPDATE palisade_log SET written_by = pg_current_xact_id(), writer = ?, seq = 0, base_writer = ?, base_seq = ?, whole = ?,
-                term = ?, server = ?, address = ?, key_id = ?, claimed_until = ?, yielded = false, instance = ?, generation = ?, rewriting = ?,
+                term = ?, server = ?, address = ?, key_id = ?, settings = ?, claimed_until = ?, yielded = false, instance = ?, generation = ?, rewriting = ?,
                 recovering_until = ?, first_batch = ?, next_batch = ?, batches = ?, settling_writer = NULL,
                 taken_at = ?, taken_why = ?, taken_from = ?""" + UNCHANGED + """
              RETURNING log, generation),

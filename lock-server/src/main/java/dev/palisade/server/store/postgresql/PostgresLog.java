@@ -108,6 +108,7 @@ public final class PostgresLog implements BatchStorage {
                             config.address(),
                             BatchedLog.appliesInit(config.init(), owner.isPresent(), events),
                             config.recoveryMillis(),
+                            config.settings(),
                             keys),
                     random,
                     events);
@@ -143,11 +144,11 @@ public final class PostgresLog implements BatchStorage {
     // ---- claims
 
     @Override
-    public Claim claim(ClaimRequest request, String keyId) throws StoreUnusable, LogFailure {
+    public Claim claim(ClaimRequest request, String keyId, String settings) throws StoreUnusable, LogFailure {
         return await(() -> {
             PostgresSession now = connected();
             for (int i = 0; i < CLAIM_TRIES; i++) {
-                Claim claim = decide(now, request, keyId);
+                Claim claim = decide(now, request, keyId, settings);
                 if (claim != null) {
                     return claim;
                 }
@@ -157,7 +158,7 @@ public final class PostgresLog implements BatchStorage {
     }
 
     /** Null if the row has changed meanwhile. */
-    private @Nullable Claim decide(PostgresSession now, ClaimRequest request, String keyId)
+    private @Nullable Claim decide(PostgresSession now, ClaimRequest request, String keyId, String settings)
             throws SQLException, StoreUnusable {
         LogRow row = read(now);
         BatchSpan batches = row.batches();
@@ -170,17 +171,23 @@ public final class PostgresLog implements BatchStorage {
                 decision = rules.claim(row.state(false), request, row.nowMillis());
             }
         }
-        boolean written = write(now, row, decision, batches, keyId);
+        boolean written = write(now, row, decision, batches, keyId, settings);
         if (!(decision.reply() instanceof ClaimReply.Claimed)) {
             standBy(now, request, row.nowMillis());
-            return written ? Claim.refused(decision.reply(), row.keyId()) : null;
+            return written ? Claim.refused(decision.reply(), row.keyId(), row.settings()) : null;
         }
         if (!written) {
             return null;
         }
         LogState.Head head = headOf(decision);
         return new Claim(
-                decision.reply(), batches, head.generation(), head.rewriting(), "", takeover(row, decision.reply()));
+                decision.reply(),
+                batches,
+                head.generation(),
+                head.rewriting(),
+                "",
+                "",
+                takeover(row, decision.reply()));
     }
 
     private static LogState.Head headOf(ClaimDecision decision) {
@@ -191,7 +198,8 @@ public final class PostgresLog implements BatchStorage {
         return head;
     }
 
-    private boolean write(PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches, String keyId)
+    private boolean write(
+            PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches, String keyId, String settings)
             throws SQLException, StoreUnusable {
         if (decision.reply() instanceof ClaimReply.Held) {
             long until = headOf(decision).untilMillis();
@@ -200,7 +208,7 @@ public final class PostgresLog implements BatchStorage {
                     || run(now, LogSql.SHORTEN, until, config.log(), row.version(), row.rowVersion()) == 1;
         }
         if (decision.reply() instanceof ClaimReply.Claimed) {
-            return grant(now, row, decision, batches, keyId);
+            return grant(now, row, decision, batches, keyId, settings);
         }
         LogState.Settling settling = decision.next().settling();
         if (settling == null || settling.equals(row.settling())) {
@@ -220,7 +228,8 @@ public final class PostgresLog implements BatchStorage {
                 == 1;
     }
 
-    private boolean grant(PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches, String keyId)
+    private boolean grant(
+            PostgresSession now, LogRow row, ClaimDecision decision, BatchSpan batches, String keyId, String settings)
             throws SQLException {
         LogState.Head head = headOf(decision);
         StoreStatus.Takeover takeover = takeover(row, decision.reply());
@@ -235,6 +244,7 @@ public final class PostgresLog implements BatchStorage {
                 head.server(),
                 head.address(),
                 keyId,
+                settings,
                 head.untilMillis(),
                 row.presentInstance(),
                 head.generation(),

@@ -12,6 +12,7 @@ import java.time.Duration;
  * @param recoveryMillis how long after a loss nothing new is granted, so that holders come back first
  * @param claimMillis how long a claim lasts from each append; the same for all servers of a log
  * @param settleMillis how long a log that lost data waits for its last owner, and again for the best candidate
+ * @param settings of this server, which all servers of the log should have, as options: compared, and used for nothing else
  */
 public record PostgresLogConfig(
         PostgresUri uri,
@@ -21,7 +22,8 @@ public record PostgresLogConfig(
         boolean init,
         long recoveryMillis,
         long claimMillis,
-        long settleMillis) {
+        long settleMillis,
+        String settings) {
     int timeoutMillis() {
         return Math.toIntExact(timeout.toMillis());
     }

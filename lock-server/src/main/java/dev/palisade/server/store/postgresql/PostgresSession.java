@@ -136,7 +136,7 @@ final class PostgresSession implements AutoCloseable {
         if (!hasTables()) {
             createTables(name);
         }
-        addKeyId(name);
+        addColumns(name);
         try (PreparedStatement asks = prepare(LogSql.RIGHTS);
                 ResultSet row = asks.executeQuery()) {
             row.next();
@@ -188,19 +188,19 @@ final class PostgresSession implements AutoCloseable {
     }
 
     /** To a table of an earlier release. */
-    private void addKeyId(String name) throws SQLException, StoreUnusable {
-        if (!isTrue(LogSql.LACKS_KEY_ID)) {
+    private void addColumns(String name) throws SQLException, StoreUnusable {
+        if (!isTrue(LogSql.LACKS_COLUMNS)) {
             return;
         }
         try (Statement statement = connection.createStatement()) {
-            statement.execute(LogSql.ADD_KEY_ID);
+            statement.execute(LogSql.ADD_COLUMNS);
         } catch (SQLException e) {
             if (!PostgresFailure.isRight(e)) {
                 throw e;
             }
             throw new StoreUnusable(
                     name + " has a table of an earlier release, and this user cannot change it ("
-                            + PostgresFailure.line(e) + "); run as its owner: " + LogSql.ADD_KEY_ID,
+                            + PostgresFailure.line(e) + "); run as its owner: " + LogSql.ADD_COLUMNS,
                     e);
         }
     }

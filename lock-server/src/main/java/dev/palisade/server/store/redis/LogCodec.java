@@ -35,7 +35,8 @@ final class LogCodec {
 
     private LogCodec() {}
 
-    static List<byte[]> claim(ClaimRequest request, String keyId, long claimMillis, long settleMillis) {
+    static List<byte[]> claim(
+            ClaimRequest request, String keyId, String settings, long claimMillis, long settleMillis) {
         List<byte[]> words = new ArrayList<>();
         words.add(Call.bytes(request.writer().toString()));
         words.add(Call.bytes(request.server()));
@@ -50,7 +51,7 @@ final class LogCodec {
         add(words, request.past().confirmed());
         add(words, request.past().unconfirmed());
         request.past().earlier().forEach(position -> add(words, position));
-        words.add(Call.bytes(keyId));
+        words.add(Call.bytes(keyId + " " + settings)); // One word, because their number says whether there is a key.
         return words;
     }
 
@@ -81,6 +82,11 @@ final class LogCodec {
     /** Of the key with which the server signs that owns the log; empty unless that is another one. */
     static String ownerKeyId(List<Object> claimed) {
         return text(claimed, 0).equals("held") ? text(claimed, 4) : "";
+    }
+
+    /** Of the server that owns the log; empty unless that is another one. */
+    static String ownerSettings(List<Object> claimed) {
+        return text(claimed, 0).equals("held") ? text(claimed, 5) : "";
     }
 
     /** The owner of the log where a check looked, also a former one; empty without a log. */

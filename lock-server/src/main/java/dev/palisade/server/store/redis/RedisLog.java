@@ -80,7 +80,7 @@ public final class RedisLog implements BatchStorage {
             opened = true;
             return new BatchedLog(
                     log,
-                    new BatchedLog.Candidate(config.address(), init, config.recoveryMillis(), keys),
+                    new BatchedLog.Candidate(config.address(), init, config.recoveryMillis(), config.settings(), keys),
                     random,
                     events);
         } finally {
@@ -157,12 +157,12 @@ public final class RedisLog implements BatchStorage {
     // ---- claims
 
     @Override
-    public Claim claim(ClaimRequest request, String keyId) throws StoreUnusable, LogFailure {
+    public Claim claim(ClaimRequest request, String keyId, String settings) throws StoreUnusable, LogFailure {
         locate();
         Reply reply = link.call(
                 LogCodec.CLAIM,
                 keys.shared(),
-                LogCodec.claim(request, keyId, config.claimMillis(), config.settleMillis()));
+                LogCodec.claim(request, keyId, settings, config.claimMillis(), config.settleMillis()));
         List<Object> answer = await(reply);
         ClaimReply read = LogCodec.reply(request, answer);
         if (read == null) {
@@ -170,7 +170,7 @@ public final class RedisLog implements BatchStorage {
         }
         claimed = reply;
         if (!(read instanceof ClaimReply.Claimed)) {
-            return Claim.refused(read, LogCodec.ownerKeyId(answer));
+            return Claim.refused(read, LogCodec.ownerKeyId(answer), LogCodec.ownerSettings(answer));
         }
         replicas = LogCodec.replicas(answer);
         return new Claim(
@@ -178,6 +178,7 @@ public final class RedisLog implements BatchStorage {
                 LogCodec.batches(answer),
                 LogCodec.generation(answer),
                 LogCodec.rewriting(answer),
+                "",
                 "",
                 LogCodec.takeover(answer));
     }

@@ -7,6 +7,7 @@ package dev.palisade.server.store.redis;
  * @param recoveryMillis how long after a loss nothing new is granted, so that holders come back first
  * @param claimMillis how long a claim lasts from each append; the same for all servers of a log
  * @param settleMillis how long a log that lost data waits for its last owner, and again for the best candidate
+ * @param settings of this server, which all servers of the log should have, as options: compared, and used for nothing else
  */
 public record RedisLogConfig(
         RedisLinkConfig link,
@@ -15,7 +16,8 @@ public record RedisLogConfig(
         Start start,
         long recoveryMillis,
         long claimMillis,
-        long settleMillis) {
+        long settleMillis,
+        String settings) {
     /** Whether it is one: letters, digits, {@code . _ - :}, 1 to 64 of them. */
     public static boolean isPrefix(String prefix) {
         return prefix.matches("[A-Za-z0-9._:-]{1,64}");

@@ -291,6 +291,37 @@ class FencedLogContractTest {
         assertThat(ofD.opened).hasValue(new OwnerKey("b:1", "22", true));
     }
 
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "FILES")
+    void standbyWithOtherSettingsWarnsOnce(Kind kind) throws Exception {
+        FencedLog a = open(kind, "a:1");
+        assertThat(a.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        FencedLog b = open(kind, "b:1");
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(differences(kind)).isEmpty();
+
+        FencedLog other = open(kind, "other:1");
+        for (int i = 0; i < 3; i++) {
+            assertThat(other.claim(Past.NONE)).isInstanceOf(Held.class);
+        }
+        assertThat(differences(kind))
+                .singleElement()
+                .asString()
+                .startsWith("event=settings_differ active=a:1 message=\"the active lock server runs with"
+                        + " --claim 2s, and this one with --claim 3s:");
+
+        a.endClaim();
+        assertThat(other.claim(Past.NONE)).isInstanceOf(Claimed.class);
+        assertThat(b.claim(Past.NONE)).isInstanceOf(Held.class);
+        assertThat(differences(kind)).as("of the next owner").hasSize(2);
+    }
+
+    private List<String> differences(Kind kind) {
+        return warnings(kind).stream()
+                .filter(line -> line.contains("settings_differ"))
+                .toList();
+    }
+
     /** Records that a standby was handed. */
     private static final class Reads implements FencedLog.Loader {
         private final Map<Long, String> records = new TreeMap<>();

@@ -92,6 +92,7 @@ final class MemoryLogServer {
     private LogState state = new LogState(null, 0, "instance 1", null, null);
     private BatchSpan span = new BatchSpan(1, 1, 0);
     private String ownerKeyId = "";
+    private String ownerSettings = "";
     /** By generation and number. */
     private Map<Long, NavigableMap<Long, byte[]>> batches = new TreeMap<>();
 
@@ -195,7 +196,7 @@ final class MemoryLogServer {
         return random;
     }
 
-    synchronized BatchStorage.Claim claim(ClaimRequest request, String keyId) throws LogFailure {
+    synchronized BatchStorage.Claim claim(ClaimRequest request, String keyId, String settings) throws LogFailure {
         Fault fault = faults.poll();
         if (fault == Fault.LOST || fault == Fault.DELAYED) {
             throw LogFailure.unknown("cut off");
@@ -221,14 +222,18 @@ final class MemoryLogServer {
                             decision.next().settling());
         }
         String owner = ownerKeyId;
-        ownerKeyId = reply instanceof ClaimReply.Claimed ? keyId : ownerKeyId;
+        String ofOwner = ownerSettings;
+        if (reply instanceof ClaimReply.Claimed) {
+            ownerKeyId = keyId;
+            ownerSettings = settings;
+        }
         if (fault == Fault.UNANSWERED) {
             throw LogFailure.unknown("no reply");
         }
         return reply instanceof ClaimReply.Claimed
                 ? new BatchStorage.Claim(
-                        reply, span, head().generation(), head().rewriting(), "", StoreStatus.Takeover.UNKNOWN)
-                : BatchStorage.Claim.refused(reply, owner);
+                        reply, span, head().generation(), head().rewriting(), "", "", StoreStatus.Takeover.UNKNOWN)
+                : BatchStorage.Claim.refused(reply, owner, ofOwner);
     }
 
     private LogState withoutHistory() {

@@ -34,7 +34,7 @@ final class MemoryStorage implements BatchStorage {
     FencedLog log(String address, boolean init, long recoveryMillis, SigningKeys keys) {
         FencedLog log = new BatchedLog(
                 this,
-                new BatchedLog.Candidate(address, init, recoveryMillis, keys),
+                new BatchedLog.Candidate(address, init, recoveryMillis, SharedLogs.settings(address), keys),
                 server.random(),
                 new EventLog(line -> {}, warnings::add, System::nanoTime, 1_000));
         return (FencedLog) Proxy.newProxyInstance(
@@ -140,9 +140,9 @@ final class MemoryStorage implements BatchStorage {
     }
 
     @Override
-    public Claim claim(ClaimRequest request, String keyId) throws LogFailure {
+    public Claim claim(ClaimRequest request, String keyId, String settings) throws LogFailure {
         reach();
-        Claim claim = server.claim(request, keyId);
+        Claim claim = server.claim(request, keyId, settings);
         owns = claim.reply() instanceof ClaimReply.Claimed;
         return claim;
     }

@@ -106,7 +106,7 @@ class ReadAheadTest {
         }
 
         @Override
-        public Claim claim(ClaimRequest request, String keyId) {
+        public Claim claim(ClaimRequest request, String keyId, String settings) {
             throw new UnsupportedOperationException();
         }
 

@@ -10,6 +10,11 @@ public interface SharedLogs extends AutoCloseable {
     long SETTLE_MILLIS = 1_000;
     long RECOVERY_MILLIS = 10_000;
 
+    /** Settings of the server at {@code address}: the same at all but {@code other:1}. */
+    static String settings(String address) {
+        return address.equals("other:1") ? "--claim 3s" : "--claim 2s";
+    }
+
     /** Of a server that signs with one key and compares it with no other. */
     SigningKeys ANY_KEYS = new SigningKeys() {
         @Override

@@ -96,7 +96,15 @@ public final class Databases implements SharedLogs {
 
     static PostgresLogConfig config(String uri, String address, boolean init, Duration timeout) {
         return new PostgresLogConfig(
-                PostgresUri.parse(uri), timeout, NAME, address, init, RECOVERY_MILLIS, CLAIM_MILLIS, SETTLE_MILLIS);
+                PostgresUri.parse(uri),
+                timeout,
+                NAME,
+                address,
+                init,
+                RECOVERY_MILLIS,
+                CLAIM_MILLIS,
+                SETTLE_MILLIS,
+                SharedLogs.settings(address));
     }
 
     int port() {

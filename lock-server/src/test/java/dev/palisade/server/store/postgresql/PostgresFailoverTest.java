@@ -124,7 +124,8 @@ class PostgresFailoverTest {
                         true,
                         10_000,
                         CLAIM_MILLIS,
-                        SETTLE_MILLIS),
+                        SETTLE_MILLIS,
+                        SharedLogs.settings(address)),
                 SharedLogs.ANY_KEYS,
                 random,
                 new EventLog(events::add, events::add, System::nanoTime, 1_000));

@@ -259,7 +259,8 @@ class PostgresLogTest {
                         true,
                         SharedLogs.RECOVERY_MILLIS,
                         SharedLogs.CLAIM_MILLIS,
-                        SharedLogs.SETTLE_MILLIS),
+                        SharedLogs.SETTLE_MILLIS,
+                        SharedLogs.settings("b:1")),
                 SharedLogs.ANY_KEYS,
                 new Random(2),
                 EventLog.NONE);

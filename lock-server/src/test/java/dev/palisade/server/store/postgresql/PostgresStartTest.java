@@ -92,9 +92,9 @@ class PostgresStartTest {
     }
 
     @Test
-    void aTableOfAnEarlierReleaseGetsTheNewColumn() throws Exception {
+    void tableOfAnEarlierReleaseGetsTheNewColumns() throws Exception {
         logs.open("a:1").close();
-        logs.ask("ALTER TABLE palisade_log DROP COLUMN key_id; CREATE ROLE poor LOGIN;"
+        logs.ask("ALTER TABLE palisade_log DROP COLUMN key_id, DROP COLUMN settings; CREATE ROLE poor LOGIN;"
                 + "GRANT SELECT ON test_clock TO poor; GRANT SELECT, INSERT, UPDATE ON palisade_log TO poor;"
                 + "GRANT SELECT, INSERT, UPDATE, DELETE ON palisade_log_batch, palisade_log_standby TO poor");
         try {

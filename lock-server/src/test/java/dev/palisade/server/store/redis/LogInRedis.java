@@ -63,7 +63,8 @@ final class LogInRedis implements AutoCloseable {
     }
 
     Future<List<Object>> claiming(ClaimRequest request) {
-        return link.call(LogCodec.CLAIM, keys.shared(), LogCodec.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS));
+        return link.call(
+                LogCodec.CLAIM, keys.shared(), LogCodec.claim(request, KEY_ID, "", CLAIM_MILLIS, SETTLE_MILLIS));
     }
 
     /** What a server of an earlier release sends: all words but the last, the id of its key. */
@@ -72,7 +73,7 @@ final class LogInRedis implements AutoCloseable {
     }
 
     ClaimReply claimWithoutKey(ClaimRequest request) throws Exception {
-        List<byte[]> words = LogCodec.claim(request, KEY_ID, CLAIM_MILLIS, SETTLE_MILLIS);
+        List<byte[]> words = LogCodec.claim(request, KEY_ID, "", CLAIM_MILLIS, SETTLE_MILLIS);
         return Objects.requireNonNull(LogCodec.reply(request, withoutKey(LogCodec.CLAIM, keys.shared(), words)));
     }
 
