@@ -88,13 +88,13 @@ final class PrimaryLocator {
                 : lastFailure.isEmpty() ? "Redis " + uri + " is being linked" : lastFailure;
     }
 
-    void find(Reply suspected, CompletableFuture<Void> found) {
+    void find(Reply suspected, String why, CompletableFuture<Void> found) {
         RedisConnection connection = suspected.from();
         if (connection != null && isLinked(connection)) {
             if (connection.ageNanos() < LASTED_NANOS) {
                 suspectedAgain = connection.address();
             }
-            leave(connection, "Redis " + connection.address() + " may not be the primary any more");
+            leave(connection, "Redis " + connection.address() + " may not be the primary any more: " + why);
         } else if (linked != null) {
             found.complete(null); // Left already, and found.
             return;

@@ -80,11 +80,12 @@ final class RedisLink implements AutoCloseable {
      * Leaves the primary that gave {@code suspected}, unless it was left already, and asks anew who is the primary: after an answer that
      * a deposed primary would give. What it has in hand is still answered.
      *
+     * @param why that answer, or the lack of one, in words
      * @return completes when a primary is linked; fails with {@link StoreFailure} if none is found
      */
-    CompletableFuture<Void> findPrimary(Reply suspected) {
+    CompletableFuture<Void> findPrimary(Reply suspected, String why) {
         CompletableFuture<Void> found = new CompletableFuture<>();
-        onLoop(() -> locator.find(suspected, found), () -> found.completeExceptionally(closed()));
+        onLoop(() -> locator.find(suspected, why, found), () -> found.completeExceptionally(closed()));
         return found;
     }
 

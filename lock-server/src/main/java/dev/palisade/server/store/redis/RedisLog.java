@@ -38,8 +38,11 @@ public final class RedisLog implements BatchStorage {
     private @Nullable Reply claimed;
     /** Connected when it was granted. */
     private long replicas;
-    /** Of a call after which the primary has to be located again. */
-    private volatile @Nullable Reply suspected;
+    /** Of the call after which the primary has to be located again. */
+    private volatile @Nullable Suspicion suspicion;
+
+    /** @param why the primary may be another one by now */
+    private record Suspicion(Reply reply, String why) {}
 
     private RedisLog(RedisLogConfig config, RedisLink link, EventLog events) {
         this.config = config;
@@ -215,13 +218,14 @@ public final class RedisLog implements BatchStorage {
 
     /** Searches the primary again, and connects to it, if an earlier call had no reply. */
     private void locate() throws LogFailure {
-        Reply suspect = suspected;
-        if (suspect == null) {
+        Suspicion before = suspicion;
+        if (before == null) {
             return;
         }
         try {
-            link.findPrimary(suspect).get(config.link().timeout().toMillis(), TimeUnit.MILLISECONDS);
-            suspected = null;
+            link.findPrimary(before.reply(), before.why())
+                    .get(config.link().timeout().toMillis(), TimeUnit.MILLISECONDS);
+            suspicion = null;
         } catch (ExecutionException e) {
             throw LogFailure.unknown(line(e));
         } catch (TimeoutException e) {
@@ -245,8 +249,7 @@ public final class RedisLog implements BatchStorage {
                                 + " ms that this lock server is the active one; a failover now can bring back the former one");
             }
         } catch (ExecutionException e) {
-            suspected = claim;
-            throw LogFailure.unknown(line(e));
+            throw suspect(claim, line(e));
         } catch (InterruptedException e) {
             throw interrupted();
         }
@@ -291,8 +294,7 @@ public final class RedisLog implements BatchStorage {
                         "has a key " + key
                                 + " that is no hash; restore it, or delete it, which is a loss of data, or use another --store-prefix");
             }
-            suspected = claim;
-            throw LogFailure.unknown(line(e));
+            throw suspect(claim, line(e));
         } catch (InterruptedException e) {
             throw interrupted();
         }
@@ -314,8 +316,7 @@ public final class RedisLog implements BatchStorage {
         if (LogCodec.isStored(answer)) {
             return null;
         }
-        suspected = reply;
-        return LogFailure.unknown(name() + " did not store a batch: " + LogCodec.text(answer, 1));
+        return suspect(reply, name() + " did not store a batch: " + LogCodec.text(answer, 1));
     }
 
     /** The link lets no call wait for ever. */
@@ -334,8 +335,12 @@ public final class RedisLog implements BatchStorage {
         if (reply.isRefused()) {
             return LogFailure.refused(line(failure));
         }
-        suspected = reply;
-        return LogFailure.unknown(line(failure));
+        return suspect(reply, line(failure));
+    }
+
+    private LogFailure suspect(Reply reply, String why) {
+        suspicion = new Suspicion(reply, why);
+        return LogFailure.unknown(why);
     }
 
     private static LogFailure interrupted() {

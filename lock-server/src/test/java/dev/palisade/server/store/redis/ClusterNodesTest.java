@@ -70,7 +70,7 @@ class ClusterNodesTest {
 
             Reply moved = add(link, key);
             assertThat(failure(moved).isOutcomeUnknown()).isFalse();
-            get(link.findPrimary(moved));
+            get(link.findPrimary(moved, "it moved"));
             assertThat(get(add(link, key))).isEqualTo(List.of(1L));
             assertThat(nodes.get(2).ask("GET", key)).isEqualTo("1");
         }

@@ -49,12 +49,14 @@ class RedisLinkTest {
             get(first);
             RedisConnection suspected = first.from();
 
-            get(link.findPrimary(first));
+            get(link.findPrimary(first, "of a test"));
             Reply second = add(link, "k");
             assertThat(get(second)).isEqualTo(List.of(2L));
             assertThat(second.from()).isNotSameAs(suspected);
+            assertThat(link.state().lastFailure())
+                    .isEqualTo("Redis 127.0.0.1:" + redis.port() + " may not be the primary any more: of a test");
 
-            get(link.findPrimary(first));
+            get(link.findPrimary(first, "of a test"));
             Reply third = add(link, "k");
             get(third);
             assertThat(third.from()).isSameAs(second.from());
@@ -71,7 +73,7 @@ class RedisLinkTest {
             for (int i = 0; i < 1000; i++) {
                 inFlight.add(add(link, "k"));
             }
-            var found = link.findPrimary(first);
+            var found = link.findPrimary(first, "of a test");
             for (Reply reply : inFlight) {
                 get(reply);
             }

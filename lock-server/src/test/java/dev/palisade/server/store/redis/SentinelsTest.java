@@ -60,7 +60,7 @@ class SentinelsTest {
             primary.thaw(); // It says for a while that it is the primary, and takes writes.
             Reply answered = add(link, "k");
             get(answered);
-            get(link.findPrimary(answered));
+            get(link.findPrimary(answered, "of a test"));
             assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + replica.port());
         }
     }
