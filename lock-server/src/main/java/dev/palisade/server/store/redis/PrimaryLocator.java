@@ -74,11 +74,7 @@ final class PrimaryLocator {
         if (connection == null || closed) {
             return CompletableFuture.completedFuture(false);
         }
-        return topology.read()
-                .handle((now, failure) -> failure == null
-                        && now.confirmed()
-                        && connection.address().equals(now.primary())
-                        && isLinked(connection));
+        return topology.confirms(connection.address()).thenApply(confirmed -> confirmed && isLinked(connection));
     }
 
     /** Why none is linked, in one line. */
@@ -135,13 +131,13 @@ final class PrimaryLocator {
                 .whenComplete((done, failure) -> looked(waiting, failure == null ? null : RedisUnusable.of(failure)));
     }
 
-    /** Links the primary of {@code now}, unless it is linked. Fails with {@link RedisUnusable}. */
-    private CompletableFuture<Void> take(Route now) {
+    /** Links {@code primary}, unless it is linked. Fails with {@link RedisUnusable}. */
+    private CompletableFuture<Void> take(Address primary) {
         RedisConnection former = connection();
-        if (former != null && !former.address().equals(now.primary())) {
+        if (former != null && !former.address().equals(primary)) {
             leave(former, "Redis " + former.address() + " is not the primary any more");
         }
-        return linked != null ? CompletableFuture.completedFuture(null) : link(now.primary());
+        return linked != null ? CompletableFuture.completedFuture(null) : link(primary);
     }
 
     private CompletableFuture<Void> link(Address address) {

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Asks all Sentinels who the primary is, and believes the newest configuration that a majority of them knows of. Fewer, if no more
  * answer in time, are believed only if theirs is not older than the last: they may be cut off together with a primary of yesterday. So
- * what they say is enough to go on there, and {@link Route#confirmed() not enough} for a new epoch.
+ * what they say is enough to go on there, and {@linkplain #confirms not enough} for a new epoch.
  */
 final class Sentinels implements Topology {
     private final StoreUri uri;
@@ -27,7 +27,23 @@ final class Sentinels implements Topology {
     }
 
     @Override
-    public CompletableFuture<Route> read() {
+    public CompletableFuture<Address> read() {
+        return poll().result.thenApply(this::believe);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> confirms(Address primary) {
+        Poll poll = poll();
+        return poll.result.handle((known, failure) ->
+                failure == null && poll.hasMajority() && believe(known).equals(primary));
+    }
+
+    private Address believe(Known known) {
+        newestEpoch = known.configEpoch;
+        return known.primary;
+    }
+
+    private Poll poll() {
         Poll poll = new Poll(uri.addresses().size());
         for (Address sentinel : uri.addresses()) {
             var unusedEnd = probes.ask(sentinel, "SENTINEL", "MASTER", uri.primaryName())
@@ -40,10 +56,7 @@ final class Sentinels implements Topology {
                         }
                     });
         }
-        return poll.result.thenApply(known -> {
-            newestEpoch = known.configEpoch;
-            return new Route(known.primary, poll.hasMajority());
-        });
+        return poll;
     }
 
     private String line(Address sentinel, RedisUnusable refusal) {

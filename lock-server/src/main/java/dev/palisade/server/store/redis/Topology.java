@@ -5,7 +5,14 @@ import java.util.concurrent.CompletableFuture;
 /** Knows who is the primary now. Belongs to the loop. */
 interface Topology {
     /** Asks again. Completes in the loop, with {@link RedisUnusable} if no server replies. */
-    CompletableFuture<Route> read();
+    CompletableFuture<Address> read();
+
+    /**
+     * Asks anew whether {@code primary} is it, by the word of more than a minority of those that know: only then may a new epoch begin
+     * there. A minority may be cut off together with a deposed primary. Completes in the loop, in bounded time; false as well if too few
+     * answer.
+     */
+    CompletableFuture<Boolean> confirms(Address primary);
 
     /** Whether it can change while the primary that is linked still answers. */
     boolean changes();
@@ -13,17 +20,22 @@ interface Topology {
     /** @param slot matters in a cluster only */
     static Topology of(StoreUri uri, int slot, Connector connector) {
         return switch (uri.kind()) {
-            case STANDALONE -> new OneServer(new Route(uri.addresses().get(0), true));
+            case STANDALONE -> new OneServer(uri.addresses().get(0));
             case SENTINEL -> new Sentinels(uri, connector);
             case CLUSTER -> new ClusterNodes(uri, slot, connector);
         };
     }
 
     /** The only server. */
-    record OneServer(Route route) implements Topology {
+    record OneServer(Address server) implements Topology {
         @Override
-        public CompletableFuture<Route> read() {
-            return CompletableFuture.completedFuture(route);
+        public CompletableFuture<Address> read() {
+            return CompletableFuture.completedFuture(server);
+        }
+
+        @Override
+        public CompletableFuture<Boolean> confirms(Address primary) {
+            return CompletableFuture.completedFuture(server.equals(primary));
         }
 
         @Override

@@ -51,8 +51,7 @@ class ClusterNodesTest {
             String key = keyOf(node);
             try (RedisLink link = open(key)) {
                 assertThat(get(add(link, key))).isEqualTo(List.of(1L));
-                assertThat(link.state().primary())
-                        .isEqualTo("127.0.0.1:" + nodes.get(node).port());
+                assertThat(link.state().primary()).isEqualTo(address(node));
             }
             assertThat(nodes.get(node).ask("GET", key)).isEqualTo("1");
         }
@@ -70,9 +69,46 @@ class ClusterNodesTest {
 
             Reply moved = add(link, key);
             assertThat(failure(moved).isOutcomeUnknown()).isFalse();
-            get(link.findPrimary(moved, "it moved"));
+            await().until(() -> link.state().primary().equals(address(2)));
             assertThat(get(add(link, key))).isEqualTo(List.of(1L));
             assertThat(nodes.get(2).ask("GET", key)).isEqualTo("1");
+        }
+    }
+
+    /** The one that is cut off from the others still serves the slot to whoever asks. */
+    @Test
+    void primaryThatTheOthersDemotedIsLeft() throws Exception {
+        String key = keyOf(0);
+        String slot = String.valueOf(SlotHash.getSlot(key));
+        nodes.get(0).ask("CONFIG", "SET", "cluster-require-full-coverage", "no");
+        try (RedisLink link = open(key)) {
+            Reply before = add(link, key);
+            get(before);
+            assertThat(get(link.isStillPrimary(before))).isTrue();
+
+            String newOwner = nodes.get(2).ask("CLUSTER", "MYID");
+            nodes.get(0).ask("CLUSTER", "FORGET", newOwner);
+            nodes.get(0).ask("CLUSTER", "FORGET", nodes.get(1).ask("CLUSTER", "MYID"));
+            nodes.get(2).ask("CLUSTER", "SETSLOT", slot, "NODE", newOwner);
+            nodes.get(1).ask("CLUSTER", "SETSLOT", slot, "NODE", newOwner);
+            assertThat(get(link.isStillPrimary(before))).isFalse();
+            await().until(() -> link.state().primary().equals(address(2)));
+            assertThat(nodes.get(0).ask("GET", key)).isEqualTo("1");
+        }
+    }
+
+    @Test
+    void primaryIsNotConfirmedByAMinority() throws Exception {
+        String key = keyOf(0);
+        try (RedisLink link = open(key)) {
+            Reply reply = add(link, key);
+            get(reply);
+            nodes.get(1).freeze();
+            assertThat(get(link.isStillPrimary(reply))).as("by two of three").isTrue();
+            nodes.get(2).freeze();
+            assertThat(get(link.isStillPrimary(reply))).as("by itself alone").isFalse();
+            nodes.get(1).thaw();
+            nodes.get(2).thaw();
         }
     }
 
@@ -130,6 +166,10 @@ class ClusterNodesTest {
     private RedisLink open(String key) throws Exception {
         return Linked.open(
                 "redis-cluster://127.0.0.1:1,127.0.0.1:" + nodes.get(1).port(), SlotHash.getSlot(key), Linked.TIMEOUT);
+    }
+
+    private String address(int node) {
+        return "127.0.0.1:" + nodes.get(node).port();
     }
 
     /** A key whose slot is the node's at first. */
