@@ -160,7 +160,7 @@ class BenchIT {
         // The figures do not count here: its processes start sooner with these.
         Map<String, String> quick = Map.of("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         try (Child bench = Child.start("palisade bench", command, quick)) {
-            bench.awaitEnd(Duration.ofMinutes(15));
+            bench.awaitEnd(Duration.ofMinutes(8));
             assertThat(bench.awaitExit())
                     .as(() -> "it printed " + bench.remainingOutput())
                     .isZero();

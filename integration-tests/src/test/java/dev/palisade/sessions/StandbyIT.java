@@ -21,7 +21,7 @@ class StandbyIT extends ActiveAndStandby<RedisProcess> {
     @Test
     void aHolderKeepsItsLeaseAlthoughRedisForgotIt() throws InterruptedException {
         PalisadeClient onlooker = scene.client("onlooker of both", both);
-        Watched held = Scene.take(client, "orders/7", 10_000);
+        Watched held = Scene.take(client, "orders/7", 3_000);
         CompletableFuture<AcquireResult> b = Scene.queue(scene.client("b", both), "orders/7", TTL_MILLIS);
         Scene.eventually().until(() -> onlooker.describe("orders/7").waitersTotal() == 1);
         product.kill9();

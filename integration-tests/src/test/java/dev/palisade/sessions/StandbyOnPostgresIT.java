@@ -28,7 +28,7 @@ class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
 
     @Test
     void aHolderKeepsItsLeaseAlthoughEveryConnectionBreaks() throws Exception {
-        Watched held = Scene.take(client, "orders/7", 10_000);
+        Watched held = Scene.take(client, "orders/7", 3_000);
         ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'palisade %'");
         Watched next = Scene.take(client, "orders/8", TTL_MILLIS);
         assertThat(next.token()).isGreaterThan(held.token());
@@ -38,7 +38,7 @@ class StandbyOnPostgresIT extends ActiveAndStandby<EmbeddedPostgres> {
 
     @Test
     void aHolderKeepsItsLeaseAlthoughTheTablesAreEmptied() throws Exception {
-        Watched held = Scene.take(client, "orders/7", 10_000);
+        Watched held = Scene.take(client, "orders/7", 3_000);
         ask("TRUNCATE palisade_log, palisade_log_batch");
         Scene.eventually()
                 .until(() -> client.operations().history("orders/7").stream()
