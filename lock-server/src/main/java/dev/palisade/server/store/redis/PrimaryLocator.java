@@ -111,7 +111,7 @@ final class PrimaryLocator {
         }
     }
 
-    /** Asks who the primary is, now, or again when the round that runs is over. */
+    /** Starts a round: at once, or after the present one. */
     void look() {
         if (closed) {
             return;

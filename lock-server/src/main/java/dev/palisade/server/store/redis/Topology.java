@@ -2,7 +2,7 @@ package dev.palisade.server.store.redis;
 
 import java.util.concurrent.CompletableFuture;
 
-/** Knows who is the primary now. Belongs to the loop. */
+/** Source of the address of the present primary. In the {@link Loop} only. */
 interface Topology {
     /** Asks again. Completes in the loop, with {@link RedisUnusable} if no server replies. */
     CompletableFuture<Address> read();

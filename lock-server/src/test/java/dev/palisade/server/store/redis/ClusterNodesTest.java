@@ -75,7 +75,7 @@ class ClusterNodesTest {
         }
     }
 
-    /** The one that is cut off from the others still serves the slot to whoever asks. */
+    /** A primary without contact to the other nodes still serves its slots. */
     @Test
     void primaryThatTheOthersDemotedIsLeft() throws Exception {
         String key = keyOf(0);
