@@ -16,6 +16,7 @@ final class TokenCounter {
     private static final long AHEAD_MAX_MILLIS = 24 * 3_600_000L;
 
     private final boolean reserves;
+    private final long above;
     private final long base;
     private final long beganAtMillis;
     /** Written by the store's writer alone; anybody may ask how far it is. */
@@ -30,6 +31,7 @@ final class TokenCounter {
      */
     TokenCounter(boolean reserves, long nowMillis, long high, int epochId) {
         this.reserves = reserves;
+        this.above = high;
         this.beganAtMillis = nowMillis;
         this.base = LockMachine.epochBase(Math.max(0, nowMillis - ERA_MILLIS), high, epochId);
         this.last = base;
@@ -46,6 +48,14 @@ final class TokenCounter {
 
     long last() {
         return last;
+    }
+
+    /**
+     * The largest token that this counter knows to be issued. An epoch that issued none is forgotten with its base: a clock that was wrong
+     * for a while would be kept in memory, and another server would not know of it.
+     */
+    long lastIssued() {
+        return last == base ? above : last;
     }
 
     /** How far the tokens run ahead of the clock; 0 when they do not. */

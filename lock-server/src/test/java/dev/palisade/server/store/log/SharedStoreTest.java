@@ -395,6 +395,39 @@ class SharedStoreTest {
                 .isGreaterThan(ofA.token().value());
     }
 
+    /** Found by incidents: a standby kept the start of an epoch in memory that began an hour ahead, and in which it issued nothing. */
+    @Test
+    void anEpochThatIssuedNoTokenIsForgotten() {
+        granted(a, "l", 1, 1);
+        servers.logMillis.addAndGet(3_600_000);
+        servers.log.reloadLibrary();
+        b.client.whileLoading(
+                () -> { // The claim of a has ended by that clock, and a takes the log back.
+                    b.client.whileLoading(() -> {});
+                    var unused = a.ask(acquire("m", 1, 2, TRY));
+                    a.live(50);
+                });
+        b.store.takeTurn();
+        assertThat(b.isActive()).isFalse();
+        assertThat(a.isActive()).isTrue();
+        servers.logMillis.addAndGet(-3_600_000);
+        Image image = servers.log.image();
+        servers.log.promote(image);
+        a.client.cut(true);
+        b.live(6_000);
+        assertThat(b.isActive()).isTrue();
+        b.live(11_000); // The recovery window.
+        Grant ofB = granted(b, "n", 2, 1);
+        servers.log.promote(image);
+        b.client.cut(true);
+        a.client.cut(false);
+        a.live(6_000);
+        assertThat(a.isActive()).isTrue();
+        a.live(11_000);
+        assertThat(granted(a, "n", 3, 1).token().value())
+                .isGreaterThan(ofB.token().value());
+    }
+
     @Test
     void aServerThatComesBackIssuesTokensAboveItsOwn() {
         servers.logMillis.addAndGet(3_600_000);
