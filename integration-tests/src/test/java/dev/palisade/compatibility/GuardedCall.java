@@ -4,6 +4,7 @@ import com.google.protobuf.Message;
 import com.google.protobuf.StringValue;
 import dev.palisade.client.Lease;
 import dev.palisade.client.PalisadeClient;
+import dev.palisade.contract.Rejection;
 import dev.palisade.contract.crypto.KeysetFile;
 import dev.palisade.contract.grpc.Rejections;
 import dev.palisade.guard.Access;
@@ -86,7 +87,7 @@ final class GuardedCall {
     }
 
     private static void expect(String wanted, String got) {
-        if (!got.equals(wanted)) {
+        if (!got.equals(wanted) && !got.startsWith(wanted + ": ")) {
             throw new IllegalStateException("expected " + wanted + ", got " + got);
         }
     }
@@ -130,13 +131,14 @@ final class GuardedCall {
                     .start();
         }
 
-        /** The number of the order that was updated, or the reason of the refusal. */
+        /** The number of the order that was updated, or reason and message of the refusal. */
         static String update(Channel orders) {
             try {
                 return ClientCalls.blockingUnaryCall(orders, UPDATE, CallOptions.DEFAULT, StringValue.of("42"))
                         .getValue();
             } catch (StatusRuntimeException e) {
-                return Rejections.ofThrowable(e).orElseThrow(() -> e).reason().name();
+                Rejection refusal = Rejections.ofThrowable(e).orElseThrow(() -> e);
+                return refusal.reason() + ": " + refusal.message();
             }
         }
     }
