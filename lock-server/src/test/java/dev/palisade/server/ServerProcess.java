@@ -32,6 +32,7 @@ final class ServerProcess implements AutoCloseable {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx128m",
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-Xshare:auto",
                 "--enable-native-access=ALL-UNNAMED", // As the jar's manifest says it.
                 "-cp",

@@ -33,6 +33,7 @@ final class ObjectsProcess implements AutoCloseable {
                 "-Xshare:auto",
                 "--enable-native-access=ALL-UNNAMED", // As the jar's manifest says it.
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 System.getProperty("java.class.path"),
                 "dev.palisade.objects.Main"));
