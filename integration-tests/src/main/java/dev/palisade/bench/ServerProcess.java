@@ -1,6 +1,7 @@
 package dev.palisade.bench;
 
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.ClassArchives;
 import dev.palisade.scenario.Installation;
 import dev.palisade.scenario.ScenarioFailed;
 import java.io.IOException;
@@ -14,8 +15,8 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * {@code palisade server}, {@code palisade objects} or {@code palisade gateway} in a JVM of its own, as a user starts it: with the JVM's defaults, unlike the
- * servers of the tests, which are to start soon and stay small.
+ * {@code palisade server}, {@code palisade objects} or {@code palisade gateway} in a JVM of its own, as {@code ./palisade} starts it: with the JVM's defaults
+ * and an archive of its classes, unlike the servers of the tests, which are to stay small.
  */
 final class ServerProcess implements AutoCloseable {
     private static final String LISTENING = "listening on ";
@@ -147,8 +148,10 @@ final class ServerProcess implements AutoCloseable {
     }
 
     private static List<String> command(List<String> what) {
-        List<String> command = new ArrayList<>(
-                List.of(jdkTool("java").toString(), "-Dfile.encoding=UTF-8", "-jar", Installation.jar(what.get(0))));
+        List<String> start = List.of("-Dfile.encoding=UTF-8", "-jar", Installation.jar(what.get(0)));
+        List<String> command = new ArrayList<>(List.of(jdkTool("java").toString()));
+        command.addAll(ClassArchives.options(start));
+        command.addAll(start);
         command.addAll(what.subList(1, what.size()));
         return command;
     }

@@ -1,6 +1,7 @@
 package dev.palisade.scenario;
 
 import dev.palisade.scenario.Installation.Service;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,12 +24,15 @@ public final class ClassArchives {
 
     private ClassArchives() {}
 
-    /** Options for a JVM with these arguments: those for the archive of the one jar on its class path, if there is one. */
-    static List<String> options(List<String> arguments) {
+    /** Options for a JVM with these arguments: those for the archive of the first jar on its class path, if there is one. */
+    public static List<String> options(List<String> arguments) {
         for (String option : List.of("-jar", "-cp")) {
             int at = arguments.indexOf(option);
-            if (at >= 0 && at + 1 < arguments.size() && Files.exists(archive(arguments.get(at + 1)))) {
-                return use(archive(arguments.get(at + 1)));
+            if (at >= 0 && at + 1 < arguments.size()) {
+                Path archive = archive(arguments.get(at + 1).split(File.pathSeparator, 2)[0]);
+                if (Files.exists(archive)) {
+                    return use(archive);
+                }
             }
         }
         return List.of();

@@ -1,6 +1,7 @@
 package dev.palisade.scenario;
 
 import io.grpc.ChannelCredentials;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -201,8 +202,13 @@ public final class Installation implements AutoCloseable {
             String name, Class<?> main, List<String> java, Consumer<String> listener, String... options) {
         List<String> command = Child.java("-Dlogback.configurationFile=logback-demo.xml");
         command.addAll(java);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of("-cp", classPath(), main.getName()));
         return service(name, command, Map.of(), listener, options);
+    }
+
+    /** This process's own class path, after the jar that it was packed into: a JVM can use the archive of the first one only. */
+    public static String classPath() {
+        return jar(ClassArchives.DEMO) + File.pathSeparator + System.getProperty("java.class.path");
     }
 
     /** A client process: {@link Actor}. */

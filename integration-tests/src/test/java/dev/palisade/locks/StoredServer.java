@@ -5,6 +5,7 @@ import dev.palisade.proto.v1.AcquireRequest;
 import dev.palisade.proto.v1.LocksGrpc;
 import dev.palisade.proto.v1.Mode;
 import dev.palisade.redis.DefaultSignals;
+import dev.palisade.scenario.Child;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
@@ -48,18 +49,7 @@ final class StoredServer implements AutoCloseable {
     static StoredServer start(List<String> before, Path jar, Path home, Path directory, String... options)
             throws IOException {
         List<String> line = new ArrayList<>(before);
-        line.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-Xmx256m",
-                "-jar",
-                jar.toString(),
-                "server",
-                "--port",
-                "0",
-                "--data-dir",
-                directory.toString()));
+        line.addAll(Child.java("-jar", jar.toString(), "server", "--port", "0", "--data-dir", directory.toString()));
         line.addAll(List.of(options));
         Path out = Files.createTempFile(home, "out", ".txt");
         Path err = Files.createTempFile(home, "err", ".txt");

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.palisade.guard.MarkStore;
 import dev.palisade.patience.PatientPostgres;
 import dev.palisade.scenario.Child;
+import dev.palisade.scenario.Installation;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -70,7 +71,7 @@ class SharedRegisterIT {
                 name,
                 Child.java(
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        Installation.classPath(),
                         SharingProcess.class.getName(),
                         postgres.getJdbcUrl("postgres", "postgres"),
                         Integer.toString(backend.getLocalPort()),

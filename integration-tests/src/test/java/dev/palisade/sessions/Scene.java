@@ -104,7 +104,7 @@ final class Scene implements AutoCloseable {
         List<String> command = Child.java(
                 "-Dlogback.configurationFile=logback-demo.xml",
                 "-cp",
-                System.getProperty("java.class.path"),
+                Installation.classPath(),
                 Tenant.class.getName(),
                 name,
                 address);
