@@ -12,12 +12,12 @@ import java.util.function.Consumer;
 
 /**
  * A check that at most one lock server of a client is active. Several active servers share no locks, so a lock can have
- * several holders. Two checks in a row must find the same servers: for a moment after a takeover, two may be active. In
- * the loop only.
+ * several holders. Two checks must find the same servers: for a moment after a takeover, two may be active. In the loop
+ * only.
  */
 final class ActiveServersCheck {
     private static final System.Logger LOG = System.getLogger(ActiveServersCheck.class.getName());
-    /** So many checks in a row find the same servers before they are reported. */
+    /** So many checks find the same servers before they are reported, and none finds one of them inactive in between. */
     private static final int CONFIRMED = 2;
 
     private final Loop loop;
@@ -28,7 +28,7 @@ final class ActiveServersCheck {
      * Two servers that are both active.
      *
      * @param servers their identities
-     * @param times number of checks in a row that found them
+     * @param times number of checks that found them
      */
     private record Finding(String servers, int times) {}
 
@@ -72,28 +72,34 @@ final class ActiveServersCheck {
     }
 
     private void compared(Target used, StoreReply one, Target other, StoreReply two) {
-        if (!areTwoActive(one, two)) {
+        if (!one.getUp() || !two.getUp()) {
             findings.remove(other);
             return;
+        }
+        if (!areTwo(one, two)) {
+            return; // A load balancer led to the same one this time.
         }
         String servers = one.getServer() + " " + two.getServer();
         Finding before = findings.get(other);
         int times = before != null && before.servers().equals(servers) ? before.times() + 1 : 1;
         findings.put(other, new Finding(servers, times));
         if (times == CONFIRMED) {
-            LOG.log(
-                    Level.WARNING,
-                    "lock servers " + used.address() + " and " + other.address()
-                            + " are both active and share no locks, so a lock can have several holders; give them the"
-                            + " same --store and --store-prefix, or this client the addresses of one log");
+            LOG.log(Level.WARNING, warning(used.address(), other.address()));
         }
     }
 
+    private static String warning(String used, String other) {
+        String both = " active and share no locks, so a lock can have several holders; ";
+        return used.equals(other)
+                ? "two lock servers behind " + used + " are both" + both
+                        + "run one of them, or give them the same --store and --store-prefix"
+                : "lock servers " + used + " and " + other + " are both" + both
+                        + "give them the same --store and --store-prefix, or this client the addresses of one log";
+    }
+
     /** Servers of an earlier release have no identity. */
-    private static boolean areTwoActive(StoreReply one, StoreReply two) {
-        return one.getUp()
-                && two.getUp()
-                && !one.getServer().isEmpty()
+    private static boolean areTwo(StoreReply one, StoreReply two) {
+        return !one.getServer().isEmpty()
                 && !two.getServer().isEmpty()
                 && !one.getServer().equals(two.getServer());
     }

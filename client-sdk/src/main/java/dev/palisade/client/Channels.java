@@ -5,22 +5,25 @@ import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** A round-robin list of the servers of one client, with one channel to each. */
+/** A round-robin list of the servers of one client, with one channel to each; two to a single one. */
 final class Channels {
     private static final int PORT_MAX = 65_535;
     private static final long SHUTDOWN_MILLIS = 200;
 
     private final List<Target> targets;
     private final List<ManagedChannel> channels;
+    private final Optional<Target> probe;
     private int next;
 
-    private Channels(List<Target> targets) {
+    private Channels(List<Target> targets, Optional<Target> probe) {
         this.targets = List.copyOf(targets);
         this.channels = targets.stream().map(Target::channel).toList();
+        this.probe = probe;
     }
 
     /** @throws IllegalArgumentException when it is not {@code host:port} */
@@ -45,16 +48,30 @@ final class Channels {
         return text;
     }
 
-    /** @param servers one or more, each what {@code factory} makes a channel to */
-    static Channels open(List<String> servers, Function<String, ManagedChannel> factory) {
+    /**
+     * @param servers one or more, each what {@code factory} makes a channel to
+     * @param probes whether a single server has a second channel
+     */
+    static Channels open(List<String> servers, Function<String, ManagedChannel> factory, boolean probes) {
         List<Target> opened = new ArrayList<>();
+        boolean isSingle = probes && servers.size() == 1;
         try {
             servers.forEach(server -> opened.add(new Target(server, factory.apply(server))));
+            if (isSingle) {
+                opened.add(new Target(servers.get(0), factory.apply(servers.get(0))));
+            }
         } catch (RuntimeException e) {
             opened.forEach(target -> target.channel().shutdownNow());
             throw e;
         }
-        return new Channels(opened);
+        return isSingle
+                ? new Channels(opened.subList(0, 1), Optional.of(opened.get(1)))
+                : new Channels(opened, Optional.empty());
+    }
+
+    /** A second channel to a single server, for checks only: behind a load balancer it may lead to another server. */
+    Optional<Target> probe() {
+        return probe;
     }
 
     /** The next server in turn without a pause; if each has one, the server whose pause ends first. */
@@ -122,6 +139,7 @@ final class Channels {
     void close() {
         List<ManagedChannel> ready =
                 targets.stream().filter(Target::mayBeReady).map(Target::channel).toList();
+        probe.ifPresent(target -> target.channel().shutdownNow());
         channels.forEach(ManagedChannel::shutdown);
         boolean interrupted = false;
         for (ManagedChannel channel : ready) {

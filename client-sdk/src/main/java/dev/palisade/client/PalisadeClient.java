@@ -74,13 +74,14 @@ public final class PalisadeClient implements AutoCloseable {
     private static Channels opened(
             Builder builder, @Nullable Function<String, ManagedChannel> forTests, Optional<EventLoop> eventLoop) {
         if (forTests != null) {
-            return Channels.open(builder.servers, forTests);
+            return Channels.open(builder.servers, forTests, builder.probes);
         }
         EventLoop loop = eventLoop.orElseThrow();
         try {
             return Channels.open(
                     builder.servers,
-                    server -> loop.channel(builder.scheme + server, builder.credentials, builder.customizeChannel));
+                    server -> loop.channel(builder.scheme + server, builder.credentials, builder.customizeChannel),
+                    true);
         } catch (RuntimeException e) {
             loop.stop();
             throw e;
@@ -355,6 +356,8 @@ public final class PalisadeClient implements AutoCloseable {
         @Nullable
         private Function<String, ManagedChannel> channelFactory;
 
+        private boolean probes;
+
         private Clocks clocks = new Clocks(System::nanoTime, System::currentTimeMillis);
 
         @Nullable
@@ -419,9 +422,9 @@ public final class PalisadeClient implements AutoCloseable {
 
         /**
          * Changes each channel to a lock server before it is built: interceptors, an authority to check the certificate
-         * against, limits. Called once for each channel, last of all, in {@link #build}. Interceptors run on the
-         * client's one network thread and must not block; security is set by {@link #credentials} only. Replaces what
-         * was set before.
+         * against, limits. Called once for each channel, last of all, in {@link #build}; a client of one address has a
+         * second one, for checks. Interceptors run on the client's one network thread and must not block; security is
+         * set by {@link #credentials} only. Replaces what was set before.
          *
          * @param customize returns the builder it is given
          */
@@ -484,6 +487,12 @@ public final class PalisadeClient implements AutoCloseable {
         /** For tests. */
         Builder channelFactory(Function<String, ManagedChannel> factory) {
             channelFactory = factory;
+            return this;
+        }
+
+        /** For tests: a single server is checked on a second channel, as it is without a {@link #channelFactory}. */
+        Builder probes() {
+            probes = true;
             return this;
         }
 

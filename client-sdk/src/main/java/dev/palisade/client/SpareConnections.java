@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Warm standby connections to the servers without the session. After a takeover no client has to open one: those of a
  * whole fleet take longer than a lease lasts. Periodic health checks open each connection, keep it open, and show
- * whether it works. They also show a server that is active beside that of the session. In the loop only.
+ * whether it works. They also show a server that is active beside that of the session. A single server is checked on a
+ * new connection now and then: a load balancer may lead to several. In the loop only.
  */
 final class SpareConnections {
     /** Delay before the first check. A client that ends earlier needs no spare connection. */
@@ -26,6 +27,11 @@ final class SpareConnections {
     private static final long REPLIED_NANOS = 20_000_000_000L;
     /** Longest time without a connection to a server that is back. */
     private static final long FAILED_NANOS = 5_000_000_000L;
+
+    /** Delay before the first check of a single server. It doubles each time. */
+    private static final long PROBE_NANOS = 20_000_000_000L;
+
+    private static final long PROBE_NANOS_MAX = 3_600_000_000_000L;
 
     /** gRPC's health check, by wrappers that have its only field: the SDK has no dependency on the classes of its messages. */
     static final MethodDescriptor<StringValue, Int32Value> CHECK = MethodDescriptor.newBuilder(
@@ -49,6 +55,7 @@ final class SpareConnections {
 
     private boolean begun;
     private boolean stopped;
+    private long probeNanos = PROBE_NANOS;
 
     /**
      * @param jitter 0.0 (inclusive) to 1.0: spreads the checks of a fleet
@@ -67,9 +74,12 @@ final class SpareConnections {
      */
     void setActive(@Nullable Target server) {
         used = server;
-        if (server != null && !begun && channels.several()) {
+        if (server != null && !begun) {
             begun = true;
-            channels.targets().forEach(target -> checkIn(FIRST_NANOS, target));
+            if (channels.several()) {
+                channels.targets().forEach(target -> checkIn(FIRST_NANOS, target));
+            }
+            channels.probe().ifPresent(target -> checkIn(probeNanos, target));
         }
     }
 
@@ -127,7 +137,14 @@ final class SpareConnections {
             target.spareChecked(replied, loop.now().nanos());
             activeServers.checked(server, target, isActive);
         }
-        checkIn(replied ? REPLIED_NANOS : FAILED_NANOS, target);
+        if (channels.several()) {
+            checkIn(replied ? REPLIED_NANOS : FAILED_NANOS, target);
+            return;
+        }
+        // When both servers have been asked which they are: the next check is to be led anew.
+        loop.schedule(2 * timeoutNanos, () -> target.channel().enterIdle());
+        probeNanos = Math.min(PROBE_NANOS_MAX, 2 * probeNanos);
+        checkIn(probeNanos, target);
     }
 
     private boolean isSpare(Target target) {

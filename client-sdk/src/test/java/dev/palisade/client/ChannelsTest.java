@@ -66,7 +66,7 @@ class ChannelsTest {
 
     @Test
     void anInterruptedCloseWaitsForTheChannelsAllTheSame() {
-        Channels channels = Channels.open(List.of("one", "two"), Recorded::new);
+        Channels channels = Channels.open(List.of("one", "two"), Recorded::new, true);
         Thread.currentThread().interrupt();
         channels.close();
         assertThat(Thread.interrupted()).as("the flag").isTrue();
@@ -75,12 +75,15 @@ class ChannelsTest {
 
     @Test
     void aServerThatHasNoConnectionIsNotWaitedFor() {
-        Channels channels = Channels.open(List.of("one", "two"), name -> new Recorded(name) {
-            @Override
-            public ConnectivityState getState(boolean requestConnection) {
-                return name.equals("one") ? ConnectivityState.TRANSIENT_FAILURE : ConnectivityState.READY;
-            }
-        });
+        Channels channels = Channels.open(
+                List.of("one", "two"),
+                name -> new Recorded(name) {
+                    @Override
+                    public ConnectivityState getState(boolean requestConnection) {
+                        return name.equals("one") ? ConnectivityState.TRANSIENT_FAILURE : ConnectivityState.READY;
+                    }
+                },
+                true);
         channels.close();
         assertThat(happened).containsExactly("two ended", "one cut off", "two cut off");
     }

@@ -2,8 +2,11 @@ package dev.palisade.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -11,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A client of two servers, on the test's thread: its connection to the one that its session is not with. */
+/** A client on the test's thread: its connections beside that of its session. */
 class SpareConnectionsTest {
     private static final int SOON_MILLIS = 1_100;
 
@@ -46,10 +49,15 @@ class SpareConnectionsTest {
     }
 
     private PalisadeClient client(String... servers) {
+        return client(this::server, servers);
+    }
+
+    private PalisadeClient client(Function<String, ScriptedServer> led, String... servers) {
         return PalisadeClient.builder()
                 .servers(servers)
                 .owner("test")
-                .channelFactory(address -> server(address).channel(address))
+                .channelFactory(address -> led.apply(address).channel(address))
+                .probes()
                 .time(time.clocks(), time)
                 .callbackExecutor(Runnable::run)
                 .build();
@@ -144,14 +152,51 @@ class SpareConnectionsTest {
     }
 
     @Test
-    void aClientOfOneServerChecksNone() {
-        first.answersHealthChecks = false;
+    void aSingleServerIsCheckedLessAndLessOften() {
+        client.close();
+        first.active = true;
+        int before = first.connections.get();
         try (PalisadeClient alone = client("first:1")) {
-            int connections = first.connections.get();
-            time.advanceMillis(60_000);
+            time.advanceMillis(9_000);
+            assertThat(first.connections).as("that of the session").hasValue(before + 1);
+            time.advanceMillis(4 * 3_600_000L);
             assertThat(alone.isConnected()).isTrue();
-            assertThat(first.connections).hasValue(connections);
+            assertThat(first.connections.get()).isEqualTo(before + 1 + first.healthChecks.get());
+            assertThat(first.healthChecks.get()).isBetween(8, 20);
         }
+        assertThat(lines).isEmpty();
+    }
+
+    @Test
+    void twoActiveServersBehindOneAddressAreReportedOnce() {
+        client.close();
+        first.active = true;
+        second.active = true;
+        Deque<ScriptedServer> led = new ArrayDeque<>(List.of(first, second));
+        try (PalisadeClient balanced = client(address -> led.remove(), "balancer:1")) {
+            time.advanceMillis(20_000);
+            assertThat(second.healthChecks).hasValue(1);
+            assertThat(lines).as("a takeover may be under way").isEmpty();
+            time.advanceMillis(4 * 3_600_000L);
+            assertThat(balanced.isConnected()).isTrue();
+        }
+        assertThat(lines)
+                .singleElement()
+                .asString()
+                .startsWith("two lock servers behind balancer:1 are both active and share no locks");
+    }
+
+    @Test
+    void aStandbyBehindTheSameAddressIsNotReported() {
+        client.close();
+        first.active = true;
+        Deque<ScriptedServer> led = new ArrayDeque<>(List.of(first, second));
+        try (PalisadeClient balanced = client(address -> led.remove(), "balancer:1")) {
+            time.advanceMillis(3_600_000);
+            assertThat(balanced.isConnected()).isTrue();
+        }
+        assertThat(second.healthChecks.get()).isPositive();
+        assertThat(lines).isEmpty();
     }
 
     @Test
