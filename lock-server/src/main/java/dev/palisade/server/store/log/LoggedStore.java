@@ -233,7 +233,7 @@ public final class LoggedStore implements LockStore {
      */
     private TokenCounter sharedEpoch(ClaimReply.Claimed claimed, long high) {
         LockTable before = table;
-        long known = Math.max(issuedBefore, before == null ? 0 : before.tokens().lastIssued());
+        long known = Math.max(issuedBefore, before == null ? 0 : before.tokens().lastKnown());
         long above = Math.max(Math.max(high, known), claimed.tokens());
         return new TokenCounter(false, claimed.nowMillis(), above, epochIds.getAsInt());
     }
@@ -677,7 +677,7 @@ public final class LoggedStore implements LockStore {
     private void dropTable() {
         LockTable dropped = table;
         if (dropped != null) {
-            issuedBefore = Math.max(issuedBefore, dropped.tokens().lastIssued());
+            issuedBefore = Math.max(issuedBefore, dropped.tokens().lastKnown());
             table = null;
         }
     }

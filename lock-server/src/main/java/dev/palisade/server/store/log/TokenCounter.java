@@ -16,13 +16,14 @@ final class TokenCounter {
     private static final long AHEAD_MAX_MILLIS = 24 * 3_600_000L;
 
     private final boolean reserves;
-    private final long above;
     private final long base;
     private final long beganAtMillis;
     /** Written by the store's writer alone; anybody may ask how far it is. */
     private volatile long last;
 
     private long reserved;
+    /** The largest token that is known to be issued, or may be. */
+    private long known;
 
     /**
      * @param reserves whether tokens are reserved by a record; if not, the log itself counts them
@@ -31,7 +32,7 @@ final class TokenCounter {
      */
     TokenCounter(boolean reserves, long nowMillis, long high, int epochId) {
         this.reserves = reserves;
-        this.above = high;
+        this.known = high;
         this.beganAtMillis = nowMillis;
         this.base = LockMachine.epochBase(Math.max(0, nowMillis - ERA_MILLIS), high, epochId);
         this.last = base;
@@ -51,11 +52,11 @@ final class TokenCounter {
     }
 
     /**
-     * The largest token that this counter knows to be issued. An epoch that issued none is forgotten with its base: a clock that was wrong
-     * for a while would be kept in memory, and another server would not know of it.
+     * The largest token that is known to be issued, or may be. The base of an epoch that issued none is no such token: else the start of an
+     * epoch under a clock that was wrong for a while would be kept in memory, and another server would not know of it.
      */
-    long lastIssued() {
-        return last == base ? above : last;
+    long lastKnown() {
+        return known;
     }
 
     /** How far the tokens run ahead of the clock; 0 when they do not. */
@@ -73,6 +74,7 @@ final class TokenCounter {
             return false;
         }
         last = lastToken;
+        known = lastToken;
         if (!reserves || last < reserved) {
             return false;
         }
@@ -88,11 +90,15 @@ final class TokenCounter {
     void raise(long token, long nowMillis) {
         if (token <= (nowMillis - ERA_MILLIS + AHEAD_MAX_MILLIS) * LockMachine.TOKENS_PER_MILLI) {
             last = Math.max(last, token);
+            known = Math.max(known, token);
         }
     }
 
     /** The log has counted so many. */
     void counted(long tokens) {
-        last = Math.max(last, tokens);
+        if (tokens > last) {
+            last = tokens;
+            known = tokens;
+        }
     }
 }
