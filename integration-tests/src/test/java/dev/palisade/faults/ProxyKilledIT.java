@@ -112,9 +112,15 @@ class ProxyKilledIT {
         fixture.killProxy();
         assertThat(waiting).failsWithin(WAIT_MAX);
         assertThat(exclusive(fixture, "ON_THE_WIRE")).isEqualTo(second.token().value());
+        int opened = fixture.front.observed().size();
+        CompletableFuture<Void> late = CompletableFuture.runAsync(
+                () -> { // The rest of the start takes its time.
+                    fixture.front.awaitEvent(opened, "open");
+                    fixture.front.link().release();
+                    fixture.front.requireWithinPromise(fixture.front.openedNanos());
+                });
         fixture.startProxy();
-        fixture.front.link().release();
-        fixture.front.requireWithinPromise(fixture.front.openedNanos());
+        assertThat(late).succeedsWithin(WAIT_MAX);
         second.release();
         takenOver(fixture, fixture.acquire("ON_THE_WIRE"), List.of(first, second));
         assertThat(running).failsWithin(WAIT_MAX);
