@@ -55,8 +55,8 @@ class StepsIT {
         } else {
             AtomicInteger number = new AtomicInteger();
             inParallel(
-                    List.of(() -> walkSome(1, number, cells), () -> walkSome(3, number, cells), () -> takeOver(cells)),
-                    3);
+                    List.of(() -> takeOver(cells), () -> walkSome(1, number, cells), () -> walkSome(3, number, cells)),
+                    2); // With three, a busy machine places some calls too late, eight times in a row.
         }
         assertThat(cells.stream().map(cell -> cell.fault)).contains(Fault.values());
         assertThat(cells.stream().map(cell -> cell.step.phase())).contains(Phase.values());
