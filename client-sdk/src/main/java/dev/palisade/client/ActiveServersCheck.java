@@ -7,6 +7,7 @@ import io.grpc.stub.StreamObserver;
 import java.lang.System.Logger.Level;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -30,7 +31,7 @@ final class ActiveServersCheck {
      * @param servers their identities
      * @param times number of checks that found them
      */
-    private record Finding(String servers, int times) {}
+    private record Finding(Set<String> servers, int times) {}
 
     /** @param timeoutNanos for the reply of each server */
     ActiveServersCheck(Loop loop, long timeoutNanos) {
@@ -77,9 +78,10 @@ final class ActiveServersCheck {
             return;
         }
         if (!areTwo(one, two)) {
-            return; // A load balancer led to the same one this time.
+            return; // Such as when a load balancer leads to the server of the session.
         }
-        String servers = one.getServer() + " " + two.getServer();
+        // Whichever of them has the session now.
+        Set<String> servers = Set.of(one.getServer(), two.getServer());
         Finding before = findings.get(other);
         int times = before != null && before.servers().equals(servers) ? before.times() + 1 : 1;
         findings.put(other, new Finding(servers, times));

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** A round-robin list of the servers of one client, with one channel to each; two to a single one. */
+/** A round-robin list of the servers of one client, with one channel to each. A single server has a second one, for checks. */
 final class Channels {
     private static final int PORT_MAX = 65_535;
     private static final long SHUTDOWN_MILLIS = 200;
@@ -54,19 +54,14 @@ final class Channels {
      */
     static Channels open(List<String> servers, Function<String, ManagedChannel> factory, boolean probes) {
         List<Target> opened = new ArrayList<>();
-        boolean isSingle = probes && servers.size() == 1;
         try {
             servers.forEach(server -> opened.add(new Target(server, factory.apply(server))));
-            if (isSingle) {
-                opened.add(new Target(servers.get(0), factory.apply(servers.get(0))));
-            }
+            Optional<String> single = probes && servers.size() == 1 ? Optional.of(servers.get(0)) : Optional.empty();
+            return new Channels(opened, single.map(server -> new Target(server, factory.apply(server))));
         } catch (RuntimeException e) {
             opened.forEach(target -> target.channel().shutdownNow());
             throw e;
         }
-        return isSingle
-                ? new Channels(opened.subList(0, 1), Optional.of(opened.get(1)))
-                : new Channels(opened, Optional.empty());
     }
 
     /** A second channel to a single server, for checks only: behind a load balancer it may lead to another server. */

@@ -187,6 +187,41 @@ class SpareConnectionsTest {
     }
 
     @Test
+    void aCheckThatMeetsTheServerOfTheSessionProvesNothing() {
+        client.close();
+        first.active = true;
+        second.active = true;
+        String other = second.identity;
+        Deque<ScriptedServer> led = new ArrayDeque<>(List.of(first, second));
+        try (PalisadeClient balanced = client(address -> led.remove(), "balancer:1")) {
+            awaitNextCheck();
+            second.identity = first.identity;
+            awaitNextCheck();
+            second.identity = other;
+            awaitNextCheck();
+            assertThat(balanced.isConnected()).isTrue();
+        }
+        assertThat(lines).hasSize(1);
+    }
+
+    @Test
+    void aWarningIsNotRepeatedWhenTheSessionIsWithTheOtherServer() {
+        client.close();
+        first.active = true;
+        second.active = true;
+        Deque<ScriptedServer> led = new ArrayDeque<>(List.of(first, second));
+        try (PalisadeClient balanced = client(address -> led.remove(), "balancer:1")) {
+            time.advanceMillis(3_600_000);
+            String other = second.identity;
+            second.identity = first.identity;
+            first.identity = other;
+            time.advanceMillis(4 * 3_600_000L);
+            assertThat(balanced.isConnected()).isTrue();
+        }
+        assertThat(lines).hasSize(1);
+    }
+
+    @Test
     void aStandbyBehindTheSameAddressIsNotReported() {
         client.close();
         first.active = true;
