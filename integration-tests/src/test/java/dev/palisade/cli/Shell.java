@@ -65,7 +65,11 @@ final class Shell implements AutoCloseable {
     }
 
     PalisadeClient client(String owner) {
-        return PalisadeClient.builder().servers(server.address()).owner(owner).build();
+        return PalisadeClient.builder()
+                .servers(server.address())
+                .owner(owner)
+                .callTimeout(Duration.ofMinutes(1))
+                .build();
     }
 
     List<String> line(String... arguments) {
