@@ -21,13 +21,17 @@ public record Leave(LockName lock, RequestId request, long sessionGen, EndCause 
         this(lock, request, sessionGen, EndCause.CONNECTION_BROKE);
     }
 
+    public boolean isByClient() {
+        return sessionGen == BY_CLIENT;
+    }
+
     @Override
     public Answer decide(Step step) {
         LockState state = step.state();
         Optional<Grant> held = state.holder(request);
         if (held.isPresent()) {
             if (!superseded(held.get().request())) {
-                if (sessionGen == BY_CLIENT) {
+                if (isByClient()) {
                     step.endGrant(held.get(), End.RELEASED);
                 } else {
                     step.endGrant(held.get(), End.ABANDONED, cause.words());

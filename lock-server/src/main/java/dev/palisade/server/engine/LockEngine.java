@@ -117,7 +117,7 @@ public final class LockEngine implements LockStore.Listener {
         this.events = events;
         this.hellos = new WaitingHellos(
                 () -> store.standby().filter(StoreFailure::isTakeover).isPresent(), timer);
-        this.outage = new OutageLogger(store::nowMillis, () -> store.standby().isPresent(), timer, events);
+        this.outage = new OutageLogger(store, timer, events);
         this.grantIds = new GrantIds(serverRandom);
         store.listen(this);
     }

@@ -2,16 +2,15 @@ package dev.palisade.server.engine;
 
 import dev.palisade.contract.EventLog;
 import dev.palisade.server.core.explain.StoreOutage;
+import dev.palisade.server.store.LockStore;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 
 /**
  * A logger of outages of the store: one line when an outage begins and one when it ends, however many calls fail meanwhile. An outage
- * ends when the store has replied for a second and refused nothing, or when the server is a standby. Keeps the newest outages for
+ * ends when the store is up, has replied for a second and refused nothing, or when the server is a standby. Keeps the newest outages for
  * explanations. Safe for use by many threads.
  */
 final class OutageLogger {
@@ -19,8 +18,7 @@ final class OutageLogger {
 
     private static final int KEPT_MAX = 64;
 
-    private final LongSupplier nowMillis;
-    private final BooleanSupplier isStandby;
+    private final LockStore store;
     private final Timer timer;
     private final EventLog events;
 
@@ -34,9 +32,8 @@ final class OutageLogger {
     private long lastRefusedMillis;
     private final Deque<StoreOutage> past = new ArrayDeque<>();
 
-    OutageLogger(LongSupplier nowMillis, BooleanSupplier isStandby, Timer timer, EventLog events) {
-        this.nowMillis = nowMillis;
-        this.isStandby = isStandby;
+    OutageLogger(LockStore store, Timer timer, EventLog events) {
+        this.store = store;
         this.timer = timer;
         this.events = events;
     }
@@ -45,7 +42,7 @@ final class OutageLogger {
     synchronized void refused(String why) {
         refusals++;
         refusedLately = true;
-        lastRefusedMillis = nowMillis.getAsLong();
+        lastRefusedMillis = store.nowMillis();
         if (!open) {
             open = true;
             answeredLately = false;
@@ -74,8 +71,9 @@ final class OutageLogger {
     }
 
     private synchronized void look() {
-        boolean standby = isStandby.getAsBoolean(); // It decides nothing, so its store refuses nothing.
-        if (!standby && (!answeredLately || refusedLately)) {
+        boolean standby = store.standby().isPresent(); // It decides nothing, so its store refuses nothing.
+        boolean up = store.status().up(); // A full log goes on to describe and to free locks.
+        if (!standby && (!answeredLately || refusedLately || !up)) {
             answeredLately = false;
             refusedLately = false;
             timer.after(LOOK_MILLIS, this::look);
@@ -86,7 +84,7 @@ final class OutageLogger {
         if (past.size() > KEPT_MAX) {
             past.removeFirst();
         }
-        long endedMillis = standby ? lastRefusedMillis : nowMillis.getAsLong();
+        long endedMillis = standby ? lastRefusedMillis : store.nowMillis();
         events.tell("store_available", "refused", refusals, "after_ms", endedMillis - sinceMillis, "standby", standby);
         refusals = 0;
         refusedLately = false;

@@ -345,16 +345,20 @@ final class Sessions {
             return KEPT;
         }
         return store.execute(command)
-                .thenApply(answer -> answered(command, answer))
-                .exceptionally(failure -> {
-                    Session newer = newest.get(session.id());
-                    if (newer != null && newer != session && newer.isConnected()) {
-                        return new Answer.Abandoned(false); // Its client is back, and resumes what it holds.
-                    }
-                    timer.after(Math.max(1_000, config.graceMillis()), () -> {
-                        var unused = insist(session, command, during);
-                    });
-                    return new Answer.Abandoned(true); // Sooner or later.
-                });
+                .handle((answer, failure) -> failure == null && !(answer instanceof Answer.Refused)
+                        ? answered(command, answer)
+                        : again(session, command, during));
+    }
+
+    /** The store is away, or decides nothing of this kind now. */
+    private Answer again(Session session, Command command, long during) {
+        Session newer = newest.get(session.id());
+        if (newer != null && newer != session && newer.isConnected()) {
+            return new Answer.Abandoned(false); // Its client is back, and resumes what it holds.
+        }
+        timer.after(Math.max(1_000, config.graceMillis()), () -> {
+            var unused = insist(session, command, during);
+        });
+        return new Answer.Abandoned(true); // Sooner or later.
     }
 }

@@ -1,5 +1,6 @@
 package dev.palisade.server.metrics;
 
+import dev.palisade.contract.Reason;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.store.StoreFailure;
 import java.util.concurrent.CompletionException;
@@ -37,6 +38,9 @@ enum AcquireOutcome {
         }
         if (answer instanceof Answer.Busy) {
             return BUSY;
+        }
+        if (answer instanceof Answer.Refused refused && refused.rejection().reason() == Reason.STORE_UNAVAILABLE) {
+            return UNAVAILABLE; // Such as of a log that is full.
         }
         return answer instanceof Answer.WaitEnded ? ENDED : REFUSED;
     }

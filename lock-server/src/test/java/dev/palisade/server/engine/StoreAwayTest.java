@@ -79,6 +79,35 @@ class StoreAwayTest {
                 .isInstanceOf(Answer.Resumed.class);
     }
 
+    /** As of a log that is full: nothing can restore the lease of a client that is back. */
+    @Test
+    void aClientThatIsBackKeepsItsLeaseWhileTheStoreRefuses() {
+        Session first = attach(1);
+        Grant held = heldBy(first);
+        store.refusesWith(Reason.STORE_UNAVAILABLE);
+        engine.detach(first, EndCause.CONNECTION_BROKE);
+        Session later = attach(2);
+        timePasses();
+        store.refusesWith(null);
+        timePasses();
+        assertThat(now(engine.resume(later, LOCK, held.id(), held.token(), Optional.empty())))
+                .isInstanceOf(Answer.Resumed.class);
+    }
+
+    @Test
+    void theLeaseOfOneThatIsNotBackIsFreedOnceTheStoreDoesNotRefuse() {
+        Session first = attach(1);
+        Grant held = heldBy(first);
+        store.refusesWith(Reason.STORE_UNAVAILABLE);
+        engine.detach(first, EndCause.CONNECTION_BROKE);
+        timePasses();
+        store.refusesWith(null);
+        timePasses();
+        assertThat(now(store.execute(new Abandon(LOCK, held.id(), 1, EndCause.CONNECTION_BROKE))))
+                .as("it ended before")
+                .isEqualTo(new Answer.Abandoned(false));
+    }
+
     @Test
     void theLeaseOfAClientThatIsBackCountsForItsQuota() {
         Session first = attach(1);
@@ -124,6 +153,22 @@ class StoreAwayTest {
         store.refusesWith(Reason.STORE_UNAVAILABLE);
         var unused = now(engine.execute(new Describe(LOCK)));
         assertThat(events).anyMatch(line -> line.startsWith("event=store_unavailable"));
+    }
+
+    /** It goes on to describe locks, and `palisade status` says that it is down. */
+    @Test
+    void descriptionsDoNotEndTheOutageOfAFullStore() {
+        store.full(true);
+        var unused = now(engine.execute(new Abandon(LOCK, new GrantId(9, 9), 1, EndCause.CONNECTION_BROKE)));
+        unused = now(engine.execute(new Describe(LOCK)));
+        timePasses();
+        unused = now(engine.execute(new Describe(LOCK)));
+        timePasses();
+        assertThat(events).singleElement().asString().startsWith("event=store_unavailable");
+        store.full(false);
+        unused = now(engine.execute(new Describe(LOCK)));
+        timePasses();
+        assertThat(events).last().asString().startsWith("event=store_available");
     }
 
     /** Else its next outage, as the active server hours later, would be the same one, without a line. */

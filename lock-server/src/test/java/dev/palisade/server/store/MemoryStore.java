@@ -6,6 +6,7 @@ import dev.palisade.contract.Rejection;
 import dev.palisade.server.core.Answer;
 import dev.palisade.server.core.Command;
 import dev.palisade.server.core.Decision;
+import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.Expire;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Limits;
@@ -41,6 +42,7 @@ public final class MemoryStore implements LockStore {
     private @Nullable Reason refusesWith;
     private final Deque<Runnable> heldAnswers = new ArrayDeque<>();
     private boolean holdsAnswers;
+    private boolean full;
     private @Nullable StoreFailure down;
     private @Nullable StoreFailure downAfterNext;
     private volatile @Nullable StoreFailure standby;
@@ -77,6 +79,11 @@ public final class MemoryStore implements LockStore {
     /** Answers everything with this reason; with null, decides again. */
     public synchronized void refusesWith(@Nullable Reason reason) {
         refusesWith = reason;
+    }
+
+    /** Refuses all but descriptions, and is not up. */
+    public synchronized void full(boolean isFull) {
+        full = isFull;
     }
 
     /** Fails everything with this; with null, decides again. */
@@ -137,6 +144,10 @@ public final class MemoryStore implements LockStore {
         } else if (down != null) {
             return CompletableFuture.failedFuture(down);
         }
+        if (full && !(command instanceof Describe)) {
+            return CompletableFuture.completedFuture(
+                    new Answer.Refused(new Rejection(Reason.STORE_UNAVAILABLE, "it is full")));
+        }
         if (refusesWith != null) {
             return CompletableFuture.completedFuture(
                     new Answer.Refused(new Rejection(refusesWith, "as the test wants")));
@@ -192,7 +203,7 @@ public final class MemoryStore implements LockStore {
         return new StoreStatus(
                 "memory",
                 "here",
-                down == null,
+                down == null && !full,
                 START,
                 down == null ? "" : String.valueOf(down.getMessage()),
                 Optional.of(new StoreStatus.Epoch(

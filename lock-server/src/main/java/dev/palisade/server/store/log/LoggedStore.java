@@ -4,9 +4,10 @@ import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
-import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Command;
+import dev.palisade.server.core.Describe;
 import dev.palisade.server.core.ForceRelease;
 import dev.palisade.server.core.HistoryEntry;
 import dev.palisade.server.core.Leave;
@@ -520,7 +521,7 @@ public final class LoggedStore implements LockStore {
 
     private Answer answer(LockTable locks, Command command, CommandBatch batch) {
         String noRecords = recordRefusal;
-        if (noRecords != null && !frees(command)) {
+        if (noRecords != null && !isServedWhenFull(command)) {
             return new Answer.Refused(new Rejection(
                     Reason.STORE_UNAVAILABLE,
                     onlyFreed(noRecords) + "; try again later",
@@ -533,11 +534,16 @@ public final class LoggedStore implements LockStore {
         return "the log refuses records, so locks are only freed (" + why + ")";
     }
 
-    private static boolean frees(Command command) {
+    /**
+     * Frees locks, or only reads. What a server frees for a stream that broke is not among it: the client may be back, and nothing can
+     * restore its leases meanwhile.
+     */
+    private static boolean isServedWhenFull(Command command) {
         return command instanceof Release
                 || command instanceof ForceRelease
-                || command instanceof Abandon
-                || command instanceof Leave;
+                || (command instanceof Leave leave && leave.isByClient())
+                || command instanceof Describe
+                || command instanceof CheckSequencer;
     }
 
     private void refuse(List<Pending<?>> asked) {

@@ -6,9 +6,14 @@ import static dev.palisade.server.store.log.Asking.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
+import dev.palisade.contract.RequestId;
+import dev.palisade.server.core.Abandon;
 import dev.palisade.server.core.Answer;
+import dev.palisade.server.core.CheckSequencer;
 import dev.palisade.server.core.Describe;
+import dev.palisade.server.core.EndCause;
 import dev.palisade.server.core.Grant;
+import dev.palisade.server.core.Leave;
 import dev.palisade.server.store.log.SharedServers.Server;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -33,6 +38,32 @@ class FullLogTest {
         }
         assertThat(a.answer(acquire("l", 1, 2, Duration.ZERO))).isInstanceOf(Answer.Granted.class);
         assertThat(a.store.status().up()).isTrue();
+    }
+
+    /** Its client may be back on a newer stream, and cannot resume it. */
+    @Test
+    void leaseOfABrokenStreamStaysWhileTheLogIsFull() {
+        SharedServers servers = new SharedServers();
+        Server a = servers.server("a:7400");
+        a.store.takeTurn();
+        Grant held = ((Answer.Granted) a.answer(acquire("l", 1, 1, Duration.ZERO))).grant();
+        var unusedPlace = a.ask(acquire("l", 2, 1, Duration.ofMinutes(1)));
+        servers.log.full(true);
+        var unused = a.ask(acquire("other", 1, 2, Duration.ZERO));
+        a.live(3_000);
+        Abandon abandon = new Abandon(name("l"), held.id(), 1, EndCause.CONNECTION_BROKE);
+        RequestId waiter = acquire("l", 2, 1, Duration.ofMinutes(1)).request().id();
+        assertThat(a.answer(abandon)).isInstanceOf(Answer.Refused.class);
+        assertThat(a.answer(new Describe(name("l")))).isInstanceOf(Answer.Described.class);
+        assertThat(a.answer(new CheckSequencer(name("l"), held.id(), held.token())))
+                .isEqualTo(new Answer.Checked(true));
+        assertThat(a.answer(new Leave(name("l"), waiter, 1, EndCause.CONNECTION_BROKE)))
+                .isInstanceOf(Answer.Refused.class);
+        assertThat(a.answer(new Leave(name("l"), waiter, Leave.BY_CLIENT, EndCause.CONNECTION_BROKE)))
+                .isEqualTo(new Answer.Left(true));
+        servers.log.full(false);
+        a.live(1_000);
+        assertThat(a.answer(abandon)).isEqualTo(new Answer.Abandoned(true));
     }
 
     @Test
