@@ -92,11 +92,13 @@ final class ActiveServersCheck {
 
     private static String warning(String used, String other) {
         String both = " active and share no locks, so a lock can have several holders; ";
+        String same = "; if they have the same, each uses another primary of it: stop the older one";
         return used.equals(other)
                 ? "two lock servers behind " + used + " are both" + both
-                        + "run one of them, or give them the same --store and --store-prefix"
+                        + "run one of them, or give them the same --store and --store-prefix" + same
                 : "lock servers " + used + " and " + other + " are both" + both
-                        + "give them the same --store and --store-prefix, or this client the addresses of one log";
+                        + "give them the same --store and --store-prefix, or this client the addresses of one log"
+                        + same;
     }
 
     /** Servers of an earlier release have no identity. */

@@ -65,7 +65,8 @@ final class StatusCommand implements Callable<Integer> {
                     ExitCodes.NO,
                     "",
                     active + " of these lock servers are active and share no locks, so a lock can have several holders;"
-                            + " give them the same --store and --store-prefix, or clients the addresses of one log");
+                            + " give them the same --store and --store-prefix, or clients the addresses of one log;"
+                            + " if they have the same, each uses another primary of it: stop the older one");
         }
         return store.getUp() || store.getStandby() ? ExitCodes.OK : ExitCodes.NO;
     }
@@ -80,9 +81,13 @@ final class StatusCommand implements Callable<Integer> {
         return servers.callEach(stub -> stub.store(StoreRequest.getDefaultInstance()));
     }
 
-    /** Of the active server, if there is one. */
+    /** Of the active server, if there is one; else of one that should be: its store is down. */
     static StoreReply shown(List<StoreReply> replies) {
-        return replies.stream().filter(StoreReply::getUp).findFirst().orElse(replies.get(0));
+        return replies.stream()
+                .filter(StoreReply::getUp)
+                .findFirst()
+                .or(() -> replies.stream().filter(reply -> !reply.getStandby()).findFirst())
+                .orElse(replies.get(0));
     }
 
     /** How many different servers are active: one may have several addresses. */

@@ -66,7 +66,8 @@ final class StoreText {
             case "" -> "the cause is not known";
             case "STARTED" -> "the log was new";
             case "STOPPED" -> "the former active server stopped";
-            case "CLAIM_RAN_OUT" -> "the former active server was silent until its claim was over";
+            case "CLAIM_RAN_OUT" ->
+                "the former active server did not renew its claim: it ended, was paused, or did not reach the log";
             case "RESTARTED" -> "the active server was started again";
             case "DATA_LOST" -> "the log lost data";
             default -> why;

@@ -110,6 +110,14 @@ class StatusCommandTest {
         assertThat(pauses).isEmpty();
     }
 
+    /** As with a full store: the claim of the active server goes on, so the others remain standbys. */
+    @Test
+    void serverWhoseStoreIsDownIsShownBeforeStandbys() throws Exception {
+        StoreReply down = StoreReply.newBuilder().setServer("server 1").build();
+        assertThat(StatusCommand.shown(ask(server(STANDBY), server(down)).replies()))
+                .isEqualTo(down);
+    }
+
     @Test
     void serverThatDoesNotReplyIsNamed() throws Exception {
         Replies<StoreReply> replies = ask(server(STANDBY), "127.0.0.1:1");
