@@ -287,6 +287,12 @@ final class ExplanationText {
                     advice.add("A guard refuses this token although its lease stands: the guard lost its marks, or"
                             + " another lock service writes to it. Release the lock and acquire it again.");
                 }
+                if (refusals.stream()
+                        .anyMatch(each -> each.reason().equals(TOKEN_STALE)
+                                && new FencingToken(first).isOfSameGrant(each.markToken()))) {
+                    advice.add("Another thread of this client has the lease now: the call was late. Let each thread end"
+                            + " its calls before it closes its lease; then acquire the lock again.");
+                }
             }
             case OFFERED, NOT_TAKEN, NOT_GRANTED, UNKNOWN ->
                 advice.add(
@@ -306,7 +312,8 @@ final class ExplanationText {
             case BEFORE_EPOCH, FORGOTTEN ->
                 advice.add("Close the lease, acquire the lock again, read again, and redo the work.");
         }
-        if (hasOutage && state == TokenState.EXPIRED) {
+        boolean broke = cause.orElse(EndCause.CONNECTION_BROKE) == EndCause.CONNECTION_BROKE;
+        if (hasOutage && (state == TokenState.EXPIRED || (state == TokenState.ABANDONED && broke))) {
             advice.add(
                     "The store was away while the lease lasted, so its renewals may have failed for that reason: look"
                             + " at the store and at event=store_unavailable of the lock server's log.");

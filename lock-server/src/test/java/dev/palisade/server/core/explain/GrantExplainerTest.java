@@ -327,6 +327,15 @@ class GrantExplainerTest {
                 .endsWith("; guards refused one call with it; the outcome of one call with it is not known.");
     }
 
+    @Test
+    void lateCallOfAnotherThreadIsNamedAsSuch() {
+        acquire("a", 0).refused("TOKEN_STALE", 1, 2);
+        assertThat(explained(1).state()).isEqualTo(TokenState.HELD);
+        assertThat(explained(1).advice()).anyMatch(line -> line.startsWith("Another thread of this client"));
+        refused("TOKEN_STALE", 1, 33);
+        assertThat(explained(1).advice()).anyMatch(line -> line.contains("lost its marks"));
+    }
+
     /** Two leases that share the lock: the newer one explains why the older one's calls are refused. */
     @Test
     void guardIsNotBlamedForATokenThatAnotherLeaseOfTheLockHas() {
