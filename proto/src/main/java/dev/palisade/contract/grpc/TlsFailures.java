@@ -28,6 +28,9 @@ final class TlsFailures {
                 "its certificate is for another host name than the one that was called");
         words.put(Pattern.compile("NotAfter:"), "its certificate has expired");
         words.put(
+                Pattern.compile("(?i)certificate_expired"),
+                "it says that the certificate that it was shown has expired");
+        words.put(
                 Pattern.compile("(?i)bad_certificate|certificate_required|unknown_ca|certificate_unknown"),
                 "it wants a client certificate of an authority that it trusts");
         words.put(Pattern.compile("NotSslRecordException|not an SSL/TLS record"), "it does not listen with TLS");

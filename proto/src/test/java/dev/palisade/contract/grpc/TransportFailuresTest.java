@@ -44,6 +44,13 @@ class TransportFailuresTest {
     }
 
     @Test
+    void expiredCertificateThatTheOtherSideNamesIsNamed() {
+        assertThat(TransportFailures.cause(
+                        unavailable(new SSLHandshakeException("Received fatal alert: certificate_expired"))))
+                .contains("it says that the certificate that it was shown has expired");
+    }
+
+    @Test
     void otherFailuresAreOneLine() {
         assertThat(TransportFailures.cause(Status.DEADLINE_EXCEEDED.asRuntimeException()))
                 .isEqualTo("timed out");

@@ -322,7 +322,7 @@ public final class BatchedLog implements FencedLog {
         endClaim();
         String line = storage.name() + " has lost records of the log under " + storage.path()
                 + "; leases of unknown locks are restored by their clients within the recovery window";
-        events.tell("store_warning", "message", line);
+        events.warn("store_warning", "message", line);
         throw LogFailure.unknown(line);
     }
 

@@ -1,8 +1,11 @@
 package dev.palisade.server.store.postgresql;
 
 import dev.palisade.server.store.log.LogFailure;
+import java.io.IOException;
+import java.net.ConnectException;
 import java.sql.SQLException;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 
@@ -47,10 +50,19 @@ final class PostgresFailure {
         return String.valueOf(e.getSQLState());
     }
 
-    /** One line, without the statement. */
+    /** One line, without the statement. What the network did is in the driver's cause only. */
     static String line(SQLException e) {
         ServerErrorMessage server = e instanceof PSQLException error ? error.getServerErrorMessage() : null;
-        String message = server == null ? e.getMessage() : server.getMessage();
+        if (server != null) {
+            return firstLine(server.getMessage());
+        }
+        String line = firstLine(e.getMessage());
+        return e.getCause() instanceof IOException cause && !(cause instanceof ConnectException)
+                ? line + " (" + firstLine(cause.toString()) + ")"
+                : line;
+    }
+
+    private static String firstLine(@Nullable String message) {
         return String.valueOf(message).lines().findFirst().orElse("").strip();
     }
 }
