@@ -379,7 +379,7 @@ final class GrantedLease {
 
     void checkDeadline(ClockReading now) {
         if (held() && view.expired(now)) {
-            markLost(LostReason.SERVER_UNREACHABLE, session.whyNotConnected());
+            markLost(LostReason.SERVER_UNREACHABLE, session.whyNotConfirmed());
             session.renewConnection("the lease of " + grant.lock() + " passed its local deadline");
         }
     }

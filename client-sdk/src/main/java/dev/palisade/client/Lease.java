@@ -100,8 +100,8 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Of FORCE_RELEASED, the operator and the reason: {@code by NAME: WHY}. Of ABANDONED, the cause, from a server that
-     * names it. Of SERVER_UNREACHABLE without a connection, its last failure, such as a token that expired. Empty
-     * otherwise, and while the lease is held.
+     * names it. Of SERVER_UNREACHABLE without a connection, its last failure, such as a token that expired; with one, why
+     * the store of the lock server refuses, if it does. Empty otherwise, and while the lease is held.
      */
     String lostDetail();
 

@@ -349,10 +349,12 @@ final class Session {
     }
 
     /**
-     * The last failure of a connection, such as an expired token that every server rejects; empty while there is one.
+     * The last failure of a connection, such as an expired token that every server rejects; while there is one, why the
+     * store of its server refuses; empty if neither is known.
      */
-    String whyNotConnected() {
-        return connected() ? "" : "last failure: " + connection.lastFailure();
+    String whyNotConfirmed() {
+        SessionStream stream = connection.live();
+        return stream == null ? state() : stream.storeRefusal();
     }
 
     private String state() {

@@ -201,6 +201,11 @@ final class SessionStream implements ClientResponseObserver<ClientFrame, ServerF
                 .findFirst();
     }
 
+    /** Why the server's store refuses, in its words; empty if it does not. */
+    String storeRefusal() {
+        return storeOutage.refusal();
+    }
+
     private boolean reportsStoreOutage(List<Reply> replies) {
         boolean isOutage = false;
         for (Reply reply : replies) {

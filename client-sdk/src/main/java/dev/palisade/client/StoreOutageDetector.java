@@ -13,13 +13,15 @@ final class StoreOutageDetector {
 
     private long sinceNanos;
     private boolean refusing;
+    private String refusal = "";
 
     /** Records a refusal; true when the store counts as out of reach. */
     boolean refused(Rejection rejection, long nowNanos) {
         if (rejection.reason() != Reason.STORE_UNAVAILABLE && rejection.reason() != Reason.SUSPECT_PRIMARY) {
-            refusing = false;
+            replied();
             return false;
         }
+        refusal = rejection.message();
         if (!refusing) {
             refusing = true;
             sinceNanos = nowNanos;
@@ -30,5 +32,11 @@ final class StoreOutageDetector {
     /** Records any other reply. */
     void replied() {
         refusing = false;
+        refusal = "";
+    }
+
+    /** The message of the last refusal; empty after any other reply. */
+    String refusal() {
+        return refusal;
     }
 }

@@ -127,6 +127,18 @@ class LossTest extends Fixture {
         assertThat(lease.lostDetail()).startsWith("last failure: ").endsWith("the JWT of web expired");
     }
 
+    /** Else people look for a network that is fine. */
+    @Test
+    void lossWhileTheStoreRefusesSaysWhyItDoes() {
+        Lease lease = held();
+        server.answersKeepAlives = false;
+        server.script = call -> ScriptedServer.rejected("STORE_UNAVAILABLE");
+        server.link().breakOff();
+        time.advanceMillis(9_000);
+        assertThat(lease.lostReason()).contains(LostReason.SERVER_UNREACHABLE);
+        assertThat(lease.lostDetail()).isEqualTo("scripted");
+    }
+
     @Test
     void whatWasLostHereIsNotResumedButAbandoned() {
         Lease lease = held();
