@@ -21,30 +21,20 @@ import java.util.stream.Collectors;
  * </pre>
  *
  * After a {@code ?}, joined by {@code &}: {@code sslmode}, {@code sslrootcert}, {@code sslcert} and {@code sslkey}, as PostgreSQL's own
- * clients have them, and {@code currentSchema}. User, password and values are percent-encoded. It never tells a password. Immutable.
+ * clients have them, and {@code currentSchema}. User, password and values are percent-encoded. It never tells a password.
+ *
+ * @param servers to ask which of them takes writes
+ * @param user empty for the name of the user that runs this process
+ * @param password empty for none, or the one in the file that PostgreSQL's clients read
  */
-public final class PostgresUri {
+public record PostgresUri(
+        List<HostAndPort> servers, String database, String user, String password, Map<String, String> parameters) {
     private static final int PORT = 5432;
     private static final Set<String> SCHEMES = Set.of("postgresql", "postgres");
     private static final Set<String> PARAMETERS =
             Set.of("sslmode", "sslrootcert", "sslcert", "sslkey", "currentSchema");
     private static final Set<String> SSL_MODES =
             Set.of("disable", "allow", "prefer", "require", "verify-ca", "verify-full");
-
-    private final List<HostAndPort> servers;
-    private final String database;
-    private final String user;
-    private final String password;
-    private final Map<String, String> parameters;
-
-    private PostgresUri(
-            List<HostAndPort> servers, String database, String user, String password, Map<String, String> parameters) {
-        this.servers = servers;
-        this.database = database;
-        this.user = user;
-        this.password = password;
-        this.parameters = parameters;
-    }
 
     /** Whether the text begins as such a URI does. */
     public static boolean isOne(String text) {
@@ -109,29 +99,6 @@ public final class PostgresUri {
             all.put(key, decoded(after(part, '=')));
         }
         return Map.copyOf(all);
-    }
-
-    /** The servers to ask which of them takes writes. */
-    List<HostAndPort> servers() {
-        return servers;
-    }
-
-    String database() {
-        return database;
-    }
-
-    /** Empty for the name of the user that runs this process. */
-    String user() {
-        return user;
-    }
-
-    /** Empty for none, or the one in the file that PostgreSQL's clients read. */
-    String password() {
-        return password;
-    }
-
-    Map<String, String> parameters() {
-        return parameters;
     }
 
     /** The URI without user, password and parameters. */

@@ -28,21 +28,23 @@ import org.jspecify.annotations.Nullable;
  * With an s the connections are encrypted. After a {@code ?}, joined by {@code &}: {@code ca=FILE}, {@code cert=FILE},
  * {@code key=FILE} (PEM), {@code sentinel-user=NAME}, {@code sentinel-password=TEXT}. User, password and values are percent-encoded.
  * It never tells a password.
+ *
+ * @param addresses of the server, of Sentinels, or of some of the cluster's nodes
+ * @param primaryName the primary's name at the Sentinels; empty without them
  */
-public final class StoreUri {
+public record StoreUri(
+        Kind kind,
+        boolean tls,
+        List<Address> addresses,
+        String primaryName,
+        Login login,
+        Map<String, String> parameters) {
     private static final int REDIS_PORT = 6379;
     private static final int SENTINEL_PORT = 26379;
     private static final Set<String> PARAMETERS = Set.of("ca", "cert", "key", "sentinel-user", "sentinel-password");
 
     private static final Pattern SERVER =
             Pattern.compile("(?:\\[(?<ipv6>[0-9a-fA-F:.%]+)]|(?<host>[^:\\[\\]\\s]+))(?::(?<port>\\d{1,5}))?");
-
-    private final Kind kind;
-    private final boolean tls;
-    private final List<Address> addresses;
-    private final String primaryName;
-    private final Login login;
-    private final Map<String, String> parameters;
 
     enum Kind {
         STANDALONE,
@@ -56,21 +58,6 @@ public final class StoreUri {
         public String toString() {
             return user == null ? "default user" : user;
         }
-    }
-
-    private StoreUri(
-            Kind kind,
-            boolean tls,
-            List<Address> addresses,
-            String primaryName,
-            Login login,
-            Map<String, String> parameters) {
-        this.kind = kind;
-        this.tls = tls;
-        this.addresses = addresses;
-        this.primaryName = primaryName;
-        this.login = login;
-        this.parameters = parameters;
     }
 
     /** @throws IllegalArgumentException with what is wrong, to go on after the option's name; without any password */
@@ -123,28 +110,6 @@ public final class StoreUri {
             throw wrong("needs cert= and key= together");
         }
         return new StoreUri(kind, tls, List.copyOf(addresses), decoded(fragment), login, parameters);
-    }
-
-    Kind kind() {
-        return kind;
-    }
-
-    boolean tls() {
-        return tls;
-    }
-
-    /** Of the server, of Sentinels, or of some of the cluster's nodes. */
-    List<Address> addresses() {
-        return addresses;
-    }
-
-    /** The primary's name at the Sentinels; empty without them. */
-    String primaryName() {
-        return primaryName;
-    }
-
-    Login login() {
-        return login;
     }
 
     Login sentinelLogin() {
