@@ -10,17 +10,9 @@ import java.util.function.Supplier;
  * What the health of {@code palisade.v1.Locks} says: whether the store can decide. To be run again and again; whoever watches the
  * health hears of changes only. The process's own health, without a service name, is not touched: it serves, if only refusals.
  */
-final class StoreHealth implements Runnable {
+record StoreHealth(HealthStatusManager health, Supplier<StoreStatus> store) implements Runnable {
     /** How often it is looked at. */
     static final long LOOK_MILLIS = 200;
-
-    private final HealthStatusManager health;
-    private final Supplier<StoreStatus> store;
-
-    StoreHealth(HealthStatusManager health, Supplier<StoreStatus> store) {
-        this.health = health;
-        this.store = store;
-    }
 
     @Override
     public void run() {

@@ -52,7 +52,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Answers to messages. */
-final class Answers {
+record Answers(LockEngine engine) {
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
     private static final Set<Reason> NOTED = EnumSet.of(
             Reason.MALFORMED_REQUEST,
@@ -64,12 +64,6 @@ final class Answers {
     private static final int LISTED_MAX = 100;
     /** A lock takes about 110 kB at most, and a client refuses a message of more than 4 MiB. */
     private static final int PAGE_BYTES_FULL = 1 << 20;
-
-    private final LockEngine engine;
-
-    Answers(LockEngine engine) {
-        this.engine = engine;
-    }
 
     /** The rejection of a call of {@code caller}; operators are told of those that mean a bug, an attack or a limit. */
     Rejection noted(Rejection rejection, Caller caller) {

@@ -44,8 +44,12 @@ import org.jspecify.annotations.Nullable;
  * Authentication of each call: by its bearer token, else by the client's certificate, which the TLS layer has verified. A call with
  * neither is refused; so is a call with a wrong token, whatever its certificate. Refusals are events, so many a second, and never
  * repeat what was presented. A call with a JWT that was not verified before waits for that on no thread. Thread-safe.
+ *
+ * @param certificates verifies them by the authorities of now, also in a resumed TLS session; null: there are none
  */
-public final class Authentication implements ServerInterceptor {
+public record Authentication(
+        AccessControl access, @Nullable ClientVerification certificates, EventLog events, RejectionCounts rejections)
+        implements ServerInterceptor {
     private static final Metadata.Key<String> AUTHORIZATION =
             Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
@@ -53,23 +57,6 @@ public final class Authentication implements ServerInterceptor {
     private static final int DNS_NAME = 2;
     private static final int URI = 6;
     private static final int NETWORK_BYTES = 8;
-
-    private final AccessControl access;
-    private final @Nullable ClientVerification certificates;
-    private final EventLog events;
-    private final RejectionCounts rejections;
-
-    /** @param certificates verifies them by the authorities of now, also in a resumed TLS session; null: there are none */
-    public Authentication(
-            AccessControl access,
-            @Nullable ClientVerification certificates,
-            EventLog events,
-            RejectionCounts rejections) {
-        this.access = access;
-        this.certificates = certificates;
-        this.events = events;
-        this.rejections = rejections;
-    }
 
     @Override
     public <Q, R> ServerCall.Listener<Q> interceptCall(

@@ -21,7 +21,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.regex.Pattern;
 
 /** Codec of explanations, and of the reports of guards that they are made of. A report is checked whole before any of it is kept. */
-final class ExplanationCodec {
+record ExplanationCodec(LockEngine engine) {
     private static final int REFUSALS_MAX = 100;
     private static final int GUARD_BYTES_MAX = 256;
     private static final int RESOURCE_BYTES_MAX = 512;
@@ -29,12 +29,6 @@ final class ExplanationCodec {
     private static final Pattern REASON = Pattern.compile("[A-Z_]+");
     private static final Pattern NOT_OF_NAMES = Pattern.compile("[^A-Za-z0-9 ._:/@+,()\\[\\]-]");
     private static final long AGE_MILLIS_MAX = 86_400_000;
-
-    private final LockEngine engine;
-
-    ExplanationCodec(LockEngine engine) {
-        this.engine = engine;
-    }
 
     CompletionStage<GrantExplanation> explain(ExplainRequest request) {
         LockName lock = ProtoCodec.lock(request.getLock());

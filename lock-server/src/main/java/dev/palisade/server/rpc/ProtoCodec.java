@@ -24,19 +24,13 @@ import java.util.Optional;
 import java.util.Set;
 
 /** Messages to values. Whatever is out of range is MALFORMED_REQUEST, saying which field and what to do. */
-final class ProtoCodec {
+record ProtoCodec(Limits limits) {
     /** Every store compares generations exactly: Redis keeps numbers as doubles. Also below what stands for the client itself. */
     static final long SESSION_GEN_MAX = (1L << 53) - 1;
 
     private static final int TEXT_BYTES_MAX = 256;
     private static final int PAGE_SIZE_DEFAULT = 100;
     private static final int PAGE_SIZE_MAX = 1_000;
-
-    private final Limits limits;
-
-    ProtoCodec(Limits limits) {
-        this.limits = limits;
-    }
 
     /** @param owner of the stream; null for a unary call, which names its own */
     AcquireParams acquire(AcquireRequest request, SessionId session, String owner) {

@@ -12,19 +12,12 @@ import java.util.stream.Stream;
 /**
  * Listing of the locks that a caller may see, range by range: locks between the ranges are neither read nor named, not even by a page
  * token.
+ *
+ * @param ranges in the order of names, without overlap
  */
-final class VisibleLocks {
+record VisibleLocks(List<Rights.Range> ranges, LockEngine engine) {
     /** One page looks at no more names than that which are not in use. */
     private static final int RANGES_AT_A_TIME = 100;
-
-    private final List<Rights.Range> ranges;
-    private final LockEngine engine;
-
-    /** @param ranges in the order of names, without overlap */
-    VisibleLocks(List<Rights.Range> ranges, LockEngine engine) {
-        this.ranges = ranges;
-        this.engine = engine;
-    }
 
     /** @param after a lock's name; empty for the first page */
     CompletionStage<LockPage> page(String after, int size) {

@@ -7,21 +7,10 @@ import java.util.function.BooleanSupplier;
 /**
  * The handshake with a primary: connects, accepts only a Redis that may keep locks, and loads the function library where it is missing.
  * In the {@link Loop} only.
+ *
+ * @param started what must be mended before a start is only warned of later
  */
-final class Handshake {
-    private final StoreUri uri;
-    private final Connector connector;
-    private final FunctionLoader loader;
-    private final BooleanSupplier started;
-
-    /** @param started what must be mended before a start is only warned of later */
-    Handshake(StoreUri uri, Connector connector, FunctionLoader loader, BooleanSupplier started) {
-        this.uri = uri;
-        this.connector = connector;
-        this.loader = loader;
-        this.started = started;
-    }
-
+record Handshake(StoreUri uri, Connector connector, FunctionLoader loader, BooleanSupplier started) {
     /** Fails with {@link RedisUnusable}, and then leaves no connection. */
     CompletableFuture<Primary> link(Address address) {
         return connector

@@ -11,26 +11,11 @@ import java.util.concurrent.ExecutionException;
  * nothing under the prefix, whichever lock server calls them. The log counts tokens above theirs. Keys of locks are deleted, and holders
  * reclaim their leases.
  */
-final class MoveFromFunctions {
+record MoveFromFunctions(RedisLink link, RedisLogConfig config, RedisLogKeys keys, FunctionLibrary library, Loop loop) {
     /** So many domains had a count of tokens each. */
     private static final int DOMAINS = 256;
     /** Locks that are deleted at one time: some milliseconds of Redis. */
     private static final int CLEARED_AT_A_TIME = 500;
-
-    private final RedisLink link;
-    private final RedisLogConfig config;
-    private final RedisLogKeys keys;
-    private final FunctionLibrary library;
-    private final Loop loop;
-
-    private MoveFromFunctions(
-            RedisLink link, RedisLogConfig config, RedisLogKeys keys, FunctionLibrary library, Loop loop) {
-        this.link = link;
-        this.config = config;
-        this.keys = keys;
-        this.library = library;
-        this.loop = loop;
-    }
 
     /**
      * Blocks; not for {@code loop}. If it fails it can be repeated.
