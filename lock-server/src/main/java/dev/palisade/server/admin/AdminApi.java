@@ -17,6 +17,7 @@ import dev.palisade.proto.v1.StoreRequest;
 import dev.palisade.server.rpc.InProcessClient;
 import dev.palisade.server.rpc.InProcessLocks;
 import dev.palisade.server.rpc.LockOrder;
+import dev.palisade.server.rpc.LocksRpc;
 import dev.palisade.server.rpc.SortedLocks;
 import java.util.List;
 import java.util.Map;
@@ -205,10 +206,13 @@ public final class AdminApi {
     private CompletionStage<AdminResponse> lock(InProcessClient client, AdminRequest request, String lock) {
         parameters(request);
         JsonObject found = new JsonObject();
-        return client.describe(DescribeRequest.newBuilder().setLock(lock).build())
+        return client.call(
+                        LocksRpc::describe,
+                        DescribeRequest.newBuilder().setLock(lock).build())
                 .thenCompose(now -> {
                     found.add("now", ProtoJson.tree(now));
-                    return client.history(
+                    return client.call(
+                            LocksRpc::history,
                             HistoryRequest.newBuilder().setLock(lock).build());
                 })
                 .thenApply(history -> {
@@ -233,23 +237,27 @@ public final class AdminApi {
         if (!token.matches("[0-9]{1,16}")) {
             throw RejectedException.malformed("token is not a number");
         }
-        return answer(client.explain(ExplainRequest.newBuilder()
-                .setLock(lock)
-                .setToken(Long.parseLong(token))
-                .build()));
+        return answer(client.call(
+                LocksRpc::explain,
+                ExplainRequest.newBuilder()
+                        .setLock(lock)
+                        .setToken(Long.parseLong(token))
+                        .build()));
     }
 
     private static CompletionStage<AdminResponse> sessions(InProcessClient client, AdminRequest request) {
         Map<String, String> parameters = parameters(request, "pageToken");
-        return answer(client.sessions(SessionsRequest.newBuilder()
-                .setPageSize(SESSIONS_MAX)
-                .setPageToken(parameters.getOrDefault("pageToken", ""))
-                .build()));
+        return answer(client.call(
+                LocksRpc::sessions,
+                SessionsRequest.newBuilder()
+                        .setPageSize(SESSIONS_MAX)
+                        .setPageToken(parameters.getOrDefault("pageToken", ""))
+                        .build()));
     }
 
     private static CompletionStage<AdminResponse> store(InProcessClient client, AdminRequest request) {
         parameters(request);
-        return answer(client.store(StoreRequest.getDefaultInstance()));
+        return answer(client.call(LocksRpc::store, StoreRequest.getDefaultInstance()));
     }
 
     private static Map<String, String> parameters(AdminRequest request, String... known) {

@@ -6,6 +6,7 @@ import dev.palisade.proto.v1.ForceReleaseRequest;
 import dev.palisade.proto.v1.RequestReleaseReply;
 import dev.palisade.proto.v1.RequestReleaseRequest;
 import dev.palisade.server.rpc.InProcessClient;
+import dev.palisade.server.rpc.LocksRpc;
 import java.util.concurrent.CompletionStage;
 
 /** Calls of the API that free a lock, from a body in JSON. With authentication the history names the principal. */
@@ -16,7 +17,8 @@ final class ReleaseCalls {
         RequestReleaseRequest.Builder asked = RequestReleaseRequest.newBuilder();
         ProtoJson.read(body, asked);
         checkUnnamed(asked.getLock());
-        return client.requestRelease(
+        return client.call(
+                LocksRpc::requestRelease,
                 asked.setLock(lock).setBy(by(client, asked.getBy())).build());
     }
 
@@ -24,7 +26,8 @@ final class ReleaseCalls {
         ForceReleaseRequest.Builder asked = ForceReleaseRequest.newBuilder();
         ProtoJson.read(body, asked);
         checkUnnamed(asked.getLock());
-        return client.forceRelease(
+        return client.call(
+                LocksRpc::forceRelease,
                 asked.setLock(lock).setBy(by(client, asked.getBy())).build());
     }
 

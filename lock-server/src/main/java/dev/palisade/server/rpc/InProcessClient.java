@@ -4,27 +4,12 @@ import com.google.protobuf.Message;
 import dev.palisade.contract.Reason;
 import dev.palisade.contract.Rejection;
 import dev.palisade.contract.grpc.Rejections;
-import dev.palisade.proto.v1.DescribeReply;
-import dev.palisade.proto.v1.DescribeRequest;
-import dev.palisade.proto.v1.ExplainReply;
-import dev.palisade.proto.v1.ExplainRequest;
-import dev.palisade.proto.v1.ForceReleaseReply;
-import dev.palisade.proto.v1.ForceReleaseRequest;
-import dev.palisade.proto.v1.HistoryReply;
-import dev.palisade.proto.v1.HistoryRequest;
 import dev.palisade.proto.v1.ListRequest;
-import dev.palisade.proto.v1.RequestReleaseReply;
-import dev.palisade.proto.v1.RequestReleaseRequest;
-import dev.palisade.proto.v1.SessionsReply;
-import dev.palisade.proto.v1.SessionsRequest;
-import dev.palisade.proto.v1.StoreReply;
-import dev.palisade.proto.v1.StoreRequest;
 import io.grpc.Context;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.BiConsumer;
 
 /**
  * In-process client of the lock service for one principal. Every call fails with {@link
@@ -36,6 +21,11 @@ public final class InProcessClient {
     private final String issuer;
     private final Caller caller;
     private final Executor replies;
+
+    /** A method of the lock service. */
+    public interface Method<Q, R> {
+        void call(LocksRpc locks, Q request, StreamObserver<R> reply);
+    }
 
     InProcessClient(LocksRpc locks, LockSnapshots snapshots, String issuer, Caller caller, Executor replies) {
         this.locks = locks;
@@ -60,34 +50,6 @@ public final class InProcessClient {
         return caller.allows(request);
     }
 
-    public CompletionStage<DescribeReply> describe(DescribeRequest request) {
-        return call(request, locks::describe);
-    }
-
-    public CompletionStage<HistoryReply> history(HistoryRequest request) {
-        return call(request, locks::history);
-    }
-
-    public CompletionStage<ExplainReply> explain(ExplainRequest request) {
-        return call(request, locks::explain);
-    }
-
-    public CompletionStage<SessionsReply> sessions(SessionsRequest request) {
-        return call(request, locks::sessions);
-    }
-
-    public CompletionStage<StoreReply> store(StoreRequest request) {
-        return call(request, locks::store);
-    }
-
-    public CompletionStage<RequestReleaseReply> requestRelease(RequestReleaseRequest request) {
-        return call(request, locks::requestRelease);
-    }
-
-    public CompletionStage<ForceReleaseReply> forceRelease(ForceReleaseRequest request) {
-        return call(request, locks::forceRelease);
-    }
-
     /**
      * One page of the locks in use that the caller may describe, from a snapshot that all callers share.
      *
@@ -109,11 +71,12 @@ public final class InProcessClient {
         }
     }
 
-    private <Q, R> CompletionStage<R> call(Q request, BiConsumer<Q, StreamObserver<R>> method) {
+    /** @param method replies once; not acquire, which looks after its call of gRPC */
+    public <Q, R> CompletionStage<R> call(Method<Q, R> method, Q request) {
         CompletableFuture<R> reply = new CompletableFuture<>();
         Context.current()
                 .withValue(Caller.KEY, caller)
-                .run(() -> method.accept(request, new StreamObserver<R>() {
+                .run(() -> method.call(locks, request, new StreamObserver<R>() {
                     @Override
                     public void onNext(R message) {
                         reply.complete(message);
