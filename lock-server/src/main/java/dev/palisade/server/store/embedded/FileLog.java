@@ -16,19 +16,19 @@ import java.util.function.LongSupplier;
  * The log of one process in files: a {@link Journal} in a {@link DataDirectory} that no other process can open. Used by one thread
  * at a time.
  */
-final class FileLog implements FencedLog {
+final class FileLog extends Journal implements FencedLog {
     private final Path path;
     private final DataDirectory directory;
-    private final Journal journal;
     private final LongSupplier wallMillis;
     private final boolean begun;
     private boolean marked;
 
-    private FileLog(Path path, DataDirectory directory, Journal journal, LongSupplier wallMillis) {
+    private FileLog(EmbeddedConfig config, DataDirectory directory, LongSupplier wallMillis, Consumer<String> fatal)
+            throws IOException {
+        super(directory.journal(), config.durability(), fatal);
         this.wallMillis = wallMillis;
-        this.path = path;
+        this.path = config.directory();
         this.directory = directory;
-        this.journal = journal;
         this.begun = directory.isMarked();
         this.marked = begun;
     }
@@ -46,11 +46,7 @@ final class FileLog implements FencedLog {
             if (directory.isMarked() && !directory.hasJournal()) {
                 throw lost(config.directory());
             }
-            FileLog log = new FileLog(
-                    config.directory(),
-                    directory,
-                    new Journal(directory.journal(), config.durability(), fatal),
-                    wallMillis);
+            FileLog log = new FileLog(config, directory, wallMillis, fatal);
             opened = true;
             return log;
         } catch (IOException e) {
@@ -107,43 +103,8 @@ final class FileLog implements FencedLog {
     public void endClaim() {}
 
     @Override
-    public void load(Loader loader) throws StoreUnusable {
-        journal.load(loader);
-    }
-
-    @Override
-    public long add(byte[] body) {
-        return journal.add(body);
-    }
-
-    @Override
-    public void update(long id, int index, byte[] body) {
-        journal.update(id, index, body);
-    }
-
-    @Override
-    public void delete(long id) {
-        journal.delete(id);
-    }
-
-    @Override
-    public void keepsFrom(long id) {
-        journal.keepsFrom(id);
-    }
-
-    @Override
-    public long rewritesBelow() {
-        return journal.rewritesBelow();
-    }
-
-    @Override
-    public void syncToDisk() {
-        journal.syncToDisk();
-    }
-
-    @Override
     public void sync(long tokens) {
-        journal.sync();
+        sync();
         if (!marked) {
             mark();
         }
@@ -162,7 +123,7 @@ final class FileLog implements FencedLog {
     @Override
     public void close() {
         try {
-            journal.close();
+            super.close();
         } finally {
             directory.close();
         }

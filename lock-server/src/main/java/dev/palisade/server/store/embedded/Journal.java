@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Records on disk: what is written between two syncs is one batch, one write and one sync. An error ends the process: the kernel
  * may have dropped the pages of a failed sync, so none is retried. Used by one thread at a time, which nobody may interrupt.
  */
-final class Journal implements AutoCloseable {
+class Journal implements AutoCloseable {
     private static final int FILE_BYTES = 16 << 20;
 
     private final Path path;
@@ -61,7 +61,7 @@ final class Journal implements AutoCloseable {
      * Reads everything back. Once, first. A newest batch that was cut off in writing was never answered for: it is
      * wiped out, and that is logged. Any other damage is refused, and so is an end that was synced and is gone.
      */
-    void load(FencedLog.Loader loader) throws StoreUnusable {
+    public void load(FencedLog.Loader loader) throws StoreUnusable {
         try {
             EntryKind.requireFilesIn(path);
             files = JournalFiles.read(path, fileBytes, new Reading(loader, watermark.read()));
@@ -78,31 +78,31 @@ final class Journal implements AutoCloseable {
     }
 
     /** Begins a record and returns its id. */
-    long add(byte[] body) {
+    public long add(byte[] body) {
         batch.put(nextId, 0, body);
         return nextId++;
     }
 
-    void update(long id, int index, byte[] body) {
+    public void update(long id, int index, byte[] body) {
         batch.put(id, index, body);
     }
 
-    void delete(long id) {
+    public void delete(long id) {
         batch.delete(id);
     }
 
     /** As {@link FencedLog#keepsFrom}. */
-    void keepsFrom(long id) {
+    public void keepsFrom(long id) {
         oldestId = id;
     }
 
     /** As {@link FencedLog#rewritesBelow}. */
-    long rewritesBelow() {
+    public long rewritesBelow() {
         return space.rewritesBelow(oldestId, nextId);
     }
 
     /** The next {@link #sync} goes to the disk, whatever the durability. */
-    void syncToDisk() {
+    public void syncToDisk() {
         toDisk = true;
     }
 
