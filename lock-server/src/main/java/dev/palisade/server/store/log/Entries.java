@@ -1,6 +1,5 @@
 package dev.palisade.server.store.log;
 
-import dev.palisade.contract.GrantId;
 import dev.palisade.contract.LockName;
 import dev.palisade.server.core.HistoryEntry;
 import java.util.ArrayDeque;
@@ -30,12 +29,7 @@ final class Entries {
     /** One entry and its neighbours: in the line of its lock, and among all. */
     static final class Entry {
         final LockName lock;
-        final long atMillis;
-        final HistoryEntry.What what;
-        final long token;
-        final GrantId grant;
-        final String owner;
-        final String detail;
+        final HistoryEntry told;
         /** Rises with each entry, also between those of one millisecond. */
         final long number;
         /** Its record in the log; 0 for none. */
@@ -46,29 +40,11 @@ final class Entries {
         private @Nullable Entry olderOfLock;
         private @Nullable Entry newerOfLock;
 
-        Entry(
-                LockName lock,
-                long atMillis,
-                HistoryEntry.What what,
-                long token,
-                GrantId grant,
-                String owner,
-                String detail,
-                long number,
-                long recordId) {
+        Entry(LockName lock, HistoryEntry told, long number, long recordId) {
             this.lock = lock;
-            this.atMillis = atMillis;
-            this.what = what;
-            this.token = token;
-            this.grant = grant;
-            this.owner = owner;
-            this.detail = detail;
+            this.told = told;
             this.number = number;
             this.recordId = recordId;
-        }
-
-        HistoryEntry told() {
-            return new HistoryEntry(atMillis, what, token, grant, owner, detail);
         }
     }
 

@@ -46,18 +46,8 @@ final class History implements HistoryRecorder.Listener {
 
     @Override
     public void happened(LockName lock, HistoryEntry told) {
-        boolean isForced = told.what() == HistoryEntry.What.FORCE_RELEASED;
-        Entries.Entry entry = new Entries.Entry(
-                lock,
-                told.atMillis(),
-                told.what(),
-                told.token(),
-                told.grant(),
-                told.owner(),
-                told.detail(),
-                ++numbers,
-                0);
-        if (isForced) {
+        Entries.Entry entry = new Entries.Entry(lock, told, ++numbers, 0);
+        if (told.what() == HistoryEntry.What.FORCE_RELEASED) {
             write(entry);
             keep(entry);
         } else {
@@ -66,7 +56,7 @@ final class History implements HistoryRecorder.Listener {
     }
 
     private void write(Entries.Entry entry) {
-        entry.recordId = records.add(record(entry.lock, entry.told()), at -> rewrite(entry));
+        entry.recordId = records.add(record(entry.lock, entry.told), at -> rewrite(entry));
     }
 
     private void rewrite(Entries.Entry entry) {
@@ -89,7 +79,7 @@ final class History implements HistoryRecorder.Listener {
         List<HistoryEntry> all = Stream.concat(
                         unbroken.stream(), forced.newestOf(lock, HistoryEntry.LISTED_MAX).stream())
                 .sorted(Comparator.comparingLong(entry -> entry.number))
-                .map(entry -> entry.number <= begins ? entry.told().afterGap() : entry.told())
+                .map(entry -> entry.number <= begins ? entry.told.afterGap() : entry.told)
                 .toList();
         return all.subList(Math.max(0, all.size() - HistoryEntry.LISTED_MAX), all.size());
     }
@@ -116,16 +106,14 @@ final class History implements HistoryRecorder.Listener {
                         records.delete(each.getKey());
                         return;
                     }
-                    keep(new Entries.Entry(
-                            lock,
+                    HistoryEntry told = new HistoryEntry(
                             written.getAtMillis(),
                             HistoryEntry.What.FORCE_RELEASED,
                             written.getToken(),
                             grant,
                             written.getOwner(),
-                            written.getDetail(),
-                            ++numbers,
-                            each.getKey()));
+                            written.getDetail());
+                    keep(new Entries.Entry(lock, told, ++numbers, each.getKey()));
                 });
     }
 

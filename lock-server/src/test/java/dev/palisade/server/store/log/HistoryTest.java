@@ -196,8 +196,8 @@ class HistoryTest {
     }
 
     private static Entries.Entry entry(String lock, long number) {
-        return new Entries.Entry(
-                name(lock), 1, HistoryEntry.What.GRANTED, 1, new GrantId(1, number), "", "", number, 0);
+        HistoryEntry told = new HistoryEntry(1, HistoryEntry.What.GRANTED, 1, new GrantId(1, number), "", "");
+        return new Entries.Entry(name(lock), told, number, 0);
     }
 
     @Test
