@@ -32,7 +32,9 @@ final class PrimaryLocator {
     private final List<CompletableFuture<Void>> finders = new ArrayList<>();
     private final BackOff backOff =
             new BackOff(below -> ThreadLocalRandom.current().nextLong(below));
-    private @Nullable Primary linked;
+
+    @Nullable
+    Primary linked;
     /** Suspected right after it was linked: to link it once more is not worth a line. */
     private @Nullable Address suspectedAgain;
     /** Its settings were reported. */
@@ -42,8 +44,7 @@ final class PrimaryLocator {
     private boolean looking;
     private boolean lookAgain;
     private boolean closed;
-    private String lastFailure = "";
-    private volatile LinkState state = new LinkState(false, "", "", "");
+    String lastFailure = "";
 
     PrimaryLocator(StoreUri uri, int slot, Connector connector, FunctionLoader loader, EventLog events) {
         this.uri = uri;
@@ -160,7 +161,6 @@ final class PrimaryLocator {
                         primary.info().replicationId());
             }
             suspectedAgain = null;
-            tell();
         });
     }
 
@@ -170,7 +170,6 @@ final class PrimaryLocator {
         if (failure != null) {
             lastFailure = String.valueOf(failure.getMessage());
         }
-        tell();
         for (CompletableFuture<Void> found : waiting) {
             if (linked != null) {
                 found.complete(null);
@@ -205,7 +204,6 @@ final class PrimaryLocator {
         if (!address.equals(suspectedAgain)) {
             events.warn("store_lost", "primary", address, "message", lastFailure);
         }
-        tell();
         if (connection.ageNanos() > LASTED_NANOS) {
             backOff.reset();
         }
@@ -272,26 +270,9 @@ final class PrimaryLocator {
         if (connection != null) {
             connection.close("the link was closed");
         }
-        tell();
         List<CompletableFuture<Void>> waiting = List.copyOf(finders);
         finders.clear();
         waiting.forEach(found -> found.completeExceptionally(StoreFailure.unavailable(why())));
-    }
-
-    /** Any thread. */
-    LinkState state() {
-        return state;
-    }
-
-    private void tell() {
-        Primary primary = linked;
-        state = primary == null
-                ? new LinkState(false, "", "", lastFailure)
-                : new LinkState(
-                        true,
-                        primary.connection().address().toString(),
-                        primary.info().replicationId(),
-                        lastFailure);
     }
 
     private boolean isLinked(RedisConnection connection) {

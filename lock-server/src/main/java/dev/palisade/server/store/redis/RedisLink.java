@@ -26,7 +26,7 @@ final class RedisLink implements AutoCloseable {
 
     private final EventLoop loop;
     private final Connector connector;
-    private final PrimaryLocator locator;
+    final PrimaryLocator locator;
     private final FunctionCall.Refused refused = this::refused; // Once, not for each call.
     private final Queue<FunctionCall> called = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean draining = new AtomicBoolean();
@@ -134,10 +134,6 @@ final class RedisLink implements AutoCloseable {
     /** Runs {@code task} on the link's thread, once what has been read by now is dealt with; at once if that thread is gone. */
     void later(Runnable task) {
         onLoop(task, task);
-    }
-
-    LinkState state() {
-        return locator.state();
     }
 
     /** What is in flight ends with an unknown outcome; later calls fail. Returns when its connections are closed, in bounded time. Not for the link's thread. */

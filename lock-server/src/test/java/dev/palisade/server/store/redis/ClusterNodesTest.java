@@ -51,7 +51,7 @@ class ClusterNodesTest {
             String key = keyOf(node);
             try (RedisLink link = open(key)) {
                 assertThat(get(add(link, key))).isEqualTo(List.of(1L));
-                assertThat(link.state().primary()).isEqualTo(address(node));
+                assertThat(LinkState.of(link).primary()).isEqualTo(address(node));
             }
             assertThat(nodes.get(node).ask("GET", key)).isEqualTo("1");
         }
@@ -69,7 +69,7 @@ class ClusterNodesTest {
 
             Reply moved = add(link, key);
             assertThat(failure(moved).isOutcomeUnknown()).isFalse();
-            await().until(() -> link.state().primary().equals(address(2)));
+            await().until(() -> LinkState.of(link).primary().equals(address(2)));
             assertThat(get(add(link, key))).isEqualTo(List.of(1L));
             assertThat(nodes.get(2).ask("GET", key)).isEqualTo("1");
         }
@@ -92,7 +92,7 @@ class ClusterNodesTest {
             nodes.get(2).ask("CLUSTER", "SETSLOT", slot, "NODE", newOwner);
             nodes.get(1).ask("CLUSTER", "SETSLOT", slot, "NODE", newOwner);
             assertThat(get(link.isStillPrimary(before))).isFalse();
-            await().until(() -> link.state().primary().equals(address(2)));
+            await().until(() -> LinkState.of(link).primary().equals(address(2)));
             assertThat(nodes.get(0).ask("GET", key)).isEqualTo("1");
         }
     }
@@ -127,7 +127,7 @@ class ClusterNodesTest {
                     .hasMessageContaining("is moving this slot")
                     .matches(failure -> !failure.isOutcomeUnknown());
             assertThat(refused.isRefused()).isTrue();
-            assertThat(link.state().up()).isTrue();
+            assertThat(LinkState.of(link).up()).isTrue();
         }
     }
 
@@ -142,7 +142,7 @@ class ClusterNodesTest {
             nodes.get(2).ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
             // A cluster of three without one needs a moment to agree that two of them go on.
             await().ignoreExceptions().until(() -> get(add(before, key)).size() == 1);
-            assertThat(before.state().up()).isTrue();
+            assertThat(LinkState.of(before).up()).isTrue();
             try (RedisLink after = open(key)) {
                 assertThat(get(add(after, key)).get(0)).isInstanceOf(Long.class);
             }
@@ -154,11 +154,11 @@ class ClusterNodesTest {
         String key = keyOf(0);
         try (RedisLink link = open(key)) {
             nodes.get(0).kill9();
-            await().until(() -> !link.state().up());
+            await().until(() -> !LinkState.of(link).up());
             assertThat(failure(add(link, key)).isOutcomeUnknown()).isFalse();
 
             nodes.get(0).restart();
-            await().until(() -> link.state().up());
+            await().until(() -> LinkState.of(link).up());
             await().ignoreExceptions().until(() -> get(add(link, key)).size() == 1);
         }
     }

@@ -80,7 +80,7 @@ class FunctionLoaderTest {
                 RedisLink link = open(redis, 2)) {
             redis.ask("FUNCTION", "LOAD", "REPLACE", Linked.library(1).code());
             await().until(() -> redis.ask("FCALL", "linktest_version", "0").equals("2"));
-            assertThat(link.state().up()).isTrue();
+            assertThat(LinkState.of(link).up()).isTrue();
         }
     }
 

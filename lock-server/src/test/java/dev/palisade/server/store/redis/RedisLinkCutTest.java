@@ -67,7 +67,7 @@ class RedisLinkCutTest {
         assertThat(failure.isOutcomeUnknown()).isTrue();
         assertThat(failure.getMessage())
                 .matches("Redis 127.0.0.1:\\d+ was asked, and the connection broke: the outcome is unknown");
-        await().until(() -> link.state().up());
+        await().until(() -> LinkState.of(link).up());
         get(add(link, "another"));
         assertThat(redis.ask("GET", "the-key")).isEqualTo("1");
         assertThat(cutter.written("the-key")).isEqualTo(1);
@@ -90,7 +90,7 @@ class RedisLinkCutTest {
                 unknown += failure(replies.get(i)).isOutcomeUnknown() ? 1 : 0;
             }
         }
-        await().until(() -> link.state().up());
+        await().until(() -> LinkState.of(link).up());
         get(add(link, "another"));
 
         assertThat(unknown).isPositive();
@@ -112,7 +112,7 @@ class RedisLinkCutTest {
                 .isTrue();
 
         cutter.cutBefore = "\0";
-        await().until(() -> link.state().up());
+        await().until(() -> LinkState.of(link).up());
         get(add(link, "another"));
         assertThat(redis.ask("GET", "the-key")).isEqualTo("nil");
         assertThat(cutter.written("the-key")).isEqualTo(1);
@@ -121,13 +121,13 @@ class RedisLinkCutTest {
     @Test
     void whatIsCalledWhileThereIsNoConnectionFailsAtOnceAndIsNeverSent() throws Exception {
         redis.kill9();
-        await().until(() -> !link.state().up());
+        await().until(() -> !LinkState.of(link).up());
         await().untilAsserted(() -> assertThat(failure(add(link, "the-key")))
                 .satisfies(failure -> assertThat(failure.isOutcomeUnknown()).isFalse())
                 .hasMessageContaining("cannot be reached ("));
 
         redis.restart();
-        await().until(() -> link.state().up());
+        await().until(() -> LinkState.of(link).up());
         get(add(link, "another"));
         assertThat(redis.ask("GET", "the-key")).isEqualTo("nil");
         assertThat(cutter.written("the-key")).isZero();

@@ -87,7 +87,7 @@ class RedisLinkStartTest {
                         RedisProcess.start("user pali on >topsecret ~* &* -@all +info +fcall +function|load +incrby");
                 RedisLink link = Linked.open("redis://pali:topsecret@127.0.0.1:" + redis.port())) {
             assertThat(get(add(link, "k"))).isEqualTo(List.of(1L));
-            assertThat(link.state().lastFailure()).isEmpty();
+            assertThat(LinkState.of(link).lastFailure()).isEmpty();
         }
     }
 

@@ -32,7 +32,7 @@ class RedisLinkTest {
     void aStateTellsOfThePrimary() throws Exception {
         try (RedisProcess redis = RedisProcess.start();
                 RedisLink link = Linked.open(redis)) {
-            LinkState state = link.state();
+            LinkState state = LinkState.of(link);
 
             assertThat(state.up()).isTrue();
             assertThat(state.primary()).isEqualTo(redis.host() + ":" + redis.port());
@@ -53,7 +53,7 @@ class RedisLinkTest {
             Reply second = add(link, "k");
             assertThat(get(second)).isEqualTo(List.of(2L));
             assertThat(second.from()).isNotSameAs(suspected);
-            assertThat(link.state().lastFailure())
+            assertThat(LinkState.of(link).lastFailure())
                     .isEqualTo("Redis 127.0.0.1:" + redis.port() + " may not be the primary any more: of a test");
 
             get(link.findPrimary(first, "of a test"));

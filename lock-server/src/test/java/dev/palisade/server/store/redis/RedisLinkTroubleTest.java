@@ -41,7 +41,7 @@ class RedisLinkTroubleTest {
             assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Linked.TIMEOUT);
 
             redis.thaw();
-            await().until(() -> link.state().up());
+            await().until(() -> LinkState.of(link).up());
             get(add(link, "other"));
             assertThat(redis.ask("GET", "k"))
                     .as("written before the freeze, and delivered")
@@ -65,7 +65,7 @@ class RedisLinkTroubleTest {
             redis.ask("CONFIG", "RESETSTAT");
             // Each check follows a call of a function, and the next ones find the same.
             await().until(() -> redis.ask("INFO", "commandstats").matches("(?s).*cmdstat_fcall:calls=[3-9],.*"));
-            assertThat(link.state().up()).isTrue();
+            assertThat(LinkState.of(link).up()).isTrue();
             assertThat(warnings)
                     .singleElement()
                     .asString()
@@ -79,9 +79,9 @@ class RedisLinkTroubleTest {
         try (RedisProcess redis = RedisProcess.start();
                 RedisLink link = Linked.open(redis)) {
             redis.freeze();
-            await().until(() -> !link.state().up());
+            await().until(() -> !LinkState.of(link).up());
             redis.thaw();
-            await().until(() -> link.state().up());
+            await().until(() -> LinkState.of(link).up());
         }
     }
 
@@ -105,7 +105,7 @@ class RedisLinkTroubleTest {
 
             get(busy);
             assertThat(get(asked)).isEqualTo(List.of(1L));
-            assertThat(link.state().lastFailure()).isEmpty();
+            assertThat(LinkState.of(link).lastFailure()).isEmpty();
         }
     }
 
@@ -145,13 +145,14 @@ class RedisLinkTroubleTest {
                 RedisLink link = Linked.open(redis)) {
             redis.ask("REPLICAOF", other.host(), String.valueOf(other.port()));
             await().untilAsserted(() -> assertUnavailable(failure(add(link, "k")), "is a replica (READONLY "));
-            await().untilAsserted(() -> assertThat(link.state().lastFailure()).contains("is a replica of 127.0.0.1:"));
-            assertThat(link.state().up()).isFalse();
+            await().untilAsserted(
+                            () -> assertThat(LinkState.of(link).lastFailure()).contains("is a replica of 127.0.0.1:"));
+            assertThat(LinkState.of(link).up()).isFalse();
 
             redis.ask("REPLICAOF", "NO", "ONE");
-            await().until(() -> link.state().up());
+            await().until(() -> LinkState.of(link).up());
             get(add(link, "k"));
-            assertThat(link.state().replicationId()).isEqualTo(redis.info("master_replid"));
+            assertThat(LinkState.of(link).replicationId()).isEqualTo(redis.info("master_replid"));
         }
     }
 
@@ -163,7 +164,7 @@ class RedisLinkTroubleTest {
             assertUnavailable(failure(add(link, "k")), "has no memory for writes; raise its maxmemory (OOM ");
             redis.ask("CONFIG", "SET", "maxmemory", "0");
             assertThat(get(add(link, "k"))).isEqualTo(List.of(1L));
-            assertThat(link.state().up()).isTrue();
+            assertThat(LinkState.of(link).up()).isTrue();
         }
     }
 
@@ -203,7 +204,7 @@ class RedisLinkTroubleTest {
             redis.ask("FUNCTION", "KILL");
 
             assertThat(failure(looping).isOutcomeUnknown()).isTrue();
-            await().until(() -> link.state().up());
+            await().until(() -> LinkState.of(link).up());
             assertThat(get(add(link, "another"))).isEqualTo(List.of(1L));
         }
     }
@@ -250,10 +251,11 @@ class RedisLinkTroubleTest {
             redis.kill9();
             Thread restarting = new Thread(redis::restart);
             restarting.start();
-            await().untilAsserted(() -> assertThat(link.state().lastFailure()).contains("is loading its data"));
+            await().untilAsserted(
+                            () -> assertThat(LinkState.of(link).lastFailure()).contains("is loading its data"));
             assertUnavailable(failure(add(link, "k")), "is loading its data; wait until it has");
             restarting.join();
-            await().until(() -> link.state().up());
+            await().until(() -> LinkState.of(link).up());
             assertThat(get(add(link, "k"))).isEqualTo(List.of(2L));
         }
     }
@@ -265,9 +267,9 @@ class RedisLinkTroubleTest {
             redis.ask("ACL", "SETUSER", "pali", "resetpass", ">two");
             redis.ask("CLIENT", "KILL", "USER", "pali");
             await().untilAsserted(() ->
-                    assertThat(link.state().lastFailure()).contains("does not take this user and password"));
+                    assertThat(LinkState.of(link).lastFailure()).contains("does not take this user and password"));
             redis.ask("ACL", "SETUSER", "pali", ">one");
-            await().until(() -> link.state().up());
+            await().until(() -> LinkState.of(link).up());
         }
     }
 

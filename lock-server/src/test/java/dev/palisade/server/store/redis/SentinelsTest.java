@@ -39,12 +39,12 @@ class SentinelsTest {
     void aKilledPrimaryIsFollowedToTheReplica() throws Exception {
         try (RedisLink link = Linked.open(watched.uri())) {
             get(add(link, "k"));
-            assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + primary.port());
+            assertThat(LinkState.of(link).primary()).isEqualTo("127.0.0.1:" + primary.port());
 
             primary.kill9();
             awaitLinkedTo(link, replica);
             get(add(link, "k"));
-            assertThat(link.state().replicationId()).isEqualTo(replica.info("master_replid"));
+            assertThat(LinkState.of(link).replicationId()).isEqualTo(replica.info("master_replid"));
         }
     }
 
@@ -61,7 +61,7 @@ class SentinelsTest {
             Reply answered = add(link, "k");
             get(answered);
             get(link.findPrimary(answered, "of a test"));
-            assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + replica.port());
+            assertThat(LinkState.of(link).primary()).isEqualTo("127.0.0.1:" + replica.port());
         }
     }
 
@@ -105,11 +105,11 @@ class SentinelsTest {
             primary.ask("REPLICAOF", "NO", "ONE");
             monitorAnew(List.of(sentinels.get(2)), primary);
 
-            await().until(() -> link.state()
+            await().until(() -> LinkState.of(link)
                     .lastFailure()
                     .equals("the Sentinels that answer know an older primary only, 127.0.0.1:" + primary.port()
                             + "; see that a majority of them can be reached"));
-            assertThat(link.state().primary()).isEqualTo("127.0.0.1:" + replica.port());
+            assertThat(LinkState.of(link).primary()).isEqualTo("127.0.0.1:" + replica.port());
             get(add(link, "k"));
         }
     }
@@ -123,8 +123,8 @@ class SentinelsTest {
             sentinels.get(1).thaw();
             sentinels.get(1).kill9();
             sentinels.get(2).kill9();
-            await().until(() -> link.state().lastFailure().startsWith("Sentinel 127.0.0.1:"));
-            assertThat(link.state().up()).isTrue();
+            await().until(() -> LinkState.of(link).lastFailure().startsWith("Sentinel 127.0.0.1:"));
+            assertThat(LinkState.of(link).up()).isTrue();
             assertThat(get(add(link, "k"))).isEqualTo(List.of(2L));
         }
     }
@@ -144,6 +144,6 @@ class SentinelsTest {
     }
 
     private static boolean isLinkedTo(RedisLink link, RedisProcess redis) {
-        return link.state().up() && link.state().primary().equals("127.0.0.1:" + redis.port());
+        return LinkState.of(link).up() && LinkState.of(link).primary().equals("127.0.0.1:" + redis.port());
     }
 }
