@@ -56,22 +56,16 @@ public enum ServerMetric {
     OFFERS(
             "palisade.offers",
             Meter.Type.COUNTER,
-            null,
-            null,
             "Offers of a lock that became free to its next waiter.",
             "More offers than waits that end as `offered`: waiters let offers lapse, so they are slow or paused."),
     LEASES(
             "palisade.leases",
             Meter.Type.GAUGE,
-            null,
-            null,
             "Leases held by the sessions of this server. Leases of `palisade acquire`, without a session, are not in it.",
             "A steady rise without more clients: leases are not released."),
     WAITERS(
             "palisade.waiters",
             Meter.Type.GAUGE,
-            null,
-            null,
             "Requests of the sessions of this server that wait or are being decided.",
             "A steady rise: a lock is not passed on. Find it with `palisade list`."),
     SESSIONS(
@@ -84,15 +78,11 @@ public enum ServerMetric {
     STREAMS(
             "palisade.streams",
             Meter.Type.GAUGE,
-            null,
-            null,
             "Open session streams, also those that have not said hello.",
             "More streams than sessions: clients open streams and do not use them."),
     CONNECTIONS(
             "palisade.connections",
             Meter.Type.GAUGE,
-            null,
-            null,
             "Open connections on the gRPC port.",
             "Near the limit of open files or 20,000, idle connections are closed and new ones refused."),
     UNSENT(
@@ -122,22 +112,16 @@ public enum ServerMetric {
     STORE_BATCH(
             "palisade.store.batch",
             Meter.Type.DISTRIBUTION_SUMMARY,
-            null,
-            null,
             "Changes that became durable together; in the data directory, with one fsync.",
             "Larger batches are the normal effect of load or of a slow disk."),
     STORE_UP(
             "palisade.store.up",
             Meter.Type.GAUGE,
-            null,
-            null,
             "1 if the store can decide, 0 if not. The same truth as `/health/ready` and the gRPC health.",
             "0: no lock is granted or renewed; of a standby that is as it should be. `palisade status` has the cause."),
     STANDBY(
             "palisade.standby",
             Meter.Type.GAUGE,
-            null,
-            null,
             "1 if another lock server of the same log is active, 0 if not. The store of a standby is not up.",
             "1 on all servers, or 0 on all while none is up: no lock is granted. `palisade status` has the active server."),
     EPOCH_START(
@@ -204,6 +188,10 @@ public enum ServerMetric {
     private final @Nullable Class<? extends Enum<?>> labels;
     private final String meaning;
     private final String advice;
+
+    ServerMetric(String meter, Meter.Type type, String meaning, String advice) {
+        this(meter, type, null, null, meaning, advice);
+    }
 
     ServerMetric(
             String meter,

@@ -98,18 +98,15 @@ public final class ServerMetrics implements AutoCloseable {
                     ServerMetric.TLS_HANDSHAKES_FAILED,
                     listener,
                     () -> credentials.handshakesFailed().applyAsLong(listener));
-            Gauge.builder(
-                            ServerMetric.CERTIFICATE_EXPIRY.meter(),
-                            () -> credentials
-                                    .certificateEnd()
-                                    .get()
-                                    .map(Instant::getEpochSecond)
-                                    .map(Long::doubleValue)
-                                    .orElse(Double.NaN))
-                    .description(ServerMetric.CERTIFICATE_EXPIRY.meaning())
-                    .baseUnit(ServerMetric.CERTIFICATE_EXPIRY.unit())
-                    .tags(tags(ServerMetric.CERTIFICATE_EXPIRY, listener))
-                    .register(registry);
+            gauge(
+                    ServerMetric.CERTIFICATE_EXPIRY,
+                    listener,
+                    () -> credentials
+                            .certificateEnd()
+                            .get()
+                            .map(Instant::getEpochSecond)
+                            .map(Long::doubleValue)
+                            .orElse(Double.NaN));
         }
         gauge(ServerMetric.LEASES, null, () -> engine.sessionTotals().leases());
         gauge(ServerMetric.WAITERS, null, () -> engine.sessionTotals().waiting());
@@ -121,9 +118,9 @@ public final class ServerMetrics implements AutoCloseable {
                 ServerMetric.SESSIONS,
                 SessionState.GRACE,
                 () -> engine.sessionTotals().inGrace());
-        gauge(ServerMetric.STREAMS, null, readings.streams());
-        gauge(ServerMetric.CONNECTIONS, null, readings.connections());
-        gauge(ServerMetric.UNSENT, null, readings.unsentBytes());
+        gauge(ServerMetric.STREAMS, null, readings.streams()::getAsLong);
+        gauge(ServerMetric.CONNECTIONS, null, readings.connections()::getAsLong);
+        gauge(ServerMetric.UNSENT, null, readings.unsentBytes()::getAsLong);
         Timer refused = Objects.requireNonNull(
                 latencies(ServerMetric.ACQUIRE, AcquireOutcome.class).get(AcquireOutcome.REFUSED));
         // The store times the others; these never come to it.
@@ -143,16 +140,14 @@ public final class ServerMetrics implements AutoCloseable {
 
     /** A time of the present epoch: in milliseconds, shown in seconds. */
     private void epoch(ServerMetric metric, LockEngine engine, ToDoubleFunction<StoreStatus.Epoch> millis) {
-        Gauge.builder(
-                        metric.meter(),
-                        () -> engine.store().epoch().map(millis::applyAsDouble).orElse(0.0) / 1_000)
-                .description(metric.meaning())
-                .baseUnit(metric.unit())
-                .register(registry);
+        gauge(
+                metric,
+                null,
+                () -> engine.store().epoch().map(millis::applyAsDouble).orElse(0.0) / 1_000);
     }
 
-    private void gauge(ServerMetric metric, @Nullable Enum<?> label, LongSupplier value) {
-        Gauge.builder(metric.meter(), value::getAsLong)
+    private void gauge(ServerMetric metric, @Nullable Enum<?> label, Supplier<Number> value) {
+        Gauge.builder(metric.meter(), value)
                 .description(metric.meaning())
                 .baseUnit(metric.unit())
                 .tags(tags(metric, label))
